@@ -32,13 +32,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """What runs keep for later ones, they keep for those of the tests."""
+    """Gives the runs of the tests a cache of their own."""
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a command left."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -47,7 +47,7 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Emulated:
-    """What a run in this process left."""
+    """Outcome and output of a run in this process."""
 
     outcome: Outcome
     out: str

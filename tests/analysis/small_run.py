@@ -87,7 +87,7 @@ def _spend(run: SyntheticTrace, rank: int, kind: str, until_s: float, *rest: int
 
 
 class InMemory:
-    """What a trace would read, without its files."""
+    """A trace held in memory, with the tables of its files."""
 
     def __init__(self, run: SyntheticTrace) -> None:
         self.n_ranks, self.makespan_s = len(run.now_s), max(run.now_s)

@@ -1,4 +1,4 @@
-"""What bounds a run is said in shares that a replay gives."""
+"""Bounds of a run are stated in shares that a replay gives."""
 
 from pathlib import Path
 

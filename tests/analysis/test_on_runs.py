@@ -1,4 +1,4 @@
-"""What was planted in a program, the analyses of its trace name."""
+"""Analyses of a program's trace name the fault that was planted in it."""
 
 from __future__ import annotations
 

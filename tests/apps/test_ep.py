@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 PROGRAM = Path(__file__).parents[2] / "apps" / "npb" / "ep.py"
 TIME = re.compile(r"^time: (\S+) s on (\d+) ranks$", re.MULTILINE)
-# As NPB 3.3.1 prints them, of class S: gfortran, 27 June 2017.
+# Counts of class S as NPB 3.3.1 prints them: gfortran, 27 June 2017.
 COUNTS_OF_S = "counts: 6140517 5865300 1100361 68546 1648 17 0 0 0 0"
 
 

@@ -1,4 +1,4 @@
-"""What HPL sends, by phase and iteration, is what its algorithm says."""
+"""Messages of HPL, by phase and iteration, are those of its algorithm."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mpi4py import MPI
 from smpy import Arrival, MessageSequence
 from linpack import factorise, grid, solve, substitution, swap, update
 
-MessageSequence.perform = MessageSequence._perform  # which makes the calls one by one
+MessageSequence.perform = MessageSequence._perform  # this one makes the calls one by one
 Arrival.look = lambda self: self.is_done or self._look()
 Arrival.wait = lambda self: self.is_done or self._wait()
 Arrival.overlap = Arrival._overlap
@@ -131,7 +131,7 @@ def binary_exchange(first: int, n: int, nb: int, n_rows: int) -> int:
 
 
 def n_exchanges(first: int, n: int, nb: int, n_columns: int, depth: int) -> int:
-    """How many exchanges of rows a panel asks for: one in each process column that has columns to update.
+    """Number of exchanges of rows that a panel asks for: one in each process column with columns to update.
 
     With look-ahead, the one that owns the next panel updates this first, and then the columns behind it.
     """

@@ -28,7 +28,7 @@ SECOND = (
     "--dgemm-s 1.742435e-10 --dtrsm-s 8.897459e-11"
 )
 
-# What the C program does around its timed part, and leaves out in it: its matrix of zeros is singular, so that it skips
+# Steps of the C program around its timed part, and one left out in it: its matrix of zeros is singular, so it skips
 # the back substitution.
 AS_IN_C = """
 import sys
@@ -68,7 +68,7 @@ def fat_tree(folder: Path, variant: dict[str, Any], n_top_switches: int = 16) ->
 
 
 def hpl_s(platform: Path, n_ranks: int, arguments: str, *options: str, per_host: int = 1) -> float:
-    """What HPL prints as its time, on the first hosts in order."""
+    """Time that HPL prints, in seconds, on the first hosts in order."""
     hosts = platform.with_suffix(".hosts")
     hosts.write_text("".join(f"host-{host}:{per_host}\n" for host in range(n_ranks // per_host)))
     smpy = [str(Path(sys.executable).with_name("smpy")), "run", "--quiet", "--compute", "none", "-np", str(n_ranks)]
@@ -113,7 +113,7 @@ def test_a_large_run_takes_the_time_of_the_study(tmp_path: Path) -> None:
 
 
 def test_every_poll_and_message_is_as_in_the_c_program_under_smpi(smpy_run: Callable[..., Ran], tmp_path: Path) -> None:
-    """In a process of its own: the program changes what others would use."""
+    """Run in a process of its own: the program changes objects that other tests would use."""
     second = ORACLE["second"]
     platform = fat_tree(tmp_path, ORACLE["capacity"]["variants"][0])
     hosts, record = tmp_path / "hosts", tmp_path / "run.json"

@@ -20,7 +20,7 @@ def numbers(printed: str) -> tuple[str, ...]:
 
 
 def serial(n: int, iterations: int) -> tuple[str, ...]:
-    """What a single array and a loop give."""
+    """Output of a serial computation: iterations, last change and error."""
     points = np.arange(1, n + 1) / (n + 1)
     truth = np.sin(np.pi * points[:, None]) * np.sin(np.pi * points[None, :])
     source = 2.0 * np.pi**2 * truth / (n + 1) ** 2

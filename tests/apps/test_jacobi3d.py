@@ -21,7 +21,7 @@ def numbers(printed: str) -> tuple[str, ...]:
 
 
 def serial(n: int, iterations: int) -> tuple[str, ...]:
-    """What a single array and a loop give."""
+    """Output of a serial computation: iterations, last change and error."""
     wave = np.sin(np.pi * np.arange(1, n + 1) / (n + 1))
     truth = wave[:, None, None] * wave[:, None] * wave
     source = 3.0 * np.pi**2 * truth / (n + 1) ** 2
@@ -50,7 +50,7 @@ def test_each_iteration_comes_nearer_by_the_cosine_of_the_step(emulated: Callabl
     step, iterations = 1 / 8, 30
     ran = emulated(None, 8, program=str(JACOBI), args=("--n", "7", "--iterations", str(iterations)))
     _, change, error = numbers(ran.out)
-    limit = (pi * step / 2 / sin(pi * step / 2)) ** 2  # what the discrete solution is times the true one
+    limit = (pi * step / 2 / sin(pi * step / 2)) ** 2  # ratio of the discrete solution to the true one
     rate = cos(pi * step)
     assert float(change) == pytest.approx(limit * rate ** (iterations - 1) * (1 - rate), rel=1e-11)
     assert float(error) == pytest.approx(abs(limit * (1 - rate**iterations) - 1), rel=1e-11)

@@ -29,7 +29,7 @@ def test_without_smpy_a_kernel_is_the_function_that_it_was(monkeypatch: pytest.M
     [
         # 128 bytes a point and iteration with its halo, 40 where the change is looked at; 200 x 200 points a rank
         ("jacobi.py", ("--n", "400", "--iterations", "10"), 10 * (112 * 202**2 + 16 * 200**2) + 40 * 200**2),
-        # of a complex number four transforms move 128 bytes, and four transposes 384
+        # four transforms move 128 bytes of a complex number, and four transposes 384
         ("fft2d.py", ("--n", "256", "--m", "256"), 512 * 256 * 64),
     ],
 )

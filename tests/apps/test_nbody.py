@@ -35,7 +35,7 @@ for name in ("start", "end", "back"):
 
 
 class Moved(NamedTuple):
-    """What a serial computation gives."""
+    """Result of a serial computation."""
 
     positions: NDArray[np.float64]
     energies: tuple[float, float]

@@ -1,4 +1,4 @@
-"""What makes no sense on a program's command line is refused, once and not by every rank."""
+"""Command lines of programs that make no sense are refused, once and not by every rank."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ SMPY = Path(sys.executable).with_name("smpy")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one process took."""
+    """Processor and wall-clock time of one process."""
 
     cpu_s: float
     wall_s: float
@@ -57,7 +57,7 @@ def smpy_command(
     compute: str = "none",
     options: tuple[str, ...] = (),
 ) -> list[str]:
-    """How smpy runs one of the programs."""
+    """Command by which smpy runs one of the programs."""
     command = [str(SMPY), "run", "--quiet", "-np", str(n_ranks), "--compute", compute, *options]
     if platform is not None:
         command += ["--platform", str(HERE / "platforms" / f"{platform}.xml")]
@@ -74,7 +74,7 @@ def smpy_summary(command: list[str], folder: Path) -> dict[str, float]:
 
 
 def smpirun_command(program: Path, arguments: tuple[object, ...], n_ranks: int, platform: str) -> list[str]:
-    """How smpirun runs a program at its fastest: lazy updates (its default), no privatised globals, no measuring."""
+    """Command by which smpirun is fastest: lazy updates (its default), no privatised globals, no measuring."""
     return [
         "smpirun",
         "-quiet",

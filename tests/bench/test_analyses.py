@@ -1,4 +1,4 @@
-"""What analyses cost grows with a trace as the trace does."""
+"""Costs of analyses grow in proportion to the trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a trace costs a run, and how fast it is performed again."""
+"""Cost of tracing a run, and speed of its replay."""
 
 from __future__ import annotations
 

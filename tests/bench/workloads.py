@@ -1,4 +1,4 @@
-"""What is compared with smpirun, and how much faster smpy has to be."""
+"""Workloads that are compared with smpirun, and the factors by which smpy has to be faster."""
 
 from __future__ import annotations
 

@@ -18,11 +18,11 @@ FOR_EXTENDERS = {"sim.h", "action.h", "network.h", "transfer.h", "clock.h", "hea
 LINE_MAX = 132
 
 Edges = dict[str, dict[str, str]]
-"""By a file and another one that it needs: why."""
+"""Reasons, by a file and another one that it needs."""
 
 
 def _calls(objects: Path) -> Edges:
-    """For each object file the others whose symbols it takes, with one of these symbols."""
+    """Other object files whose symbols each object file takes, with one of these symbols."""
     defined: dict[str, str] = {}
     taken: dict[str, set[str]] = {}
     for source in sorted(KERNEL.glob("*.c")):
@@ -33,7 +33,7 @@ def _calls(objects: Path) -> Edges:
         for symbol, kind in (line.split()[:2] for line in listing.stdout.splitlines()):
             if kind == "U":
                 taken.setdefault(path.name, set()).add(symbol)
-            elif not symbol.startswith("__"):  # those are the compiler's own
+            elif not symbol.startswith("__"):  # such symbols are the compiler's own
                 defined[symbol] = path.name
     return {
         name: {defined[symbol]: symbol for symbol in sorted(symbols) if defined.get(symbol, name) != name}

@@ -49,7 +49,7 @@ def test_the_relative_fit_has_the_least_sum_of_ratios_and_its_intervals_are_thos
 
 
 def test_a_term_stays_if_the_f_test_finds_it_significant():
-    """Of an intercept, which is significant in about half of the draws."""
+    """Test it on an intercept, which is significant in about half of the draws."""
     kept = []
     for seed in range(40):
         times = _noisy(seed, 0.1, constant=2e-9)

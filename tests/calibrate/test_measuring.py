@@ -1,4 +1,4 @@
-"""What is measured, in which order, with which clock, and what is kept of it."""
+"""Measurements: kernels and sizes, their order, the clock, and the file of samples."""
 
 import errno
 import os
@@ -221,7 +221,7 @@ def test_sizes_kept_out_tell_the_error_of_a_fit_that_has_not_seen_them():
 
 
 def test_empirical_noise_is_what_single_calls_differ_by():
-    """Of calls that take 1, 1.1 and 1.2 times as long as the shortest."""
+    """Time calls that take 1, 1.1 and 1.2 times as long as the shortest."""
     taken = [
         Sample("k", (("n", n),), "warm", i, slowdown * 1e-6 * n, 1.0)
         for n in range(10, 30)
@@ -240,7 +240,7 @@ def test_a_cost_that_would_fall_below_zero_between_the_measured_sizes_has_no_neg
 
 
 def test_a_count_of_operations_that_is_a_sum_is_fitted_as_one_term(tmp_path):
-    """That of a factorisation, m n^2 - n^3 / 3, which is fitted where m >= n."""
+    """Fit the count of a factorisation, m n^2 - n^3 / 3, where m >= n."""
     time, planted = FakeTime(), {"m*n^2": 3e-9, "n^3": -1e-9, "m*n": 1e-8}
     kernel = replace(_planted("k", time, planted), operands=("m*n",), is_tall=True)
     _measure(tmp_path / "raw.csv", {"k": kernel}, time)
@@ -376,7 +376,7 @@ def test_a_file_of_something_else_is_refused(tmp_path, text, message):
 
 
 def _disturbance(busy_cores: float, walls_s: list[float], share: float = 1.0) -> str:
-    """Of a probe that takes so long each time, and has the processor for a share of it."""
+    """Disturbance seen by a probe that takes so long each time, and has the processor for a share of it."""
     steps = iter([1e-3, *walls_s])
     now_s = {"wall": 0.0, "processor": 0.0}
 

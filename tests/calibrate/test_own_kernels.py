@@ -1,4 +1,4 @@
-"""What kernels that programs name cost, as `calibration/own_kernels.py` finds it."""
+"""Costs of kernels that programs name, as `calibration/own_kernels.py` finds them."""
 
 from __future__ import annotations
 

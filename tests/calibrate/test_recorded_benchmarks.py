@@ -1,4 +1,4 @@
-"""What benchmarks of messages printed is read, and what is no such thing is refused with its line."""
+"""Outputs of message benchmarks are read, and other text is refused with its line."""
 
 import tomllib
 
@@ -10,7 +10,7 @@ from smpy.calibrate.network.recorded import read_recorded
 from smpy.cli.main import main
 from smpy.errors import UsageError
 
-LATENCY_US, MB_PER_S = 1.5, 10_000.0  # of all tables below
+LATENCY_US, MB_PER_S = 1.5, 10_000.0  # parameters of all tables below
 SIZES = [2**k for k in range(21)]
 
 

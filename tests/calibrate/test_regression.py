@@ -90,7 +90,7 @@ def test_intervals_hold_the_planted_coefficients_as_often_as_they_say(noise):
 
 @pytest.mark.parametrize("noise", [0.03, 0.2])
 def test_the_interval_of_a_predicted_time_holds_it_as_often_as_it_says(noise):
-    """Of coefficients that are far from independent: n and n log2(n)."""
+    """Use coefficients that are far from independent: n and n log2(n)."""
     planted, at = {"n*log2(n)": 1e-10, "n": 1e-9}, {"n": np.array([1e4, 1e6])}
     n_runs, n_held = 300, np.zeros(2)
     for seed in range(n_runs):

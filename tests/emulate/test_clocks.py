@@ -202,7 +202,7 @@ def test_uuids_made_at_one_date_differ(emulated: Callable):
 
 
 def test_making_a_uuid_draws_no_random_number(emulated: Callable, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(uuid, "_node", None)  # as where nobody has asked for it
+    monkeypatch.setattr(uuid, "_node", None)  # state in which nobody has asked for it
     ran = emulated(
         """
         import random, uuid

@@ -1,4 +1,4 @@
-"""What counts as a rank's computing, and what it costs to have many ranks."""
+"""Computing of a rank: the time that counts as such, and its cost with many ranks."""
 
 import json
 import os
@@ -56,7 +56,7 @@ def test_mpi_calls_in_a_module_leave_its_import_uncounted(emulated: Callable):
 
 @pytest.mark.timed
 def test_searching_what_a_rank_leaves_is_not_computing(emulated: Callable):
-    """Of 90,000 objects, which takes 40 ms or more."""
+    """Leave 90,000 objects, whose search takes 40 ms or more."""
     assert makespan_s(emulated("left = list(map(float, range(90_000)))\n", 1, compute="measured")) < 0.02
 
 
@@ -119,7 +119,7 @@ def test_code_of_all_modules_together_is_limited():
 
 @pytest.mark.slow
 def test_an_idle_rank_takes_a_few_kilobytes(smpy_run: Callable, tmp_path: Path):
-    """Its greenlet, two memory pages of interpreter stack among it, and its module."""
+    """The memory is the rank's greenlet, with two pages of interpreter stack, and its module."""
     program = "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n"
     peak_bytes = []
     for n_ranks in (2_000, 12_000):

@@ -1,4 +1,4 @@
-"""How a rank ends, how a run ends, and what they leave."""
+"""Ends of ranks and of runs, and the state that they leave."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Where the traceback of an error in an MPI call ends: at the program's line, unless smpy itself is to blame."""
+"""Tracebacks of errors in MPI calls end at the program's line, unless smpy itself is to blame."""
 
 import os
 from collections.abc import Callable

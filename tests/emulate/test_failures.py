@@ -1,4 +1,4 @@
-"""How runs end before their time, and what they say."""
+"""Premature ends of runs, and their messages."""
 
 import os
 import signal
@@ -366,7 +366,7 @@ ENDLESS = {
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """What an interrupted run left, and how long it took to end, in seconds."""
+    """Exit code and output of an interrupted run, and the time until it ended, in seconds."""
 
     code: int
     out: str

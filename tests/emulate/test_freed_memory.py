@@ -1,4 +1,4 @@
-"""What becomes of memory that a program frees, where computing is measured."""
+"""Memory that a program frees is returned to the system or kept, where computing is measured."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_memory_that_is_freed_and_taken_again_costs_page_faults_unless_it_is_kep
 ):
     ran = smpy_run(PROGRAM, 1, "--quiet", *options)
     assert (ran.code, ran.err) == (0, "")
-    assert (int(ran.out) > 150) is returns  # of pages of 4 KiB 102,400; of huge ones 200
+    assert (int(ran.out) > 150) is returns  # 102,400 pages of 4 KiB; 200 huge ones
 
 
 def test_the_summary_says_that_it_is_kept(smpy_run: Callable):

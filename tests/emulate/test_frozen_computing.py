@@ -439,7 +439,7 @@ comm.Barrier()
 def test_tests_between_pieces_of_work_end_the_run_where_their_answer_is_another_one(
     recorded: Callable, replayed: Callable, recorded_on: str, replayed_on: str
 ):
-    """Which piece is which cannot be told from the answers."""
+    """The pieces of work cannot be identified by the answers."""
     source = """
 if rank == 0:
     comm.Send(bytearray(100_000), 1)

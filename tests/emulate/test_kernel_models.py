@@ -10,7 +10,7 @@ import pytest
 
 import smpy
 
-CORE_FLOP_PER_S = 49.6e9  # of the default cluster
+CORE_FLOP_PER_S = 49.6e9  # core of the default cluster
 
 
 @pytest.mark.parametrize(

@@ -345,7 +345,7 @@ def fluid_finish_s(
     speed: float = 1e9,
     changes: Sequence[tuple[float, float]] = (),
 ) -> list[float]:
-    """When each rank has done its work in order; rates are those of analysis on paper, from one end to the next.
+    """Dates at which ranks have done their work; rates are those of analysis on paper, from one end to the next.
 
     From each date of `changes` on the cores have a part of their speed.
     """

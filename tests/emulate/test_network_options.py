@@ -32,7 +32,7 @@ POLLER = """
 
 @pytest.fixture
 def seen_s(emulated: Callable[..., Any], tmp_path: Path) -> Callable[..., float]:
-    """When rank 1 sees a message that is sent at 10 ms, by polls that last 3 ms and more."""
+    """Date at which rank 1 sees a message that is sent at 10 ms, by polls that last 3 ms and more."""
 
     def when(config: str = "", *options: tuple[str, str]) -> float:
         path = tmp_path / "platform.xml"

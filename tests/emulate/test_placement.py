@@ -1,4 +1,4 @@
-"""Where ranks are is the same for the program, for collectives, for the clock and in the summary."""
+"""Placement of ranks is the same for the program, for collectives, for the clock and in the summary."""
 
 from __future__ import annotations
 

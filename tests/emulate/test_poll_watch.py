@@ -60,7 +60,7 @@ def test_who_polls_for_what_is_told_at_ctrl_c(smpy_run: Callable):
 
 
 def watched(monkeypatch: pytest.MonkeyPatch, body: Callable[[PollWatch], None]) -> list[str]:
-    """What is told when rank 0 looks and rank 1 polls in vain."""
+    """Reports of the poll watch when rank 0 looks and rank 1 polls in vain."""
     monkeypatch.setattr(poll_watch, "_AIRS_MAX", 3)
     told: list[str] = []
 

@@ -1,4 +1,4 @@
-"""Where a run says that its time and bytes went: by call site, by rank, by pair of ranks."""
+"""Profile of a run's time and bytes: by call site, by rank, by pair of ranks."""
 
 from __future__ import annotations
 

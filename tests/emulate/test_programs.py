@@ -1,4 +1,4 @@
-"""What can be run, and what it finds."""
+"""Programs that can be run, and the environment that they find."""
 
 import sys
 import zipfile

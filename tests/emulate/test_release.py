@@ -1,4 +1,4 @@
-"""What is left of a rank that has ended."""
+"""Objects of a rank that has ended are deleted, except those still in use."""
 
 from collections.abc import Callable
 

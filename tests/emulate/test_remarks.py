@@ -1,4 +1,4 @@
-"""What the summary remarks on: lost messages, kernels above their host's peak, polls that took long."""
+"""Remarks of the summary: lost messages, kernels above their host's peak, polls that took long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ranks find in the place of a function or an object of Python's behaves as that one does."""
+"""Replacements of Python's functions and objects behave as the originals do."""
 
 import copy
 import inspect
@@ -19,7 +19,7 @@ from smpy.emulate.replacement import _ROUTINES
 
 
 def outcome(function: Callable[..., Any], *args: Any) -> object:
-    """What a function returns, or the kind of error it raises."""
+    """Return value of a function, or the kind of error it raises."""
     try:
         return function(*args)
     except Exception as error:  # noqa: BLE001  # whatever the original raises

@@ -1,4 +1,4 @@
-"""What a process has but one of is exchanged as ranks switch: each rank finds it as it left it."""
+"""Process-wide state (umask, cwd, ...) is saved and restored when the running rank changes."""
 
 import builtins
 import os
@@ -68,7 +68,7 @@ def test_a_rank_may_delete_its_working_directory(emulated: Callable):
                 return "nowhere"
         os.mkdir("shared") if rank == 0 else None
         turn()
-        os.chdir("shared")  # that of all ranks, which one deletes
+        os.chdir("shared")  # the directory of all ranks, which one deletes
         turn()
         if rank == 0:
             shutil.rmtree(os.getcwd())
@@ -205,7 +205,7 @@ def test_switches_are_watched_only_while_settings_differ(emulated: Callable):
     assert lines(ran) == ["None True None"] * 2
 
 
-# How a program changes what a process has but one of: to `value`, which differs between ranks, and how it looks at it.
+# Process-wide state: the statement that sets it to `value`, which differs between ranks, and the reading expression.
 SETTINGS = {
     "environment": ("os.environ['SMPY_TEST'] = str(value)", "os.environ['SMPY_TEST']"),
     "environment of children": (

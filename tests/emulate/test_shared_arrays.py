@@ -18,7 +18,7 @@ N = 1 << 27
 
 
 def alone(make):
-    """What a function of no argument returns on the one rank of a world."""
+    """Return value of a function of no argument on the one rank of a world."""
     return run_world(1, lambda rank: make()).returned[0]
 
 

@@ -1,4 +1,4 @@
-"""What the standard library looks up by a module's name is the running rank's own: in the program and in a package."""
+"""Modules that the standard library looks up by name are the running rank's own: in the program and in a package."""
 
 from collections.abc import Callable
 from textwrap import dedent

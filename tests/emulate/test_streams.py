@@ -1,4 +1,4 @@
-"""What ranks print and read."""
+"""Output and input of ranks."""
 
 from collections.abc import Callable
 

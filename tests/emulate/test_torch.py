@@ -1,4 +1,4 @@
-"""What PyTorch keeps once for a thread is each rank's own; where it is not installed, a stand-in has its names."""
+"""State that PyTorch keeps per thread is each rank's own; where it is not installed, a stand-in has its names."""
 
 import importlib.util
 import os

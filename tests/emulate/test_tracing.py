@@ -1,4 +1,4 @@
-"""What a run leaves in its trace, and that it changes nothing."""
+"""Contents of a run's trace; tracing changes nothing in the run."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def test_a_first_order_does_not_see_that_ranks_wait_for_the_slowest_of_several_a
         (BARRIERS, 1, NOISY),
         ("one()", 8, NOISY),  # nobody waits
         (BARRIERS, 8, kernels()),
-        (BARRIERS, 8, kernels(noise='{kind = "empirical", residuals = [0.1]}')),  # of each call the same
+        (BARRIERS, 8, kernels(noise='{kind = "empirical", residuals = [0.1]}')),  # same noise of each call
         ("one() if rank == 1 else None\ncomm.Barrier()", 8, NOISY),
     ],
 )

@@ -1,4 +1,4 @@
-"""What tests of ranks that take turns share: the beginning of their programs, and the lines that these print."""
+"""Shared parts of tests whose ranks take turns: the beginning of their programs, and the lines that these print."""
 
 TURN = """
 from mpi4py import MPI

@@ -20,7 +20,7 @@ from smpy.platforms import CallCosts, Cluster, Description, FlatCluster, Models,
 
 @algorithm("bcast", "chain", source="an example")
 def chain(call: Call) -> Schedule:
-    """From the root to the next rank, from there to the next, and so on."""
+    """Broadcast from the root to the next rank, from there to the next, and so on."""
     ranks, steps = call.from_root, Schedule(call.rank)
     with steps.when(ranks.index > 0):
         steps.recv(ranks.behind(1), call.nbytes)
@@ -84,5 +84,5 @@ def test_a_chain_takes_a_message_a_rank(tmp_path: Path, root: int) -> None:
 def test_hosts_first_crosses_the_network_once_each_way(tmp_path: Path, fills_hosts: bool) -> None:
     call = "MPI.COMM_WORLD.Allreduce(mine, all)"
     took_s = makespan_s(tmp_path, call, 16, ("allreduce", "hosts_first"), fills_hosts=fills_hosts)
-    rounds = 3  # of a binomial tree over eight hosts
+    rounds = 3  # depth of a binomial tree over eight hosts
     assert took_s == pytest.approx(2 * (LOCAL_MESSAGE_S + rounds * MESSAGE_S), rel=1e-12)

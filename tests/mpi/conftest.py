@@ -21,7 +21,7 @@ PLATFORMS = Path(__file__).parents[1] / "peer" / "platforms"
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What a run left: what each rank returned and when it ended, in seconds, and the engine."""
+    """Result of a run: the value each rank returned, the time it ended, in seconds, and the engine."""
 
     returned: list[Any]
     finish_s: list[float]

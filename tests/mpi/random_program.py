@@ -22,7 +22,7 @@ TYPES = [MPI.INT8_T, MPI.INT16_T, MPI.INT32_T, MPI.INT64_T, MPI.UINT8_T, MPI.FLO
 
 
 class Draw:
-    """What all ranks draw alike, what one draws for itself, and what it has received."""
+    """Random draws common to all ranks, a rank's own draws, and a hash of all it has received."""
 
     def __init__(self, name: str) -> None:
         self.common = random.Random(name)

@@ -113,7 +113,7 @@ def on_each(smpy_run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_p
             summary = json.loads(path.read_text()) if path.exists() else {}
             summary.pop("host", None)
             for lost in (lost for remark in summary.get("remarks", ()) for lost in remark["first"]):
-                lost.pop("line", None)  # which the compiled surface alone knows
+                lost.pop("line", None)  # known to the compiled surface alone
             left.append((ran.code, ran.out, ran.err, summary))
         return left
 

@@ -1,4 +1,4 @@
-"""What programs see of the surface is what mpi4py has: its names, nothing else, and room for names of their own."""
+"""Names of the surface are those of mpi4py, no others, with room for the program's own."""
 
 import importlib.util
 import pickle

@@ -1,4 +1,4 @@
-"""What the ranks' time goes to: computing, sleeping, communication, and waiting for others."""
+"""Categories of the ranks' time: computing, sleeping, communication, and waiting for others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SOON_S = 0.01  # more than any transfer here takes
 
 
 def spent(*bodies, platform_file=None) -> Spent:
-    """What the time of ranks with these bodies went to."""
+    """Time of ranks with these bodies, by category, in seconds."""
 
     def main(rank):
         bodies[rank](MPI.COMM_WORLD)

@@ -119,7 +119,7 @@ class Letter:
         self.is_late = bool(plan.integers(3) == 0)
         self.receive = str(plan.choice(LATE if self.is_late else EARLY))
         modes = ["Ssend"] if self.receive == "freed" else [*STARTED, *BLOCKING]
-        if self.is_late:  # who waits for it may be waited for
+        if self.is_late:  # a rank that waits for it may be waited for
             modes = [mode for mode in [*STARTED, "Bsend"] if "Ir" not in mode and "Rs" not in mode]
         self.mode = str(plan.choice(modes))
 

@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 ORACLE = json.loads((HERE / "networks.json").read_text())
 EXAMPLES = {example["id"]: example for example in ORACLE["examples"]}
 
-LATENCY_S, BANDWIDTH_BYTES_PER_S = 50e-6, 125e6  # of the link between the first two hosts of the platform `full`
+LATENCY_S, BANDWIDTH_BYTES_PER_S = 50e-6, 125e6  # link between the first two hosts of the platform `full`
 ENVELOPE_BYTES = 16
 
 
@@ -172,7 +172,7 @@ SIZES_BYTES: Final = (1, 500, 1000, 2000, 5000, 9000, 12_000, 40_000, 1_000_000)
 
 
 def factors_of(size_bytes: int) -> tuple[float, float]:
-    """Of latency and bandwidth, for a size on the wire."""
+    """Factors of latency and bandwidth, for a size on the wire."""
     latency = [step.value for step in SMPI_LATENCY_FACTOR if step.above_bytes < size_bytes]
     return latency[-1], [step.value for step in SMPI_BANDWIDTH_FACTOR if step.above_bytes < size_bytes][-1]
 

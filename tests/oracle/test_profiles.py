@@ -37,7 +37,7 @@ def test_a_machine_that_changes_gives_the_dates_of_simgrid(name: str, tmp_path: 
     assert dates_s == pytest.approx(example["finish_s"], rel=ORACLE["relative_tolerance"], abs=0)
 
 
-# What a message takes: latency and bandwidth factor of its size, an envelope, and 5 % for its acknowledgements.
+# Time of a message: latency and bandwidth factor of its size, an envelope, and 5 % for its acknowledgements.
 LATENCY_S, RATE = 50e-6 * 11.6436, 125e6 * 0.940694 / 1.05
 
 

@@ -22,7 +22,7 @@ RESULT = Path(__file__).parents[1] / "oracle" / "campaign.json"
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What came of a run: `n_dates` compared, or why not."""
+    """Judgement of a run: `n_dates` compared, or the reason why not."""
 
     run: Run
     n_dates: int = 0
@@ -64,7 +64,7 @@ def summary(judgements: list[Judgement]) -> dict[str, Any]:
 
 
 def _version() -> str:
-    """Of SimGrid, as Debian names it where it does."""
+    """Version of SimGrid, as Debian names it where it does."""
     said = subprocess.run(["smpirun", "-version"], capture_output=True, text=True, check=True).stdout.split()
     query = ["dpkg-query", "--show", "--showformat", " (Debian ${Version})", "libsimgrid-dev"]
     try:

@@ -19,7 +19,7 @@ from tests.peer.machines import KINDS, Draw, Machine
 from tests.peer.runners import PROGRAMS, SMPIRUN_OPTIONS
 
 SEEDS = 40  # runs of each kind
-SAMPLE = 4  # of them, in every run of the marker `peer`
+SAMPLE = 4  # number of them in every run of the marker `peer`
 PHASES = 4
 TOLERANCE = 1e-6  # relative
 
@@ -49,7 +49,7 @@ MODELS: dict[str, tuple[tuple[str, str], ...]] = {
 }
 SMPY_OPTIONS = (("smpi/wtime", "0"),)
 
-# How smpy says that it does not have something: such a run is skipped, and says so.
+# Messages of smpy for a missing feature: such a run is skipped, and says so.
 REFUSALS = (
     "not supported",
     "smpy does not have it",
@@ -61,7 +61,7 @@ KNOWN: dict[str, str] = {}
 
 
 class NotSupported(Exception):
-    """What smpy refuses by name, in its own words."""
+    """A refusal by name of smpy, in its own words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,26 +146,26 @@ class Prepared:
     platform: str = "platform.xml"
 
     def smpirun_command(self, binaries: Path) -> list[str]:
-        """What runs it under SimGrid."""
+        """Command that runs it under SimGrid."""
         hosts = ["-hostfile", "hostfile"] if self.is_listed else []
         settings = [f"--cfg={name}:{value}" for name, value in self.settings]
         head = ["smpirun", "-quiet", "-np", str(self.n_ranks), "-platform", self.platform, *hosts]
         return [*head, *SMPIRUN_OPTIONS, *settings, str(binaries / "phases"), *self.phases]
 
     def smpy_command(self) -> list[str]:
-        """What runs it under smpy."""
+        """Command that runs it under smpy."""
         hosts = ["--hostfile", "hostfile"] if self.is_listed else []
         settings = [word for name, value in (*SMPY_OPTIONS, *self.settings) for word in ("--set", f"{name}={value}")]
         head = ["smpy", "run", "--quiet", "-np", str(self.n_ranks), "--platform", self.platform, *hosts]
         return [*head, "--compute", "none", *settings, str(PROGRAMS / "phases.py"), *self.phases]
 
     def explain(self, binaries: Path) -> str:
-        """How to see for oneself."""
+        """Commands that repeat the case by hand."""
         both = (" ".join(command) for command in (self.smpirun_command(binaries), self.smpy_command()))
         return "\n".join([f"cd {self.folder}", *both])
 
     def smpirun_dates_s(self, binaries: Path) -> Dates:
-        """When each rank was through with each phase, under smpirun."""
+        """Dates at which each rank was through with each phase, under smpirun."""
         command = self.smpirun_command(binaries)
         done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=120, check=False)
         said = f"{done.stdout[-2000:]}{done.stderr[-2000:]}"

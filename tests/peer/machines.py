@@ -1,4 +1,4 @@
-"""What drawn machines are made of: numbers of every magnitude, links, routes, profiles; and the machine itself."""
+"""Parts of drawn machines: numbers of every magnitude, links, routes, profiles; and the machine itself."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Machine:
     Attributes
     ----------
     body : str
-        What stands in <platform>.
+        Content of <platform>.
     hosts : tuple of str
         Names of its hosts.
     files : dict of str to str

@@ -94,7 +94,7 @@ def _around(
     """A zone around others, with routes between them."""
     tag, between = draw.choice((("zone", "zoneRoute"), ("zone", "zoneRoute"), ("AS", "ASroute")))
     body, all_links, routes = "".join(child.body for child in children), "", ""
-    # where the way leads through a zone, the peer's Dijkstra wants it entered and left by one gateway
+    # a zone on the way is entered and left by one gateway, as the peer's Dijkstra requires
     doors = {child.name: child.gateways for child in children}
     if routing == "Dijkstra":
         doors = {name: (draw.choice(gateways),) for name, gateways in doors.items()}

@@ -37,7 +37,7 @@ def compile_programs(folder: Path, name: str = "*") -> Path:
 
 
 def smpirun_finish_s(case: Case, binaries: Path, folder: Path, settings: Settings = ()) -> list[float]:
-    """What smpirun says, under its full re-solve of the network; the settings are those of its command line."""
+    """Dates at which ranks end under smpirun with a full re-solve of the network; settings as on its command line."""
     command = ["smpirun", "-quiet", "-np", str(case.n_ranks), "-platform", _platform_file(case, folder)]
     hostfile = _hostfile(case, folder)
     if hostfile is not None:
@@ -58,7 +58,7 @@ def smpirun_finish_s(case: Case, binaries: Path, folder: Path, settings: Setting
 def smpy_finish_s(
     case: Case, folder: Path, settings: Settings = (), host_speed_flop_per_s: float | None = None
 ) -> list[float]:
-    """What smpy says, in this process; the settings are those of the run."""
+    """Dates at which ranks end under smpy, in this process; the settings are those of the run."""
     return smpy_outcome(case, folder, settings, host_speed_flop_per_s).summary.finish_s.tolist()
 
 

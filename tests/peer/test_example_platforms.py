@@ -27,7 +27,7 @@ SAMPLED = [  # every sixth file goes with each change, the rest with the campaig
     for place, file in enumerate(FILES)
 ]
 SIZES = (1, 1000, 30_000, 70_000, 1_000_000)
-PHASES = 13  # of four pairs each
+PHASES = 13  # four pairs each
 N_RANKS = 24
 REFUSED = {"wifi_ns3": "ns-3", "config": "cpu/optim"}  # options in a file that smpirun reads, and that smpy may refuse
 

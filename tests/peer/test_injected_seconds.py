@@ -11,7 +11,7 @@ from tests.peer.runners import compile_programs, missing_tool, smpirun_finish_s,
 
 pytestmark = pytest.mark.peer
 
-SPEED_FLOP_PER_S = 3.7e9  # of this machine, as both are told
+SPEED_FLOP_PER_S = 3.7e9  # speed of this machine, as both are told
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compile_programs(tmp_path_factory.mktemp("smpirun"), "delay")
 
 
-@pytest.mark.parametrize("seconds", [1e-4, 3e-8])  # of the latter, a third is below the threshold of a microsecond
+@pytest.mark.parametrize("seconds", [1e-4, 3e-8])  # a third of the latter is below the threshold of a microsecond
 @pytest.mark.parametrize(("n_ranks", "per_host"), [(2, 1), (8, 2), (16, 8)])
 def test_injected_seconds_take_as_long_as_under_smpirun(
     seconds: float, n_ranks: int, per_host: int, binaries: Path, tmp_path: Path

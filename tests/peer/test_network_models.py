@@ -43,7 +43,7 @@ def cases() -> Iterator[Case]:
 
 
 def early_cases() -> Iterator[Case]:
-    """What meets messages that travel before they are received: polls, wildcards, cancelled sends, overheads."""
+    """Cases of messages that travel before they are received: polls, wildcards, cancelled sends, overheads."""
     for seed, platform in enumerate(("full", "cluster", "cluster_multicore")):
         n_ranks = min(7, HOSTS[platform][1])
         yield Case("mix", (seed, 4, 20), platform, n_ranks)

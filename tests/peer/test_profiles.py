@@ -38,7 +38,7 @@ def steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def smpirun_finish_s(case: ProfileCase, steps: Path, folder: Path, settings: dict[str, str]) -> list[float] | None:
-    """What smpirun says; None if it aborts on what it cannot do."""
+    """Dates at which ranks end under smpirun; None if it aborts on a feature it does not have."""
     command = ["smpirun", "-quiet", "-np", str(len(case.hosts)), "-platform", "machine.xml", "-hostfile", "hosts"]
     command += [*SMPIRUN_OPTIONS, *(f"--cfg={name}:{value}" for name, value in settings.items())]
     command += [str(steps), case.steps]

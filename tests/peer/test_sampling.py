@@ -47,7 +47,7 @@ def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rows(printed: str) -> dict[tuple[int, int], tuple[int, float]]:
-    """By visit and rank: runs of the body so far, and the date."""
+    """Runs of the body so far, and the date, by visit and rank."""
     lines = (line.split() for line in printed.splitlines())
     return {(int(visit), int(rank)): (int(n_run), float(date_s)) for visit, rank, n_run, date_s in lines}
 
@@ -95,7 +95,7 @@ def test_as_many_iterations_run_and_take_as_long_as_under_smpirun(
 
 
 def test_ten_iterations_with_three_samples(binaries: Path) -> None:
-    """Of two ranks and more, each runs three, or the first alone."""
+    """Each of two and more ranks runs three, or the first alone."""
     found = {scope: smpirun_rows(binaries, [scope, "3", "-1", "1", "10", "0.01"]) for scope in ("rank", "world")}
     assert [n_run for n_run, _ in found["rank"].values()] == [3, 3, 3]
     assert sorted(n_run for n_run, _ in found["world"].values()) == [0, 0, 3]

@@ -24,7 +24,7 @@ COUNTS = (0, 1, 1000, 30_000)
 
 
 def smpirun(folder: Path, *arguments: object) -> str:
-    """What it prints; all files are in the folder."""
+    """Output of smpirun; all files are in the folder."""
     command = ["smpirun", "-quiet", "-platform", "platform.xml", "-hostfile", "hosts", "--cfg=network/optim:Full"]
     done = subprocess.run(
         [*command, *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=60, check=False
@@ -34,7 +34,7 @@ def smpirun(folder: Path, *arguments: object) -> str:
 
 
 def their_finish_s(folder: Path, n_ranks: int) -> list[float]:
-    """When the last line of each rank was over."""
+    """Dates at which the last line of each rank was over."""
     told = smpirun(
         *(folder, "-np", n_ranks, "-replay", "main", "--log=smpi_replay.thres:verbose"),
         "--log=root.fmt:%.17r%e%P%e%m%n",

@@ -19,17 +19,17 @@ class Job:
     Attributes
     ----------
     name : str
-        What it is called in the records.
+        Name in the records.
     script : str
         File in `jobs`.
     packages : tuple of str
         Distributions to install, beside mpi4py and numpy.
     modules : tuple of str
-        What it imports of them.
+        Modules that it imports from them.
     args : tuple of str
         Its arguments.
     stdin : str
-        What it reads.
+        Text of its standard input.
     ranks : tuple of int
         Numbers of ranks it runs on.
     """

@@ -85,7 +85,7 @@ class Commands:
         self.folder = folder / "out"
         self.folder.mkdir()
         self.place = folder / "place"
-        self.answers: dict[str, Answer] = {}  # of undamaged files
+        self.answers: dict[str, Answer] = {}  # answers for undamaged files
         self.n = 0
 
     def __call__(self, line: str) -> tuple[int, str]:

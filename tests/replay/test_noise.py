@@ -114,7 +114,7 @@ def test_a_faster_kernel_is_faster_without_noise_too(noisy: Callable):
 
 
 def test_measured_work_takes_its_5th_percentile_within_2_percent_of_no_noise(traced: Callable):
-    """Of 40 half-normal draws the percentile is 1 + 0.063 sigma on average: 0.6 %; the longest of 4 ranks is 15 %."""
+    """The percentile of 40 half-normal draws is 1 + 0.063 sigma on average: 0.6 %; the longest of 4 ranks is 15 %."""
     exact, _ = traced(MEASURED.format(share=0), 4, folder="exact", platform=FLAT, compute="none")
     drawn, trace = traced(MEASURED.format(share=0.1), 4, folder="drawn", platform=FLAT, compute="none")
     quiet = replay(trace, denoise=["cpu"])

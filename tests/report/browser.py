@@ -29,7 +29,7 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromi
 
 
 def seen(page: Path, script: str) -> tuple[dict[str, Any], str]:
-    """What a script in the page leaves in `found` when all is drawn, and what the browser says in its console."""
+    """Object `found` that a script in the page fills when all is drawn, and the lines of the browser's console."""
     text = page.read_text()
     wait = "await until(() => !document.querySelector('[data-figure]:not([data-is-drawn])'));"
     more = (

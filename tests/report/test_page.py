@@ -33,7 +33,7 @@ PROFILE = {
 
 
 class Efficiency:
-    """What an analysis gives."""
+    """Stand-in for the result of an analysis."""
 
     def table(self) -> str:
         return "load balance <80 %>"
@@ -89,7 +89,7 @@ def test_the_page_has_efficiencies_bounds_and_causes_of_waits_if_the_trace_can_b
     assert list(data_of(tmp_path / "whole.html")["figures"]) == sections
     assert "load balance" in (tmp_path / "whole.html").read_text()
     assert data_of(tmp_path / "less.html")["figures"] == {}
-    late_sender().write(tmp_path / "part")  # which says that it cannot be replayed
+    late_sender().write(tmp_path / "part")  # this trace says that it cannot be replayed
     done = CliRunner().invoke(main, ["report", str(tmp_path / "part"), "-o", str(tmp_path / "part.html")])
     assert done.exit_code == 0, done.output
     assert "cannot be replayed" in (tmp_path / "part.html").read_text()

@@ -43,7 +43,7 @@ def sections_of(page: Path) -> list[str]:
 
 
 def machines(folder: Path, **more: Any) -> Table:
-    """Of two axes, three repetitions, prices; one setting fails."""
+    """Study of two axes, three repetitions and prices, in which one setting fails."""
     cost = {"torus": 10, "tree <b>": 20}
 
     def point(ranks: int, topology: str, repetition: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a run as a value costs above itself."""
+"""Overhead of runs started from Python."""
 
 import subprocess
 import sys

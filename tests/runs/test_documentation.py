@@ -1,4 +1,4 @@
-"""What the pages show of runs in Python is so."""
+"""Examples of runs in Python on the pages are correct."""
 
 import doctest
 import re

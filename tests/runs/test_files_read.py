@@ -1,4 +1,4 @@
-"""What a run has read is known: where a file was, is not, or is another one, the run would be another."""
+"""Files that a run has read, or looked for in vain, are known: where one is another, the run would be another."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from smpy.runs.simulate import run_line
 
 
 def files_of(folder: Path, program: str) -> dict[str, str]:
-    """What a run of this program has read."""
+    """Files that a run of this program has read."""
     (folder / "program.py").write_text("from mpi4py import MPI\nimport os\n" + program)
     return dict(
         run_line(["-np", "1", "--compute=none", "program.py"], directory=str(folder), notes_reads=True).reads.files

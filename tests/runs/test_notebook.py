@@ -24,7 +24,7 @@ SESSION = """
 
 
 def session(folder: Path, *cells: str, with_mpi: bool = False) -> list[str]:
-    """What IPython prints for each cell."""
+    """Output of IPython for each cell."""
     write_files(folder, {"session.py": SESSION, "cells.json": json.dumps(cells)})
     done = subprocess.run(
         [sys.executable, "session.py", "cells.json", *(["with MPI"] if with_mpi else [])],

@@ -1,4 +1,4 @@
-"""Which environment variables a run's program has read by name is known."""
+"""Environment variables that a run's program has read by name are known."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def variables_of(folder: Path, program: str) -> dict[str, str]:
-    """What a run of this program on two ranks has read."""
+    """Environment variables that a run of this program on two ranks has read."""
     (folder / "program.py").write_text("from mpi4py import MPI\nimport os\n" + program)
     run = run_line(["-np", "2", "--compute=none", "program.py"], directory=str(folder), notes_reads=True)
     return dict(run.reads.variables)

@@ -34,7 +34,7 @@ elif world.rank == 1:
 
 
 def study_table(folder: Path, **changes: Any) -> dict[str, Any]:
-    """What the file of a study of that program says; the program is written into the folder."""
+    """Table of the study's file for that program; the program is written into the folder."""
     (folder / "program.py").write_text(PROGRAM)
     return {
         "program": str(folder / "program.py"),

@@ -49,7 +49,7 @@ def table_of(
 
 
 def summary(makespan_s: float, n_sites: int = 3) -> dict[str, Any]:
-    """What `smpy run --json` writes of a profile, each site with half the time of the one before."""
+    """Profile as `smpy run --json` writes it, each site with half the time of the one before."""
     sites = [
         {"call": None if number else "Recv", "line": f"prog.py:{number + 5}", "count": number + 1,
          "spent_s": [makespan_s / 2**number if kind == number % len(KINDS) else 0.0 for kind in range(len(KINDS))]}

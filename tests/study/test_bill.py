@@ -1,4 +1,4 @@
-"""What machines and runs cost, in closed form."""
+"""Costs of machines and runs, in closed form."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_price_of_a_tree_is_that_of_its_hosts_switches_ports_and_cables(spin
         (Prices(switch_eur=1000), 36_000, math.nan),
         (Prices(switch_port_eur=500), 768 * 500, math.nan),
         (Prices(cable_eur=70), math.nan, 640 * 70),
-        (Prices(switch_cable_eur=70), math.nan, math.nan),  # those of hosts are not known
+        (Prices(switch_cable_eur=70), math.nan, math.nan),  # prices of hosts are not known
         (Prices(switch_eur=0, cable_eur=0), 0, 0),
     ],
 )
@@ -92,7 +92,7 @@ def test_each_group_of_hosts_has_its_own_price_and_power(tmp_path: Path) -> None
     )
     bill = bill_of(read_machine(tmp_path / "m.toml", 1), PRICES)
     assert bill.hosts_eur == 2 * 900 + 3 * 100
-    assert math.isnan(bill.hosts_busy_w)  # of the thin ones: the machine speaks of power, and does not say theirs
+    assert math.isnan(bill.hosts_busy_w)  # power of the thin ones: the machine has some powers, but not theirs
 
 
 def test_hosts_of_any_file_say_their_price_and_power_by_properties() -> None:

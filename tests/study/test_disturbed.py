@@ -1,4 +1,4 @@
-"""Whatever is killed or full: nothing is lost, nothing is there twice, and the table is that of a quiet study."""
+"""Studies with killed processes or full disks lose and repeat nothing; the table is that of a quiet study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long points will take is known from those that have ended."""
+"""Times of points are estimated from those that have ended."""
 
 from __future__ import annotations
 

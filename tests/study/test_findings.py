@@ -1,4 +1,4 @@
-"""What a study's sentences say agrees with its numbers."""
+"""Sentences about a study agree with its numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def told(table: Table) -> str:
 
 @st.composite
 def tables(draw: st.DrawFn) -> Table:
-    """Of two axes, a few repetitions, some points failed, some without a price."""
+    """Table of two axes and a few repetitions; some points failed, some have no price."""
     n_ranks, n_words, n_repetitions = (draw(st.integers(1, 3)) for _ in range(3))
 
     def point(*_: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ Point = tuple[float, float]
 
 
 def is_better(one: Point, other: Point) -> bool:
-    """As good in both respects, and better in one."""
+    """Whether one point is as good in both respects, and better in one."""
     return one[0] <= other[0] and one[1] <= other[1] and one != other
 
 

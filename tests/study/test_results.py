@@ -13,7 +13,7 @@ NUMBER = r"t=(\d+)?"
 
 
 def entry_of(output: str, *patterns: str) -> Entry:
-    """What is kept of a run that has printed this."""
+    """Entry of a run that has printed this."""
     kept, matches = kept_output(output, patterns)
     return Entry({}, output=kept, matches=matches)
 

@@ -1,4 +1,4 @@
-"""What is said of scaling is what the numbers have."""
+"""Sentences about scaling agree with the numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from smpy.study.scaling import Row, Scaling
 from smpy.study.uncertainty import Estimate
 from smpy.units import parse_time_s
 
-SAVES = 0.75  # of the time are left by a doubling that saves 25 %
+SAVES = 0.75  # share of the time that is left by a doubling that saves 25 %
 FACTORS = {
     "load_balance": "load balance",
     "serialisation": "serialisation",

@@ -1,4 +1,4 @@
-"""What a makespan depends on: closed forms, and what users see."""
+"""Sensitivity of a makespan: closed forms, and the output for users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands tell of a study, and the pages and tables that they make of it."""
+"""Commands on studies: their output, pages and tables."""
 
 from __future__ import annotations
 

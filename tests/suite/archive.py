@@ -24,7 +24,7 @@ def find_source(cache: Path) -> Path:
     Parameters
     ----------
     cache : Path
-        Where to keep what is downloaded.
+        Folder that keeps the download.
 
     Raises
     ------

@@ -24,7 +24,7 @@ def mpi4py_source(pytestconfig: pytest.Config) -> Path:
 
 @pytest.fixture(scope="session")
 def result_of(request: pytest.FixtureRequest, mpi4py_source: Path) -> Iterator[Result]:
-    """How a module went on a number of ranks; those of all selected tests are started when the first is asked."""
+    """Result of a module on a number of ranks; those of all selected tests are started when the first is asked."""
     asked = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
     wanted = [(params["module"], params["n_ranks"]) for params in asked if {"module", "n_ranks"} <= set(params)]
     wanted.sort(key=lambda case: (not case[0].startswith("test_util"), -case[1]))  # the longest first

@@ -1,4 +1,4 @@
-"""What is asked of each module: the tests that pass under a real MPI, and those of them that do not pass here."""
+"""Expectations of each module: tests that pass under a real MPI, and the ones of them that do not pass here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 RANKS: Final = (2, 3, 4)
 SHARE_MIN: Final = 0.95
-"""The least share of what passes under a real MPI that has to pass: of all, and of each module's tests in scope."""
+"""Least share of the tests that pass under a real MPI to pass here: of all, and of each module's tests in scope."""
 
 
 def _read(name: str) -> Any:

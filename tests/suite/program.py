@@ -1,4 +1,4 @@
-"""What every rank runs: one module of mpi4py's test-suite, by the suite's own `main.py`, noting how each test ended.
+"""Run one module of mpi4py's test-suite on every rank by the suite's own `main.py`, noting how each test ended.
 
     smpy run -np N --compute none --private unittest tests/suite/program.py SUITE MODULE NOTES [EXCLUDED ...]
 
@@ -76,5 +76,5 @@ if __name__ == "__main__":
     from main import main
 
     excluded = [option for name in EXCLUDED for option in ("-x", f"*{name}")]
-    with contextlib.suppress(SystemExit):  # what failed is noted
+    with contextlib.suppress(SystemExit):  # failures are noted
         main(module=None, testRunner=NotingRunner, argv=["main.py", "-q", "-i", rf"^{MODULE}\.py$", *excluded])

@@ -17,7 +17,7 @@ TIME_LIMIT_S: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class ModuleRun:
-    """How one module went on one number of ranks.
+    """Result of one module on one number of ranks.
 
     Attributes
     ----------
@@ -28,11 +28,11 @@ class ModuleRun:
     passed : frozenset of str
         Ids of the tests that passed on every rank.
     reasons : dict of str to str
-        Why others did not: the first rank's message, its last line first.
+        Reasons why others did not: the first rank's message, its last line first.
     unfinished : tuple of str
         Tests that some rank had begun and not ended when the run stopped.
     trouble : str
-        What stopped the run before its end, or "".
+        Reason why the run stopped before its end, or "".
     """
 
     module: str

@@ -39,7 +39,7 @@ def mutate(data: bytes, seed: int) -> bytes:
     """One to three mutations, the same for a seed; of every second seed, only such as leave the syntax alone."""
     draw = random.Random(seed)
     mutations = WELL_FORMED if seed % 2 else MUTATIONS
-    head = data.find(b"<platform") + 1 if draw.random() < 0.9 else 0  # what stands before breaks all the rest
+    head = data.find(b"<platform") + 1 if draw.random() < 0.9 else 0  # text before it breaks all the rest
     for _ in range(draw.choice((1, 1, 1, 2, 3))):
         data = data[:head] + draw.choice(mutations)(data[head:], draw)
     return data

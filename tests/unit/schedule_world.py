@@ -1,4 +1,4 @@
-"""What ranks know after they have made the calls of an algorithm's lists, whatever their order in time."""
+"""Contributions that ranks have after the calls of an algorithm's lists, whatever their order in time."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class _Rank:
     calls: deque[Step]
     known: set[int]
     n_started: int = 0  # sends and receives not ended yet
-    n_awaited: int = 0  # of them, those it is blocked on
+    n_awaited: int = 0  # number of them it is blocked on
     waits_for_all: bool = False
 
     @property
@@ -91,7 +91,7 @@ class _Message:
 
 
 def known_at_the_end(calls: list[list[Step]]) -> list[set[int]]:
-    """Whose contributions each rank has got, if a send carries all its sender knows and waits for its receive.
+    """Ranks whose contributions each rank has got, if a send carries all its sender knows and waits for its receive.
 
     Raises
     ------

@@ -63,7 +63,7 @@ def roots(algorithm: str, n_ranks: int) -> set[int]:
 
 
 def needed(algorithm: str, rank: int, n_ranks: int, root: int) -> set[int]:
-    """Whose contributions a rank's result is made of."""
+    """Ranks whose contributions make up a rank's result."""
     op = algorithm.partition(":")[0]
     everyone = set(range(n_ranks))
     if op in ("bcast", "scatter", "scatterv"):
@@ -296,7 +296,7 @@ def test_ranks_that_fill_hosts_or_are_dealt_out_take_short_formulas() -> None:
 
 
 def value_of(value: Value, rank: int) -> int:
-    """What a formula in the rank alone comes to."""
+    """Value of a formula in the rank alone."""
     if not isinstance(value, Formula):
         return value
     stack: list[int] = []

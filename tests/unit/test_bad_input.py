@@ -1,4 +1,4 @@
-"""Whatever is given as a platform, hostfile or program: it is read, or refused at once in a line or two."""
+"""Any platform, hostfile or program is read, or refused at once in a line or two."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.timeout(60)
 
 
 def refusal(read: Callable[[], object]) -> str:
-    """What is said of a file; empty when it is read. Whatever else is raised fails the test."""
+    """Refusal of a file; empty when it is read. Any other error fails the test."""
     try:
         read()
     except SmpyError as error:

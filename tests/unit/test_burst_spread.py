@@ -56,7 +56,7 @@ def test_a_single_burst_that_is_disturbed_is_the_largest_difference():
 def test_the_largest_difference_is_none_of_uneven_work(name: str):
     spread = spread_of(lambda rank, n_round: 1e-3 * UNEVEN[name](rank, n_round), 0.0)
     assert spread is not None
-    assert spread.largest_s <= 1e-3  # of work that shrinks by as much
+    assert spread.largest_s <= 1e-3  # spread of work that shrinks by as much
 
 
 def test_what_takes_long_is_no_disturbance():

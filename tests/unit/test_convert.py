@@ -98,7 +98,7 @@ def test_a_file_may_list_edges_itself(tmp_path: Path) -> None:
             read(edges)
 
 
-@pytest.mark.filterwarnings("ignore")  # of attributes without effect
+@pytest.mark.filterwarnings("ignore")  # warnings about attributes without effect
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_a_drawn_machine_of_xml_is_the_same_in_toml_or_refused_by_name(tmp_path: Path, kind: str) -> None:
     for seed in range(4):
@@ -215,7 +215,7 @@ def test_what_toml_cannot_say_of_a_cluster_is_refused_by_name(changes: dict[str,
         ((("wattage_per_state", "93.5:200.0"), ("wattage_off", "5.0")), "power"),
         ((("wattage_per_state", "93.5:200.0"), ("price_per_host", "9000.0"), ("colour", "red")), "power price"),
         ((("wattage_per_state", "100:200"), ("wattage_off", "ten")), ""),  # not as we write these numbers
-        ((("wattage_per_state", "95.0:120.0:200.0"), ("price_per_host_hour", "1.5")), ""),  # of three states
+        ((("wattage_per_state", "95.0:120.0:200.0"), ("price_per_host_hour", "1.5")), ""),  # wattages of three states
         ((("smpi/os", "0:1us:0"), ('a "b" = c.d', "\\")), ""),
     ],
 )

@@ -42,14 +42,14 @@ def machine() -> Platform:
 
 
 def end_s(engine: Engine, *bodies: Callable[[], object]) -> float:
-    """When the last rank ends."""
+    """Date at which the last rank ends."""
     engine.spawn(lambda rank: bodies[rank]())
     engine.run(lambda: None)
     return engine.now_s
 
 
 def one_way_s(machine: Platform, distance: int, nbytes: int, *, is_blocking: bool = True) -> float:
-    """From a send to the end of its receive, by two ranks that begin together."""
+    """Time from a send to the end of its receive, by two ranks that begin together, in seconds."""
     engine = Engine(machine, machine.models, [0, distance])
 
     def send() -> None:
@@ -62,7 +62,7 @@ def one_way_s(machine: Platform, distance: int, nbytes: int, *, is_blocking: boo
 
 
 def pairs_s(machine: Platform, n_pairs: int, nbytes: int) -> float:
-    """From the sends of all pairs of ranks on one host to the end of the last receive."""
+    """Time from the sends of all pairs of ranks on one host to the end of the last receive, in seconds."""
     engine = Engine(machine, machine.models, [0] * (2 * n_pairs))
 
     def body(rank: int) -> Callable[[], object]:
@@ -74,7 +74,7 @@ def pairs_s(machine: Platform, n_pairs: int, nbytes: int) -> float:
 
 
 def collective_s(machine: Platform, hosts: list[int], op: str, nbytes: int) -> float:
-    """How long a collective takes with the algorithm of the default cluster."""
+    """Time of a collective with the algorithm of the default cluster, in seconds."""
     engine, n_ranks = Engine(machine, machine.models, hosts), len(hosts)
     choose(engine, TABLE)
     query = Query(n_ranks, nbytes, n_entries=nbytes // 8, item_bytes=8)

@@ -14,7 +14,7 @@ MODULES = [
     if not module.name.rpartition(".")[2].startswith("_")  # compiled ones
     and module.name
     not in (
-        "smpy.emulate.stand_in.mpi4py.futures",  # which cannot be imported, and says why
+        "smpy.emulate.stand_in.mpi4py.futures",  # cannot be imported, and says why
         "smpy.calibrate.network.measure",  # a program for an interpreter that has mpi4py
     )
 ]

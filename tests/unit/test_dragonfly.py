@@ -216,7 +216,7 @@ def test_valiant_draws_every_other_group_about_as_often() -> None:
         for s, t in product(range(per_group), range(per_group, 2 * per_group))
         for group in {node[0] for node in graph.walk(s, platform.route(s, t).link_names)[1:-1]} - {0, 1}
     )
-    expected = per_group**2 / 10  # of 576 pairs: the standard deviation is about 7
+    expected = per_group**2 / 10  # mean of 576 pairs: the standard deviation is about 7
     assert set(drawn) == set(range(2, 12))
     assert all(abs(count - expected) < 30 for count in drawn.values())
 
@@ -230,7 +230,7 @@ def test_the_seed_decides_where_valiant_goes() -> None:
 
 
 def blue_load(shape: DragonflyShape, routing: str, pairs: list[tuple[int, int]]) -> Counter[str]:
-    """How many of the pairs cross each half of a blue wire."""
+    """Number of the pairs that cross each half of a blue wire."""
     platform = built(cluster(shape.n_hosts), shape, routing, 3)
     names = (name for pair in pairs for name in platform.route(*pair).link_names)
     return Counter(name for name in names if name.startswith("blue"))

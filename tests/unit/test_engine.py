@@ -1,4 +1,4 @@
-"""What the engine offers a surface, and how it says what went wrong."""
+"""Methods of the engine for a surface, and its error messages."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ def test_on_a_large_machine_a_sample_of_routes_is_walked() -> None:
 def max_flow(shape: TreeShape, sources: set[int], targets: set[int], worths: Sequence[int] = (1, 1, 1)) -> int:
     """Cables that can be filled from some hosts of a fat tree to others (Edmonds, Karp 1972).
 
-    Those of a level are worth so many each.
+    A cable of level i counts as `worths[i]` cables.
     """
     graph, number = FatTreeGraph(shape), count(2)
     ids = {node: next(number) for level in graph.levels for node in level}
@@ -420,7 +420,7 @@ def graph_or_none(platform: Platform) -> RouteGraph | None:
 @settings(max_examples=60)
 @given(tree(st.integers(1, 4)), st.booleans())
 def test_the_graph_of_a_fat_tree_is_found_in_its_routes(shape: TreeShape, is_split: bool) -> None:
-    """By the names of its links, which tell the nodes that they join."""
+    """Identify it by the names of its links, which tell the nodes that they join."""
     n_hosts = shape.n_hosts
     assume(n_hosts + shape.n_switches <= NODES_MAX)
     platform = machine(FatTree(hosts_alike(n_hosts, is_split=is_split), shape)).build()

@@ -1,4 +1,4 @@
-"""What kernels cost on a machine: polynomials of sizes, and the tables [kernels] and [calibration] that say them."""
+"""Costs of kernels on a machine: polynomials of sizes, and the tables [kernels] and [calibration] that say them."""
 
 from __future__ import annotations
 

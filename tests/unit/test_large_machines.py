@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 LIMIT_S, LIMIT_BYTES = 2.0, 100e6
-LIMIT_S_PER_LINK = 5e-6  # of a route: about 0.2 us, and twice 1.5 us of the call
+LIMIT_S_PER_LINK = 5e-6  # limit of a route: about 0.2 us, and twice 1.5 us of the call
 CODE = """
 import json, random, sys, time
 from smpy.engine.kernel import ffi, lib
@@ -116,4 +116,4 @@ def test_a_run_holds_only_the_links_it_uses(tmp_path: Path):
         "world.Sendrecv(bytearray(9), (world.rank + 1) % 4, recvbuf=bytearray(9), source=(world.rank - 1) % 4)\n"
     )
     done = subprocess.run([sys.executable, "-c", RUN, file, program], check=True, capture_output=True, text=True)
-    assert int(done.stdout) < 80e6  # of which 600,000 links would take 77 MB if all were used
+    assert int(done.stdout) < 80e6  # 600,000 links would take 77 MB of it if all were used

@@ -1,4 +1,4 @@
-"""What a machine's reader does not need is not imported: a run starts without it."""
+"""Modules that a machine's reader does not need are not imported: a run starts without them."""
 
 from __future__ import annotations
 

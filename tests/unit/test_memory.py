@@ -1,4 +1,4 @@
-"""How much memory there is and is held, on systems that tell it and on those that do not."""
+"""Memory that exists and that is held, on systems that tell it and on those that do not."""
 
 import sys
 from pathlib import Path

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.timeout(60)
 
 
 def refusal(folder: Path, options: tuple[tuple[str, str], ...] = ()) -> str:
-    """What a run says that cannot be; empty when it can. Whatever else is raised fails the test."""
+    """Refusal of a run; empty when it can be made. Any other error fails the test."""
     hostfile = folder / "hosts"
     config = RunConfig(
         n_ranks=2,

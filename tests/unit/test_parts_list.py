@@ -68,19 +68,19 @@ def parts_of(machine: Description) -> PartsList:
 
 
 def n_cables_of(name: str, line: str) -> int:
-    """In a link of that name: none inside a host or a switch, several in a bundle."""
+    """Number of cables in a link of that name: none inside a host or a switch, several in a bundle."""
     if name.endswith(("_limiter", "_backbone")):
         return 0
     return {"blue": 4, "green": 2}.get(name.partition("_")[0], 1) if "blue=4" in line else 1
 
 
 def wire_name(link: str) -> str:
-    """Of the two links of a split cable, the same."""
+    """Name of a cable: the same for both links of a split one."""
     return link.removesuffix("_UP").removesuffix("_DOWN")
 
 
 def ports_of_switches(line: str) -> list[int]:
-    """Of the graph that a machine's routes run through: how many cables there are at each switch."""
+    """Number of cables at each switch, in the graph that a machine's routes run through."""
     platform = read_machine(line, 1).build()
     graph = route_graph(platform)
     found: dict[int, set[str]] = {node: set() for node in range(graph.n_hosts, graph.n_nodes)}

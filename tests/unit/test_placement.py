@@ -1,4 +1,4 @@
-"""Which rank runs on which host, with and without a hostfile, and the machine a run gets when it names none."""
+"""Placement of ranks on hosts, with and without a hostfile, and the machine of a run that names none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the parts of a machine cost and draw: read, changed, written, and of no consequence to what is simulated."""
+"""Prices and power of a machine's parts: read, changed, written, and of no consequence to the simulation."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ SOME = settings(max_examples=25, deadline=None)
 
 
 def finish_s(machine: Description, steps: str, n_ranks: int = 2, hosts: str = "", network: str = "smpi") -> list[float]:
-    """When each rank ends; `hosts`, one a word, says where they run."""
+    """Dates at which ranks end; `hosts`, one a word, says where they run."""
     with TemporaryDirectory() as folder:
         hostfile = Path(folder) / "hosts"
         hostfile.write_text("\n".join(hosts.split()))
@@ -73,7 +73,7 @@ def pair(sharing: Sharing = Sharing.FATPIPE, **profiles: Profile) -> Description
 
 
 def piecewise_end_s(amount: float, start_s: float, rate: float, profile: Profile) -> float:
-    """When an amount is done that begins at a date with a rate, whose factors follow."""
+    """Date at which an amount is done that begins at `start_s` with a rate, whose factors follow."""
     factor = 1.0
     period_s = profile.period_s
     cycles = range(1 if period_s is None else 10_000)

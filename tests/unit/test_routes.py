@@ -65,7 +65,7 @@ def fat_trees(draw: st.DrawFn) -> TreeShape:
 
 
 def assert_routes(platform: Platform, expected: dict[tuple[int, int], list[str]]) -> None:
-    """That these are the routes, and that the latencies along each, added up in its order, are its latency."""
+    """Assert that these are the routes, and that the latencies along each, added up in order, are its latency."""
     latencies_s = {
         platform.link_name(link): lib.platform_link_latency_s(platform.handle, link) for link in range(platform.n_links)
     }

@@ -1,4 +1,4 @@
-"""Which algorithm a collective uses: by the table, or as the run was told."""
+"""Algorithm that a collective uses: by the table, or as the run was told."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from smpy.errors import PlatformError
 from smpy.platforms import Hop, Platform, PlatformBuilder
 
 Routes = dict[tuple[int, int], int]
-"""How many links the declared route between two members has, in the order of declaration."""
+"""Number of links of the declared route between two members, in the order of declaration."""
 
 SMALL = settings(max_examples=80, deadline=None)
 
@@ -107,7 +107,7 @@ def test_floyd_takes_the_member_declared_first_and_dijkstra_the_one_that_a_route
 
 @pytest.mark.parametrize("rule", [lib.SHORTEST_FLOYD, lib.SHORTEST_DIJKSTRA])
 def test_more_sources_than_are_remembered_find_their_routes_again(rule: int) -> None:
-    n = 6000  # of which 64 MiB hold the trees of fewer
+    n = 6000  # members; 64 MiB hold the trees of fewer
     platform = built(n, {(i, (i + 1) % n): 1 for i in range(n)}, rule)
     for source in (0, 2796, 2797, 2800, n - 1, 0, 2797):
         target = (source + 3) % n

@@ -9,7 +9,7 @@ import pytest
 
 ATTEMPTS = 40  # some seconds: a machine that is lent may be slow for one
 LIMIT_S = 0.3
-NUMPY_S = 0.1  # what importing numpy takes on a machine that the limit is for; a slower one gets as much more
+NUMPY_S = 0.1  # time to import numpy on a machine that the limit is for; a slower one gets as much more
 
 
 def _children_s() -> float:

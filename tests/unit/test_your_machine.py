@@ -22,7 +22,7 @@ OF_THIS_MACHINE = ("wall time", "peak memory")
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What the page's user has: a file, and the programs."""
+    """Folder of the page's user: a file, and the programs."""
     (tmp_path / "cluster.toml").write_text(re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)[0])
     shutil.copytree(ROOT / "apps", tmp_path / "apps")
     monkeypatch.chdir(tmp_path)

@@ -84,7 +84,7 @@ def test_a_host_of_a_star_may_have_a_way_to_itself(read: Read) -> None:
     assert names(platform, "a", "a") == ["own"]
     assert names(platform, "a", "b") == ["a_up", "b"]
     assert names(platform, "c", "c") == ["own"]
-    assert not has_route(platform, "a", "c")  # as in SimGrid: a host with nothing but a way to itself
+    assert not has_route(platform, "a", "c")  # same in SimGrid: a host with nothing but a way to itself
 
 
 def test_a_cabinet_is_hosts_with_two_links_each(read: Read) -> None:
@@ -192,13 +192,13 @@ def test_the_innermost_zones_that_a_bypass_route_joins_come_first(read: Read) ->
 def test_a_host_that_is_the_gateway_of_a_bypass_route_first_sends_to_itself(read: Read) -> None:
     bypass = between("Za", "Zb", "a b-in", "X", tag="bypassZoneRoute")
     platform = read(zone("w", "Full", side("a"), side("b"), links("X"), between("Za", "Zb", "a b", "X"), bypass))
-    assert names(platform, "a", "b") == ["__loopback__", "X", "b1"]  # as SimGrid has it
+    assert names(platform, "a", "b") == ["__loopback__", "X", "b1"]  # same in SimGrid
     assert names(platform, "b", "a") == ["X"]
 
 
 def test_a_route_that_bypasses_nothing_takes_no_longer_where_other_routes_are_bypassed(read: Read) -> None:
     def cpu_s(platform: Platform) -> float:
-        """Of a thousand routes from `a` to `b`, at the fastest of five times."""
+        """Processor time of a thousand routes from `a` to `b`, the fastest of five times."""
         links, latency_s, dates_s = ffi.new("int[]", 9), ffi.new("double *"), [process_time()]
         for _ in range(5):
             for _ in range(1000):

@@ -1,4 +1,4 @@
-"""What calls of a program take, many in one run."""
+"""Times of a program's calls, many in one run."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Draw:
     seed : int
         The same on all ranks.
     rank, n_ranks : int
-        Who asks.
+        The rank that asks, and the number of ranks.
     """
 
     def __init__(self, seed: int, rank: int, n_ranks: int) -> None:
@@ -270,7 +270,7 @@ def reduce_scatter(draw: Draw) -> Case:
 
 
 def _share(call: str, draw: Draw, mine: Entries, expected: np.ndarray, *counts: list[int]) -> Case:
-    """In place: the share comes to the beginning, and what is behind it is nobody's."""
+    """Check in place: the share comes to the beginning, and the rest behind it is nobody's."""
     share = Entries(expected)
     share.memory = share.values = mine.memory[: expected.size]
     return Case(call, (MPI.IN_PLACE, mine.spec, *counts, _op(draw)), [], share, expected)

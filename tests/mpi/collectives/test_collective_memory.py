@@ -1,4 +1,4 @@
-"""What collectives keep, and how long; and memory that has no content."""
+"""Memory that collectives keep, and for how long; and memory that has no content."""
 
 import sys
 import weakref

@@ -1,4 +1,4 @@
-"""What collectives cost: those on objects are made of those on buffers, as mpi4py makes them."""
+"""Times of collectives: those on objects are made of those on buffers, as mpi4py makes them."""
 
 import numpy as np
 import pytest

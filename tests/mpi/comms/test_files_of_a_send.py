@@ -1,4 +1,4 @@
-"""How far a program's Send is from the kernel."""
+"""Number of files between a program's Send and the kernel."""
 
 import os
 import subprocess

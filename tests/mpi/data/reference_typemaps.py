@@ -82,7 +82,7 @@ def _in_rows(old: Reference, first: int, length: int) -> list[int]:
 
 
 def reference(recipe: Any) -> Reference:
-    """What a recipe of `recipes` means."""
+    """Reference typemap of a recipe of `recipes`."""
     if isinstance(recipe, MPI.Datatype):
         return of_basic(recipe)
     name, old_recipe, *arguments = recipe

@@ -1,4 +1,4 @@
-"""What a program may pass as a buffer."""
+"""Buffer specifications that a program may pass."""
 
 import array
 import sys

@@ -83,7 +83,7 @@ def test_buffers_that_do_not_match_are_not_reduced():
 
 
 def farthest(left, right, datatype):
-    """Of points, which have a gap between label and coordinate, the one farther out; of equal ones the left."""
+    """Keep the point farther out, of equal ones the left; points have a gap between label and coordinate."""
     point = np.dtype([("label", "i1"), ("x", "f8")], align=True)
     one, other = np.frombuffer(left, point), np.frombuffer(right, point)
     other[:] = np.where(abs(one["x"]) >= abs(other["x"]), one, other)

@@ -1,4 +1,4 @@
-"""Which bytes of a message have a content, when some of the memory that its entries lie in has none."""
+"""Bytes of a message that have a content, when some of the memory of its entries has none."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Model:
         return array
 
     def take(self, places, its, its_places):
-        """What another array has in some places should come to places here."""
+        """Expect at `places` here the content of another array at `its_places`, where both are private."""
         arrives = its.is_private[its_places] & self.is_private[places]
         self.expected[places[arrives]] = its.content[its_places][arrives]
 
@@ -151,7 +151,7 @@ CALLS = ["Alltoall", "Alltoallv", "Allgather", "Gatherv", "Scatter", "Neighbor_a
 
 
 def moved(call, rank, peer, width):
-    """Which elements of its receive buffer a rank gets from a peer, and which of the peer's send buffer they are."""
+    """Elements of its receive buffer that a rank gets from a peer, and the elements of the peer's send buffer."""
     mine, first = (slice(place * width, (place + 1) * width) for place in (peer, 0))
     its = slice(rank * width, (rank + 1) * width)
     if call in ("Alltoall", "Alltoallv"):

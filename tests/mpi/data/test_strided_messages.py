@@ -154,7 +154,7 @@ def test_a_freed_receive_keeps_the_strides_of_a_datatype_that_was_freed(run_rank
         datatype.Free()
         request.Free()
         strided.cache_clear()
-        others = [bytes([7]) * n for n in range(40, 400) for _ in range(9)]  # where the description was, by all odds
+        others = [bytes([7]) * n for n in range(40, 400) for _ in range(9)]  # likely place of the freed description
         WORLD.Barrier()
         WORLD.Recv(np.zeros(1), 0, 2)
         return list(np.nonzero(room)[0]), len(others)

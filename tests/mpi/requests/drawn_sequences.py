@@ -69,7 +69,7 @@ def written(rank: int, rounds: list[Any], *arrays: Any) -> smpy.MessageSequence:
             sequence.Irecv(into, source, number)
             sequence.Isend(out, to, number)
             sequence.Waitall()
-        elif form == "relayed":  # what has come is sent on, behind a look
+        elif form == "relayed":  # the received data are sent on, behind a look
             receive, sent = sequence.Irecv(into, source, number), sequence.Isend(out, to, number)
             sequence.Look()
             sequence.Wait(receive)
@@ -77,14 +77,14 @@ def written(rank: int, rounds: list[Any], *arrays: Any) -> smpy.MessageSequence:
             sequence.Isend(into, to, number)
             sequence.Recv(out, source, number)
             sequence.Waitall()
-        elif form == "within":  # what it starts is over at its end
+        elif form == "within":  # its requests are complete at its end
             inner = smpy.MessageSequence()
             inner.Isend(out, to, number)
             inner.Irecv(into, source, number)
             inner.Call(smpy.execute, 10**4 * shift, 0)
             sequence.Perform(inner)
             sequence.Perform(inner)
-        elif form == "overwritten":  # what was sent, and what has come when it has been sent on
+        elif form == "overwritten":  # sent data, and received data once they have been sent on
             if rank % 2 == 0:
                 sequence.Send(out, partner, number)
                 sequence.Call(overwrite, *out, number)
@@ -93,7 +93,7 @@ def written(rank: int, rounds: list[Any], *arrays: Any) -> smpy.MessageSequence:
                 sequence.Recv(into, partner, number)
                 sequence.Send(into, partner, number)
                 sequence.Call(overwrite, *into, number)
-        elif form == "overwritten within":  # what a sequence has started, and waited for at its end
+        elif form == "overwritten within":  # requests that a sequence has started, and waited for at its end
             inner = smpy.MessageSequence()
             if rank % 2 == 0:
                 inner.Isend(out, partner, number)

@@ -252,7 +252,7 @@ def test_ranks_and_arrays_of_several_sizes_share_one(run_ranks):
 def test_the_program_sleeps_through_a_sequence(run_ranks, monkeypatch):
     if surface is None:
         pytest.skip("the plain surface makes the calls one by one")
-    monkeypatch.setattr(smpy.MessageSequence, "_perform", None)  # what the compiled call hands over to
+    monkeypatch.setattr(smpy.MessageSequence, "_perform", None)  # method that the compiled call hands over to
 
     def main(rank):
         sequence = smpy.MessageSequence()

@@ -121,7 +121,7 @@ def test_the_error_of_a_function_is_the_performances(run_ranks, perform, n):
             perform(sequence, world, rows, numbers=(3,))
         smpy.execute(1e9)
         world.Barrier()
-        return rows[0].tolist()  # what had been started is over
+        return rows[0].tolist()  # all started requests are complete
 
     assert run_ranks(2, main).returned == [[2.0] * n, [1.0] * n]
 

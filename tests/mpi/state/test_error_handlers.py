@@ -1,4 +1,4 @@
-"""Who is told of errors, and calls outside of the time between the start and the end of MPI."""
+"""Error handlers, and calls outside of the time between the start and the end of MPI."""
 
 import sys
 from types import SimpleNamespace

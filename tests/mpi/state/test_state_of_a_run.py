@@ -1,4 +1,4 @@
-"""What is kept of a run is kept by its engine, so that two runs in one process know nothing of each other."""
+"""State of a run is kept by its engine, so that two runs in one process know nothing of each other."""
 
 import ast
 from pathlib import Path

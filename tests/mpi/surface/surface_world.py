@@ -75,7 +75,7 @@ class Comm(_surface.CommBase, Recorder):
 
 
 class Request(_surface.RequestBase, Recorder):
-    """What Isend and Irecv make here."""
+    """Request class of Isend and Irecv in these tests."""
 
     __slots__ = ("__weakref__",)
 
@@ -91,7 +91,7 @@ class Request(_surface.RequestBase, Recorder):
 
 
 class Status:
-    """What the surface fills in."""
+    """Status whose fields the surface sets."""
 
     __slots__ = ("_cancelled", "_error", "_nbytes", "_source", "_tag")
 

@@ -108,7 +108,7 @@ def test_a_look_tells_of_the_message_it_found_and_of_nothing_else() -> None:
     def receiver() -> None:
         status = Status()
         assert not WORLD.Iprobe(0, 8, status)
-        assert status._tag == 99  # as it was
+        assert status._tag == 99  # unchanged
         while not WORLD.Iprobe(status=status):
             pass
         assert status.fields() == (0, 7, 24)

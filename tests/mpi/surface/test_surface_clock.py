@@ -39,7 +39,7 @@ class FakeTime:
 
 
 class RealTime:
-    """That of this machine, as the thread's processor clock tells it."""
+    """Time of this machine, by the thread's processor clock."""
 
     tolerance = 0.2
 

@@ -1,4 +1,4 @@
-"""What the compiled calls leave to smpy.mpi: everything unusual, as it came and before anything is posted."""
+"""Calls that the compiled surface leaves to smpy.mpi: all unusual ones, as they came, before anything is posted."""
 
 from __future__ import annotations
 

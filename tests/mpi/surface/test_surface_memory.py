@@ -1,4 +1,4 @@
-"""How long the compiled surface holds on to a program's memory: while the kernel may touch it, and no longer."""
+"""The compiled surface holds a program's memory while the kernel may touch it, and no longer."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_handing_over_leaves_no_reference(given: tuple[Any, ...]) -> None:
             call(*given)
 
     Recorder.handed_over.clear()
-    gc.collect()  # what tests before this one have left may refer to None and 1, too
+    gc.collect()  # objects left by earlier tests may refer to None and 1, too
     before = [sys.getrefcount(x) for x in given]
     run(body)
     Recorder.handed_over.clear()

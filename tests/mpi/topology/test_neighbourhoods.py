@@ -211,7 +211,7 @@ def test_ranks_in_no_neighbourhood_lose_no_time(run_ranks):
 
 
 def test_neighbours_may_be_many_calls_apart(run_ranks):
-    """What a rank has left stays until its neighbours take it, and no longer."""
+    """Data that a rank has left stay until its neighbours take them, and no longer."""
 
     def main(rank):
         graph = MPI.COMM_WORLD.Create_dist_graph_adjacent([0] * (rank == 1), [1] * (rank == 0))

@@ -49,7 +49,7 @@ def receive(how, source):
 
 
 def message():
-    """From anybody to anybody else; both sides come to it at the same step."""
+    """Message from anybody to anybody else; both sides come to it at the same step."""
     source, dest, n_bytes = drawn.below(n_ranks), drawn.below(n_ranks), SIZES[drawn.below(len(SIZES))]
     how_sent, how_received = drawn.below(4), drawn.below(4)
     if source == dest:

@@ -34,7 +34,7 @@ class Request:
         self.calls, self.request, self.number = calls, request, calls.n_requests
         calls.n_requests += 1
 
-    def Wait(self):  # as MPI has it
+    def Wait(self):  # name as in MPI
         self.calls.note("wait", self.number)
         self.request.Wait()
 
@@ -73,7 +73,7 @@ for name in ("Send", "Ssend", "Recv", "Isend", "Issend", "Irecv"):
     setattr(Comm, name, noted(name, name.startswith("I")))
 
 calls = Calls(Path(sys.argv[1]))
-calls_of = vars(smpy.engine.sequences).setdefault("calls_of", {})  # of all ranks: they share the module
+calls_of = vars(smpy.engine.sequences).setdefault("calls_of", {})  # calls of all ranks: they share the module
 calls_of[MPI.COMM_WORLD.rank] = calls
 if len(calls_of) == 1:
     execute = smpy.engine.sequences._execute

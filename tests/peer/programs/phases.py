@@ -11,7 +11,7 @@ from mpi4py import MPI
 
 import smpy
 
-MESSAGES = 20  # of the pattern "mixed"
+MESSAGES = 20  # messages of the pattern "mixed"
 
 comm = MPI.COMM_WORLD
 rank, n_ranks = comm.Get_rank(), comm.Get_size()

@@ -4,12 +4,12 @@ import distwq
 
 
 def square(x):
-    """What a worker does."""
+    """Work of a worker."""
     return x * x
 
 
 def main(controller):
-    """What the controller does."""
+    """Work of the controller."""
     for number in range(12):
         controller.submit_call("square", (number,), module_name="__main__")
     print(sorted(controller.get_next_result()[1] for _ in range(12)))

@@ -17,7 +17,7 @@ if __name__ == "__main__":
         if not pool.is_master():
             pool.wait()
             sys.exit(0)
-        np.random.seed(42)  # noqa: NPY002  # what emcee draws from
+        np.random.seed(42)  # noqa: NPY002  # generator of emcee
         sampler = emcee.EnsembleSampler(8, 3, log_probability, pool=pool)
-        sampler.run_mcmc(np.random.randn(8, 3), 20)  # noqa: NPY002  # as above
+        sampler.run_mcmc(np.random.randn(8, 3), 20)  # noqa: NPY002  # same as above
         print(np.round(sampler.get_chain(flat=True).mean(axis=0), 12), sampler.acceptance_fraction.mean())

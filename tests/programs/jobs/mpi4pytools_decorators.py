@@ -24,7 +24,7 @@ class Doubling(Task):
         self.number = number
 
     def execute(self):
-        """Its work."""
+        """Work of the function."""
         return 2 * self.number
 
 

@@ -1,4 +1,4 @@
-"""What all ranks print, in the order of ranks: the same under every launcher."""
+"""Print from all ranks, in the order of ranks: the same under every launcher."""
 
 import io
 import re

@@ -15,11 +15,11 @@ def log_density(x, inverse):
 def sample(chain, pool):
     """A short chain from the chain's own seed; zeus draws from both generators."""
     random.seed(chain)
-    np.random.seed(100 + chain)  # noqa: NPY002  # as zeus does
+    np.random.seed(100 + chain)  # noqa: NPY002  # like zeus
     n_walkers, n_dimensions = 8, 2
     inverse = np.linalg.inv([[1.0, 0.6], [0.6, 2.0]])
     sampler = zeus.EnsembleSampler(n_walkers, n_dimensions, log_density, args=[inverse], verbose=False, pool=pool)
-    sampler.run_mcmc(np.random.randn(n_walkers, n_dimensions), 40, progress=False)  # noqa: NPY002  # as above
+    sampler.run_mcmc(np.random.randn(n_walkers, n_dimensions), 40, progress=False)  # noqa: NPY002  # same as above
     return sampler.get_chain(flat=True)
 
 
