@@ -11,7 +11,7 @@ __smpy_shared__ = True
 
 
 class Parser(argparse.ArgumentParser):
-    """What may stand there, and what is wrong with it, is said once and not by each rank."""
+    """Argument parser whose help and errors rank 0 alone prints."""
 
     def error(self, message: str) -> NoReturn:
         if MPI.COMM_WORLD.rank == 0:

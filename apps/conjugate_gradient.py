@@ -70,7 +70,7 @@ class Matrix:
         self.n_own = len(mine)
         is_own = (rows.columns >= mine.start) & (rows.columns < mine.stop)
         wanted = np.unique(rows.columns[~is_own])
-        # Of a vector's entries its own come first here, then those from elsewhere, in the order of `wanted`.
+        # Own entries of a vector come first here, then entries from elsewhere, in the order of `wanted`.
         place_elsewhere = self.n_own + np.searchsorted(wanted, rows.columns)
         self.columns = np.where(is_own, rows.columns - mine.start, place_elsewhere)
         self.entries = np.zeros(self.n_own + len(wanted))

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.complex128]
 
 WAVE = (3, 5)
-"""How often the wave turns down a column and along a row."""
+"""Turns of the wave down a column and along a row."""
 
 
 class Options(NamedTuple):

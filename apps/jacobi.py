@@ -34,7 +34,7 @@ class Options(NamedTuple):
 
 
 class Grid:
-    """Where this rank's block lies among the ranks and among the points.
+    """Place of this rank's block among the ranks and among the points.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def relaxed(u: Field, source: Field) -> Field:
 
 @kernel(flop="2*new.size", bytes="40*new.size", working_set_bytes="24*new.size")
 def differences(new: Field, old: Field) -> Field:
-    """By how much each point differs."""
+    """Difference of each point."""
     return np.abs(new - old)
 
 

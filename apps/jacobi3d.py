@@ -42,7 +42,7 @@ class Face(NamedTuple):
 
 
 class Grid:
-    """Where this rank's box lies among the ranks and among the points.
+    """Place of this rank's box among the ranks and among the points.
 
     Parameters
     ----------

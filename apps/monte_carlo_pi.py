@@ -20,7 +20,7 @@ from mpi4py import MPI
 
 
 class Options(NamedTuple):
-    """How many points, in blocks of how many, and where the streams grow from."""
+    """Number of points, points a block, and seed of the random streams."""
 
     samples: int
     block: int
@@ -29,7 +29,7 @@ class Options(NamedTuple):
 
 def points_inside(seed: int, block: int, n_points: int) -> int:
     """Draw one block: how many of its points lie in the quarter of a circle."""
-    stream = np.random.SeedSequence(seed, spawn_key=(block,))  # as SeedSequence(seed).spawn(...)[block], without others
+    stream = np.random.SeedSequence(seed, spawn_key=(block,))  # SeedSequence(seed).spawn(...)[block], without others
     x, y = np.random.default_rng(stream).random((2, n_points))
     return int(np.count_nonzero(x * x + y * y < 1.0))
 

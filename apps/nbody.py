@@ -42,7 +42,7 @@ class Bodies(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """What all bodies have together."""
+    """Total energy and centre of all bodies."""
 
     energy: float
     centre: Array
@@ -71,7 +71,7 @@ def pull_of_all(comm: MPI.Intracomm, bodies: Bodies, options: Options) -> tuple[
     """The acceleration and the potential of this rank's bodies from all bodies, whose blocks pass by."""
     following, preceding = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
     acceleration = np.zeros_like(bodies.positions)
-    potential = bodies.masses / options.softening  # what each body is about to add to its own
+    potential = bodies.masses / options.softening  # amount that each body is about to add to its own
     here = np.column_stack([bodies.positions, bodies.masses])
     for step in range(1, comm.size + 1):
         requests = []

@@ -22,7 +22,7 @@ LARGEST = 4 * 2**20
 
 
 class Options(NamedTuple):
-    """Who plays with rank 0, with messages of how many bytes, and how often."""
+    """Partner of rank 0, sizes of messages in bytes, and number of repetitions."""
 
     peer: int
     sizes: list[int]
@@ -42,7 +42,7 @@ def serve(comm: MPI.Comm, peer: int, ball: Payload, repetitions: int) -> tuple[P
             began_s = MPI.Wtime()
         comm.Send(ball, dest=peer)
         comm.Recv(returned, source=peer)
-        ball, returned = returned, ball  # what came back goes out next: an error stays to the end
+        ball, returned = returned, ball  # the returned ball goes out next: an error stays to the end
     return ball, (MPI.Wtime() - began_s) / (2 * repetitions)
 
 

@@ -22,7 +22,7 @@ Token = NDArray[np.int64]
 
 
 class Options(NamedTuple):
-    """How often, how long a token, and how many of them."""
+    """Number of rounds, length of a token, and number of tokens."""
 
     rounds: int
     length: int
@@ -51,7 +51,7 @@ def pass_all(comm: MPI.Comm, token: Token, rounds: int) -> Token:
     for _ in range(rounds * comm.size):
         token += comm.rank
         comm.Sendrecv(token, dest=after, recvbuf=arriving, source=before)
-        token, arriving = arriving, token  # what has arrived goes out next
+        token, arriving = arriving, token  # the arrived token goes out next
     return token
 
 

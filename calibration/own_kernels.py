@@ -1,4 +1,4 @@
-"""What the kernels that programs of `apps/` name cost on this core, by the bytes that they say they move.
+"""Costs, on this core, of the kernels that programs of `apps/` name, by the bytes that they say they move.
 
     python calibration/own_kernels.py calibration/cloud-xeon/programs.toml
 
@@ -52,7 +52,7 @@ def run(program: str, line: str) -> Calls:
 
     def timed(
         *,
-        flop: str = "0",  # what `smpy.kernel` takes
+        flop: str = "0",  # parameters of `smpy.kernel`
         bytes: str = "0",  # noqa: A002
         working_set_bytes: str = "0",
         name: str = "",

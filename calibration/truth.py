@@ -66,7 +66,7 @@ def _seconds(command: list[str], case: Case) -> float:
 
 
 def _commands(folder: Path, mpis: dict[str, str]) -> dict[str, str]:
-    """How a program starts, by way; N stands for the number of ranks."""
+    """Command that starts a program, by way; N stands for the number of ranks."""
     modelled = f"{SMPY} run -np N --quiet --platform {folder / 'machine.toml'} --compute models"
     measured = f"{SMPY} run -np N --quiet --platform {folder / 'machine.toml'} --host {folder / 'node.toml'}"
     real = {name: f"{command} -n N {sys.executable}" for name, command in mpis.items()}

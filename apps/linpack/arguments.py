@@ -1,4 +1,4 @@
-"""What the command line asks for."""
+"""Command line of HPL: the runs to make, and the cost of modelled kernels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from linpack.settings import BROADCASTS, FACTORISATIONS, ORDERS, SWAPS, BadSettings, Settings, from_file, overridden
 
-NEAR_PEAK_S = 2.22e-9, 1.11e-9  # of dgemm and dtrsm: 2 flop, and 1, at nine tenths of a peak of 1 Gf
+NEAR_PEAK_S = 2.22e-9, 1.11e-9  # dgemm and dtrsm: 2 flop, and 1, at nine tenths of a peak of 1 Gf
 
 
 @dataclass(frozen=True, slots=True)

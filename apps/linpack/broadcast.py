@@ -42,7 +42,7 @@ def broadcast(panel: Panel, kind: str) -> Awaited:
     Parameters
     ----------
     panel : Panel
-        What travels.
+        Panel to broadcast.
     kind : str
         One of `linpack.settings.BROADCASTS`.
     """
@@ -67,9 +67,9 @@ class _Arrival:
     Parameters
     ----------
     comm : MPI.Comm
-        Where the panel comes from.
+        Communicator along the row of the grid.
     source : int or None
-        Who sends it; None: there is nothing to look for.
+        Rank that sends it; None: there is nothing to look for.
     tag : int
         Its tag.
     pass_on : callable or None
@@ -108,7 +108,7 @@ def write_ring(steps: Steps, source: int | None, targets: tuple[int, ...], tag: 
 
 @lru_cache(1 << 12)
 def _places(kind: str, place: int, size: int) -> tuple[int | None, tuple[int, ...]]:
-    """Where a ring's panel comes from and goes to, for the process at a place; all counted from the root."""
+    """Source and targets of a ring's panel for the process at a place; all counted from the root."""
     middle = (size + 1) // 2 if kind.startswith("2") else size
     starts = {1, 2} if kind.endswith("M") else {1}
     if middle < size:

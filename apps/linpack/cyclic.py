@@ -7,7 +7,7 @@ from functools import lru_cache
 
 @lru_cache(1 << 12)
 def owned(n: int, block: int, process: int, n_processes: int) -> int:
-    """How many of the indices below `n` belong to `process`."""
+    """Number of indices below `n` that belong to `process`."""
     blocks, rest = divmod(n, block)
     rounds, extra = divmod(blocks, n_processes)
     if process < extra:
@@ -17,7 +17,7 @@ def owned(n: int, block: int, process: int, n_processes: int) -> int:
 
 @lru_cache(1 << 13)
 def rest(first: int, n: int, block: int, process: int, n_processes: int) -> tuple[int, int, int]:
-    """Who owns index `first`; where those from it on below `n` begin at `process`, and how many they are."""
+    """Owner of index `first`; local start, at `process`, of the indices from `first` on below `n`, and their number."""
     start = owned(first, block, process, n_processes)
     return owner(first, block, n_processes), start, owned(n, block, process, n_processes) - start
 
@@ -28,7 +28,7 @@ def owner(index: int, block: int, n_processes: int) -> int:
 
 
 def local(index: int, block: int, n_processes: int) -> int:
-    """Where the owner of an index keeps it."""
+    """Local index of an index, at its owner."""
     return index // block // n_processes * block + index % block
 
 

@@ -22,7 +22,7 @@ from linpack.settings import Settings
 Array = Any
 PIVOT_TAG = 2001
 VALUE, PLACE, INDEX, ROW = range(4)
-"""What the first four numbers of a message say of the largest entry: itself, its local row, its row, its owner."""
+"""Places of the first four numbers of a message on the largest entry: its value, local row, row and owner."""
 
 
 def factorise(panel: Panel, settings: Settings) -> None:
@@ -37,7 +37,7 @@ def factorise(panel: Panel, settings: Settings) -> None:
 
 
 def _perform(panel: Panel, kernels: Skeleton, settings: Settings) -> None:
-    """Without numbers, all of it is one sequence of messages and kernels."""
+    """Perform a factorisation without numbers as one sequence of messages and kernels."""
     exchanged = panel.width, panel.grid.row, panel.row, panel.grid.n_rows
     recursion = settings.nbmin, settings.ndiv, settings.rfact
     n = 4 + 2 * panel.width
@@ -47,7 +47,7 @@ def _perform(panel: Panel, kernels: Skeleton, settings: Settings) -> None:
 
 
 class _Recursion:
-    """Which columns are factored, updated and solved for, in which order.
+    """Order in which columns are factored, updated and solved for.
 
     Local rows are counted by how many are left, `m`.
     """
@@ -118,7 +118,7 @@ class _Recursion:
 
 
 class _Factorisation(_Recursion):
-    """One with numbers: local rows, and the message under way."""
+    """Recursion with numbers: local rows, and the message under way."""
 
     def __init__(self, panel: Panel, kernels: Numbers, settings: Settings) -> None:
         super().__init__(panel.is_row, settings.nbmin, settings.ndiv, settings.rfact)

@@ -82,7 +82,7 @@ def agree(comm: MPI.Comm, values: np.ndarray) -> None:
 
 
 def tell(comm: MPI.Comm, values: np.ndarray) -> None:
-    """What rank 0 has goes to all others, along a binomial tree."""
+    """Broadcast rank 0's values along a binomial tree."""
     for receives, other in tree(comm.rank, comm.size):
         if receives:
             comm.Recv(values, other, COLLECTIVE_TAG)

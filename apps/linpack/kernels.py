@@ -119,7 +119,7 @@ class Skeleton:
     Attributes
     ----------
     costs : Costs
-        As given.
+        Seconds of dgemm and dtrsm, as given.
 
     Raises
     ------
@@ -144,7 +144,7 @@ class Skeleton:
         self._new_array, self._new_matrix = (_folded, folded) if is_folded else (np.empty, np.empty)
 
     def memory(self, *shape: int) -> Array:
-        """What takes no room."""
+        """An array for data without content; folded memory, unless `is_folded` was false."""
         return self._new_array(shape)
 
     def matrix(self, n_rows: int, n_columns: int) -> Array:
@@ -185,7 +185,7 @@ def _folded(shape: tuple[int, ...]) -> Array:
 
 
 def length(part: slice) -> int:
-    """How many indices a slice with both ends and without a step has."""
+    """Number of indices in a slice with both ends and without a step."""
     return part.stop - part.start  # type: ignore[no-any-return]
 
 

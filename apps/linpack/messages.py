@@ -23,7 +23,7 @@ except ImportError:  # under a real MPI, where smpy need not be installed
             pass
 
     class Arrival:  # type: ignore[no-redef]
-        """There is none here."""
+        """Do nothing: there is none here."""
 
 
 __all__ = [
@@ -44,7 +44,7 @@ Part = int | tuple[int, int, int]
 Number = int | tuple[int, int]
 Steps = Any
 
-WHOLE: Part = 0  # of the first array
+WHOLE: Part = 0  # all of the first array
 
 
 class Calls:
@@ -53,11 +53,11 @@ class Calls:
     Parameters
     ----------
     comm : MPI.Comm
-        Where.
+        Communicator of the calls.
     look : callable
-        What to do where a message is looked for in between.
+        Called where a message is looked for in between.
     *arrays : array
-        Those whose parts are sent and received.
+        Arrays whose parts are sent and received.
     """
 
     def __init__(self, comm: Any, look: Callable[[], object], *arrays: Any) -> None:
@@ -84,7 +84,7 @@ class Calls:
 
 @lru_cache(1 << 11)
 def sequence(write: Callable[..., None], *facts: Any) -> Steps:
-    """What `write` writes down for these facts; under `smpy run`."""
+    """The steps that `write` adds to a sequence for these facts; under `smpy run`."""
     steps = MessageSequence()
     write(steps, *facts)
     return steps
@@ -110,4 +110,4 @@ def is_empty(part: Part) -> bool:
 
 
 def nothing(*facts: Any) -> None:
-    """What is done between messages that carry no numbers."""
+    """Do nothing between messages that carry no numbers."""

@@ -1,4 +1,4 @@
-"""Which rows go where when a panel's pivots are applied, and who has them.
+"""Moves of rows that a panel's pivots ask for: sources, targets and owners.
 
 Applying NB exchanges one after the other is one permutation of the block's rows and of those they were exchanged
 with. `Moves` holds it as pairs of rows, the same on every process of a column.
@@ -24,7 +24,7 @@ class Moves:
     Parameters
     ----------
     panel : Panel
-        Whose.
+        Panel of the pivots.
     pivots : (width,) array of int
         For each row of its block, the row it is exchanged with.
 
@@ -37,9 +37,9 @@ class Moves:
     leaves : (k,) array of bool
         Rows of the current process row that become a row of the block or of another process.
     held : tuple of int
-        How many of the rows each process row has.
+        Number of the rows that each process row has.
     parts : tuple of int
-        How many of the rows that leave each process row is to have.
+        Number of the leaving rows that each process row is to have.
     """
 
     def __init__(self, panel: Panel, pivots: Array) -> None:
@@ -55,19 +55,19 @@ class Moves:
         self._nb, self._n_rows, self._first_kept = nb, n_rows, panel.i
 
     def kept(self, rows: Array) -> Array:
-        """Where their owner keeps these rows, counted from the panel's first local row."""
+        """Places of these rows at their owners, counted from the panel's first local row."""
         nb = self._nb
         return rows // nb // self._n_rows * nb + rows % nb - self._first_kept
 
 
 @dataclass(frozen=True, slots=True)
 class RegularMoves:
-    """How many rows move when nobody looked for pivots: always the same local row of the first process row was taken.
+    """Numbers of moved rows when nobody looked for pivots: each is the same local row of the first process row.
 
     Attributes
     ----------
     held, parts : tuple of int
-        As those of `Moves`.
+        Same as in `Moves`.
     """
 
     held: tuple[int, ...]

@@ -39,13 +39,13 @@ class Panel:
     grid : Grid
         The processes.
     matrix : Matrix
-        What is factored.
+        Matrix that is factored.
     kernels : Kernels
-        How.
+        Kernels that compute, or take their time.
     first : int
         First row and column of the panel in the matrix.
     tag : int
-        Of the messages that carry it along the rows of the grid.
+        Tag of the messages that carry it along the rows of the grid.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ SEED = 100
 
 
 class Outcome(Enum):
-    """What became of a run."""
+    """Result of a run."""
 
     PASSED = auto()
     FAILED = auto()

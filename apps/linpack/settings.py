@@ -1,4 +1,4 @@
-"""What is solved and how: HPL.dat, and flags that override it."""
+"""Problems and methods of solution: HPL.dat, and flags that override it."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Settings:
     nbmin, ndiv : int
         Width at which the recursion stops, and into how many parts it divides.
     bcast : str
-        How a panel travels along the rows of the grid.
+        Algorithm that broadcasts a panel along the rows of the grid.
     depth : int
         Panels factored ahead.
     swap, swap_threshold
-        How rows are exchanged in the columns of the grid, and the number of local columns up to which "mix" takes the
+        Exchange of rows in the columns of the grid, and the number of local columns up to which "mix" takes the
         binary exchange.
     equil : bool
         Whether the long swap balances the rows it rolls.
@@ -70,7 +70,7 @@ class Settings:
 
 
 class BadSettings(ValueError):
-    """What HPL.dat or a flag says cannot be run."""
+    """A value of HPL.dat or of a flag cannot be run."""
 
 
 def from_file(path: Path) -> list[Settings]:
@@ -136,7 +136,7 @@ class _Reader:
         return self.numbers(self.count())
 
     def count(self) -> int:
-        """How many values the next line has."""
+        """Number of values on the next line."""
         count = self.one()
         if count < 1:
             raise BadSettings(f"{self._path}: a number of values is at least 1, not {count}")

@@ -71,13 +71,13 @@ class _Factors:
             update(panel, self.settings)
 
     def columns(self, start: int, end: int) -> int:
-        """How many of the matrix's columns from `start` to `end` are here."""
+        """Number of the matrix's columns from `start` to `end` that are here."""
         n, nb, grid = self.matrix.n, self.matrix.nb, self.grid
         before, after = (owned(min(place, n), nb, grid.column, grid.n_columns) for place in (start, end))
         return after - before
 
     def own(self, panel: Panel) -> int:
-        """How many of a panel's columns are here."""
+        """Number of a panel's columns that are here."""
         return panel.width if panel.is_column else 0
 
     def new_panel(self, first: int) -> Panel:

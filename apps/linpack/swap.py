@@ -30,11 +30,11 @@ def exchange_rows(panel: Panel, n: int, settings: Settings, awaited: Awaited | N
     Parameters
     ----------
     panel : Panel
-        Whose pivots.
+        Panel whose pivots are applied.
     n : int
         Local columns.
     settings : Settings
-        Which exchange.
+        Settings that choose the exchange.
     awaited : Awaited, optional
         A panel to look for between the steps.
 
@@ -49,7 +49,7 @@ def exchange_rows(panel: Panel, n: int, settings: Settings, awaited: Awaited | N
 
 
 class _Exchange:
-    """What both have: the panel's moves, its columns and U."""
+    """State that both exchanges share: the panel's moves, its columns and U."""
 
     def __init__(self, panel: Panel, n: int, equil: bool, awaited: Awaited | None) -> None:
         self.panel, self.grid, self.comm = panel, panel.grid, panel.grid.along_column
@@ -67,13 +67,13 @@ class _Exchange:
         return (rows >= self.panel.first) & (rows < self.panel.first + self.panel.width)
 
     def slots(self, rows: Array) -> Array:
-        """Where in U a row of another process waits to be fetched: in place of the row that comes from there."""
+        """Rows of U where rows of other processes wait to be fetched: each in place of the row from there."""
         order = np.argsort(self.moves.source)
         found = order[np.searchsorted(self.moves.source, rows, sorter=order)]
         return self.moves.target[found] - self.panel.first
 
     def move_own(self, u_places: Array, from_rows: Array) -> None:
-        """In the current row: rows that stay go to their places, all others into U."""
+        """Move the current row's rows: those that stay to their places, all others into U."""
         moves = self.moves
         stays = (moves.source_owner == self.panel.row) & (moves.target_owner == self.panel.row)
         stays &= ~self.is_in_block(moves.target)
@@ -152,7 +152,7 @@ class _LongExchange(_Exchange):
         return self.ordered()
 
     def prepare(self) -> None:
-        """In the current row: rows that leave go into U, part by part."""
+        """Move the current row's leaving rows into U, part by part."""
         moves = self.moves
         self.targets, self.owners = moves.target[moves.leaves], moves.target_owner[moves.leaves]
         self.places = self.positions(self.owners)
@@ -179,7 +179,7 @@ class _LongExchange(_Exchange):
         return u
 
     def positions(self, owners: Array) -> Array:
-        """Where in U each row goes: parts in the order of their processes, rows in the order of the moves."""
+        """Place in U of each row: parts in the order of their processes, rows in the order of the moves."""
         by_place = np.array([self.order.index(owner) for owner in range(self.grid.n_rows)])[owners]
         positions = np.empty(len(owners), int)
         positions[np.argsort(by_place, kind="stable")] = np.arange(len(owners))

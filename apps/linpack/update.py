@@ -22,7 +22,7 @@ def update(panel: Panel, settings: Settings, n: int | None = None, awaited: Awai
     panel : Panel
         Factored and broadcast.
     settings : Settings
-        How rows are exchanged.
+        Settings that choose the exchange of rows.
     n : int, optional
         Local columns.
     awaited : Awaited, optional
@@ -83,7 +83,7 @@ def _update_from(panel: Panel, kernels: Numbers, u: Array, n: int, awaited: Awai
 
 
 def _take_time(panel: Panel, costs: Costs, n: int, awaited: Awaited | None) -> None:
-    """Without numbers, with the same pieces."""
+    """Update without numbers, with the same pieces."""
     piece, nb, start = sequence(write_update, panel.width, costs), panel.matrix.nb, 0
     panel.leave(n)
     if isinstance(awaited, Arrival):

@@ -1,4 +1,4 @@
-"""What EP draws and counts, with its classes and the sums to verify with (`ep.py` says where they are from).
+"""Deviates that EP draws and counts, its classes and the sums to verify with (`ep.py` says where they are from).
 
 Nothing here keeps anything of a rank in globals, so that all simulated ranks can share one copy.
 """
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 __smpy_shared__ = True
 
 SEED = 271_828_183
-LOG2_PAIRS = 16  # of a batch
+LOG2_PAIRS = 16  # pairs of a batch
 N_ANNULI = 10
 TOLERANCE = 1e-8
 
@@ -39,7 +39,7 @@ CLASSES = {
 
 
 class Tally:
-    """What a rank has found: sums of deviates, pairs by annulus, and behind these its number of batches."""
+    """Results of a rank: sums of deviates, pairs by annulus, and behind these its number of batches."""
 
     def __init__(self) -> None:
         self.sums = np.zeros(2)

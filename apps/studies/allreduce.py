@@ -1,4 +1,4 @@
-"""How long an Allreduce of a given size takes.
+"""Measure the time of an Allreduce of a given size.
 
     mpiexec -n 4 python apps/studies/allreduce.py --bytes 1024
     smpy run -np 64 apps/studies/allreduce.py --bytes 1024
