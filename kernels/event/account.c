@@ -119,13 +119,13 @@ int account_beside(sim *s, int id, int call, int n_calls)
  * Whether a blocked timeline waited for others or for a transfer is told by the request that ends its wait (completion.h): nothing
  * is done when a transfer begins, or when the last rank enters a collective. */
 
-/* What a timeline has spent in its present state: of one kind, and in a transfer that followed. */
+/* Time that a timeline has spent in its present state: of one kind, and in a transfer that followed. */
 typedef struct {
     int kind;
     double seconds, transfer_s;
 } spell;
 
-/* Of a wait that is not over. */
+/* SPENT_LATE_* of a wait that is not over. */
 static int late_so_far(const sim *s, const timeline *t)
 {
     waiting what = {0};
@@ -212,7 +212,7 @@ void account_received(sim *s, const slot *recv, int64_t bytes)
     if (recv->account) s->accounts.at[recv->account].received_bytes += bytes;
 }
 
-/* ---- what the outside asks ---- */
+/* ---- queries from outside ---- */
 
 void sim_spent_s(const sim *s, double *spent_s)
 {

@@ -1,4 +1,4 @@
-/* account.h -- where time and messages went: each rank's, call site by call site.
+/* account.h -- accounts of time and messages: each rank's, call site by call site.
  *
  * A call site is a call of the program's: which one, in which line, on which communicator, as numbers of whoever names them. What
  * is appended while a call is open belongs to it, however much later it is executed: a timeline's time goes to the account of the
@@ -23,7 +23,7 @@ typedef struct {
 
 void accounts_free(accounts *all);
 
-/* Of so many calls of something else in the line of the open call: its number, or 0 without memory. */
+/* The account of n_calls calls of something else, counted at the line of the open call: its number, or 0 without memory. */
 int account_beside(sim *s, int timeline, int call, int n_calls);
 /* The time that a timeline has spent in its present state: to its account, and to who kept it waiting. */
 void account_time(sim *s, timeline *t);

@@ -1,4 +1,4 @@
-/* action.h -- what a timeline does next: an action is of a kind, and a kind is four functions.
+/* action.h -- the steps of a timeline: an action is of a kind, and a kind is four functions.
  *
  * A new kind is one file: its four functions, a `static const action_kind`, and a function that appends it. An action's own
  * state is its part of the union; `other` is for kinds from outside this folder, whose files need this header, sim.h and what they
@@ -15,19 +15,19 @@
 
 typedef struct action action;
 
-/* What a step answers, if not an error < 0. */
+/* Answer of a step, if not an error < 0. */
 enum {
     MADE_A_CALL,                 /* the timeline goes on in the next turn */
     BLOCKED,                     /* until something wakes it */
     FREE_OF_CHARGE               /* the timeline goes on in this turn: the next stage, or the next action */
 };
 
-enum {                           /* what an action is for those who watch whether a run comes forward */
+enum {                           /* nature of an action, to watchers of a run's progress */
     ACTION_PROGRESS,
     ACTION_TIME,                 /* computing, sleeping: neither progress nor the end of a row of polls */
     ACTION_POLL,
     ACTION_REPEATED_POLL,        /* looks again and again until it finds something */
-    ACTION_NOTHING               /* as if it were not there */
+    ACTION_NOTHING               /* ignored */
 };
 
 typedef struct {
@@ -38,7 +38,7 @@ typedef struct {
     void (*told)(sim *s, int timeline, action *a, int request);
     /* Gives back what the action owns; NULL: nothing. */
     void (*free)(sim *s, action *a);
-    /* What a timeline that is blocked in the action waits for; NULL: for nothing that has a name. */
+    /* Writes the object that a timeline blocked in the action waits for; NULL: nothing that has a name. */
     void (*describe)(const sim *s, const action *a, waiting *out);
     int nature;                  /* ACTION_* */
     int keeps_tail;              /* the date at the timeline's tail stays known: it takes no time, or the tail includes it */
@@ -47,7 +47,7 @@ typedef struct {
 struct action {
     const action_kind *kind;
     int stage;                   /* progress, as the kind counts it */
-    int account;                 /* of the call that it is part of */
+    int account;                 /* account of the call that it is part of */
     union {
         struct { double flop, bytes; } compute;
         struct { double seconds; int spent_on; } sleep; /* SPENT_* */
@@ -55,7 +55,7 @@ struct action {
         struct { int request; } post, cancel, wait_collective;
         struct collective_test {
             int request;
-            int under_test, is_found; /* which of the collective's requests it looks at; whether that one was over */
+            int under_test, is_found; /* index of the request of the collective that it looks at; was that over? */
         } test_collective;
         struct {                 /* waits and tests; `list` is owned; NULL: of `one` */
             int *list;

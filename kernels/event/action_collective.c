@@ -146,7 +146,7 @@ static void describe(const sim *s, const action *a, waiting *out)
 
 static const action_kind kind = {.name = "collective", .step = step, .told = told, .free = free_run, .describe = describe};
 
-/* ---- what the outside appends ---- */
+/* ---- actions that the outside appends ---- */
 
 static collective_run *run_new(sim *s, int rank, int comm, int schedule, int root, int64_t bytes, const rank_tables *given)
 {

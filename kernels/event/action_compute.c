@@ -24,7 +24,7 @@ int sim_append_compute(sim *s, int id, double flop, double bytes)
     if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
     timeline *t = &s->timelines.at[id];
     const host *h = &s->hosts.at[t->host];
-    bytes = rint(bytes); /* as many as a trace can have, so that its replay moves the same */
+    bytes = rint(bytes); /* a number that a trace can have, so that its replay moves the same */
     const int moves = h->memory && bytes > 0;
     if (s->trace && (flop > 0 || bytes > 0)) /* bytes that take no time here may take some where the trace is replayed */
         trace_amount(s, id, DID_COMPUTE, flop, bytes < MOST_BYTES ? (int64_t)bytes : INT64_MAX);

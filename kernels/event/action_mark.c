@@ -2,7 +2,7 @@
 
 #include "world.h"
 
-/* What a rank leaves at a date: a note for the outside, the end of the run, its own end. */
+/* Marks that a rank leaves at a date: a note for the outside, the end of the run, its own end. */
 
 static int leave_note(sim *s, int id, action *a)
 {

@@ -1,7 +1,7 @@
 #include "critical_path.h"
 #include "world.h"
 
-/* What adds to a sum over the critical path: it takes no time and no turn. */
+/* The action that adds to a sum over the critical path; it takes no time and no turn. */
 
 static int step(sim *s, int id, action *a)
 {

@@ -19,7 +19,7 @@ static poll_question question(const timeline *t, const action *a)
     return (poll_question){.kind = kind, .comm = t->wanted.comm, .source = t->wanted.source, .tag = t->wanted.tag};
 }
 
-/* What a look finds: 1, the send of a matched probe, or 0; or an error. */
+/* Looks once: 1, the send of a matched probe, or 0; or an error. */
 static int look(sim *s, int id, const action *a)
 {
     timeline *t = &s->timelines.at[id];

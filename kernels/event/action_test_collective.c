@@ -25,7 +25,7 @@ static int end(sim *s, int id, action *a)
     return FREE_OF_CHARGE;
 }
 
-/* Where polls notice, one poll looks at all requests. */
+/* Polls before a stage; in worlds whose polls notice arrivals, one poll looks at all requests. */
 static int poll_before(sim *s, int id, action *a, int stage)
 {
     const poll_costs *polls = &s->model.polling;

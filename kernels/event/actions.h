@@ -5,5 +5,5 @@
 
 extern const action_kind wait_collective_kind; /* the request is `wait_collective` */
 extern const action_kind test_collective_kind; /* the request is `test_collective` */
-int sleep_append_overhead(sim *s, int timeline, double seconds); /* that follows from another action: 0, or an error */
+int sleep_append_overhead(sim *s, int timeline, double seconds); /* overhead that follows from another action: 0, or an error */
 #endif

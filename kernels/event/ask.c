@@ -3,7 +3,7 @@
 #include "protocol.h"
 #include "world.h"
 
-/* What the outside may ask of a world as a whole. */
+/* Queries from outside about a world as a whole. */
 
 int sim_running(const sim *s)
 {

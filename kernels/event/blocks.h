@@ -18,8 +18,8 @@ typedef struct {
     int64_t n_layouts;              /* 1 or n_blocks */
 } blocks;
 
-typedef struct {                    /* of one member of an exchange */
-    const int64_t *sent_offsets, *expected_offsets; /* of its packed blocks; NULL before it has entered */
+typedef struct {                    /* one member's side of an exchange */
+    const int64_t *sent_offsets, *expected_offsets; /* offsets of its packed blocks; NULL before it has entered */
     const char *packed;             /* the blocks that it sends; NULL: folded memory, or nothing */
 } contribution;
 

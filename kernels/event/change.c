@@ -6,7 +6,7 @@
 
 #include "world.h"
 
-/* ---- how they begin ---- */
+/* ---- begin of changes ---- */
 
 static double *copy_of(const double *numbers, int n)
 {

@@ -1,4 +1,4 @@
-/* change.h -- what changes on a world's machine while it runs (profile.h): speeds of hosts, bandwidths and latencies of links, and
+/* change.h -- changes of a world's machine while it runs (profile.h): speeds of hosts, bandwidths and latencies of links, and
  * which of them are on.
  *
  * A change comes before whatever else happens at its date; those of one date come in the order the platform was told of them.
@@ -13,7 +13,7 @@
 #include "profile.h"
 #include "sim.h"
 
-/* What a host or link that is off has broken; -1: nothing of that kind. */
+/* Rank or transfer that was lost because a host or link is off; -1: nothing of that kind. */
 typedef struct {
     int host, rank;
     int link, transfer;
@@ -38,7 +38,7 @@ void changes_free(changes *c);
 double change_next_s(const sim *s);      /* INFINITY: none */
 int change_may_wake(const sim *s);       /* will a host that has stopped go on? */
 int change_cannot_wake(sim *s);          /* SIM_HOST_STOPPED if a rank computes on one that will not, or 0 */
-int change_fire(sim *s);                 /* what is due: how many changes, or an error */
+int change_fire(sim *s);                 /* makes the changes that are due: their number, or an error */
 int change_lose_rank(sim *s, int host, int rank);      /* SIM_HOST_OFF */
 int change_lose_transfer(sim *s, int link, int transfer); /* SIM_LINK_OFF; -1: one that transfer_start will tell */
 

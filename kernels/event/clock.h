@@ -1,7 +1,7 @@
 /* clock.h -- the date of a world.
  *
- * The kernel keeps all its dates on a clock of its own, which starts at 0. What leaves the kernel passes clock_outside_s: so a
- * world is shifted by any number of seconds at the cost of one addition.
+ * The kernel keeps all its dates on a clock of its own, which starts at 0. Dates that leave the kernel pass clock_outside_s: so
+ * a world is shifted by any number of seconds at the cost of one addition.
  *
  * Invariants: (1) now_s never goes back; (2) no date outside this clock is stored, but the finish dates that are told and the dates
  *             at which a machine changes. */
@@ -27,14 +27,14 @@ static inline double clock_inside_s(const sim_clock *c, double outside_s)
 
 static const double CLOCK_SAME_DATE_S = 1e-9; /* executions, sleeps and latencies that end this close to now end now */
 
-/* They end before this. After months a date is coarser than that; then those that end exactly now. */
+/* Events before this date end now. After months a date is coarser than that; then only events exactly now do. */
 static inline double clock_same_date_s(const sim_clock *c)
 {
     const double soon_s = c->now_s + CLOCK_SAME_DATE_S;
     return soon_s > c->now_s ? soon_s : nextafter(c->now_s, INFINITY);
 }
 
-/* What only rounding keeps apart from now ends before this. */
+/* Events that only rounding keeps apart from now are before this date. */
 static inline double clock_rounded_date_s(const sim_clock *c)
 {
     return nextafter(c->now_s + (1e-12 + 4e-16 * c->now_s), INFINITY);

@@ -10,19 +10,19 @@
 #include "comm.h"
 #include "schedule.h"
 
-enum { UNDER_WAY, DETACHED, OVER, LEARNT };      /* of a request that a started collective has made */
+enum { UNDER_WAY, DETACHED, OVER, LEARNT };      /* state of a request that a started collective has made */
 
 typedef struct collective_run {
     schedule_frame frame;
     schedule_call call;
     int comm;
-    int instance;                /* which collective of the communicator it is, or 0 */
+    int instance;                /* number of the collective's instance (instance.h), or 0 */
     int n_awaited, n_background;
-    int n_ended, n_background_ended; /* of either, that it has not learnt of */
+    int n_ended, n_background_ended; /* ended ones of either that it has not learnt of */
     double owed_s;               /* receive overheads of outstanding ones that ended before they were waited for */
-    int request;                 /* of a started one; or 0 */
-    int timeline;                /* that performs it, or waits for it */
-    double met_s;                /* of a started one: when the last matched of its complete requests; INFINITY: none is complete */
+    int request;                 /* request of a started one; or 0 */
+    int timeline;                /* timeline that performs it, or waits for it */
+    double met_s;                /* started one: date of the last match among its complete requests; INFINITY: none is complete */
     int met_rank;                /* the other rank of that match */
     int latch, next_at_latch;    /* or 0; the request that came to it next */
     uint8_t is_halted;           /* all its calls are made */

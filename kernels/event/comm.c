@@ -169,7 +169,7 @@ static int table_add(comms *all, comm_table c)
     return all->at[comm].other = comm;
 }
 
-/* ---- what the outside may do ---- */
+/* ---- functions for the outside ---- */
 
 int sim_comm_size(const sim *s, int comm)
 {

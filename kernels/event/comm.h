@@ -17,7 +17,7 @@ typedef struct {
     int *entered;                /* the instance each rank entered last; NULL before the first collective */
     int other;                   /* number of the side it talks to: its own, unless it is an intercommunicator */
     int is_freed, n_uses;        /* by its ranks; by requests and collectives under way */
-    int serial;                  /* how many tables had been made before it */
+    int serial;                  /* number of tables made before it */
     int next;                    /* in the free list */
 } comm_table;
 
@@ -26,7 +26,7 @@ typedef struct {
     int n, room, free, n_made;
     comm_table nobody;           /* the table of a number that no communicator has */
     int *self;                   /* [n_ranks] the communicator of a rank alone, 0 before it is asked for */
-    int n_ranks;                 /* of the world that it knows */
+    int n_ranks;                 /* ranks of the world that it knows */
     instances instances;
 } comms;
 

@@ -59,7 +59,7 @@ static int date_host(sim *s, int id)
     return heap_push(&s->elapsing.hosts, resource_next_s(cores, s->clock.now_s), 0, id) < 0 ? SIM_OUT_OF_MEMORY : 0;
 }
 
-/* ---- what begins ---- */
+/* ---- beginnings ---- */
 
 static void begin(sim *s, int id, int is_executing, int n_parts)
 {
@@ -160,12 +160,12 @@ int elapse_change_speed(sim *s, int id, double factor)
     host *h = &s->hosts.at[id];
     resource_set_speed(&h->cores, factor * host_speed_flop_per_s(h), s->clock.now_s);
     if (!resource_n_users(&h->cores)) return 0;
-    s->date_order = ++s->order; /* what began before at this date was scheduled earlier */
+    s->date_order = ++s->order; /* executions that began before at this date were scheduled earlier */
     reschedule(s, h);
     return date_host(s, id);
 }
 
-/* ---- what ends ---- */
+/* ---- ends ---- */
 
 double elapse_next_s(const sim *s)
 {

@@ -16,7 +16,7 @@
 #include "host.h"
 #include "timeline.h"
 
-/* What fires at one date: a timeline's end, or the first end of those on a host's cores, on its memory. */
+/* Event due at one date: a timeline's end, or the first end among the executions on a host's cores or memory. */
 enum { OF_TIMELINE, OF_CORES, OF_MEMORY };
 typedef struct {
     int of, id;                  /* OF_* */
@@ -25,12 +25,12 @@ typedef struct {
 } elapse_due;
 
 typedef struct {
-    heap ends;                   /* of sleeps and of executions on a core of their own; ids are timelines */
+    heap ends;                   /* ends of sleeps and of executions on a core of their own; ids are timelines */
     heap hosts;                  /* the next end of an execution on shared cores */
     elapse_due *due;
     int n_due, due_room;
     int n_under_way;             /* timelines that time alone will wake; */
-    int n_probing;               /* of those, the ones whose first action is a blocking probe */
+    int n_probing;               /* the ones among them whose first action is a blocking probe */
 } elapsing;
 
 int elapse_init(elapsing *e, int moves_ends);
@@ -50,7 +50,7 @@ void host_entered(sim *s, int host);             /* by an execution, a sleep or 
 void host_left(sim *s, int host, int is_execution);
 
 double elapse_next_s(const sim *s);              /* the next date; INFINITY: none */
-int elapse_fire(sim *s);                         /* what is due wakes its timelines: how many events, or an error */
+int elapse_fire(sim *s);                         /* wakes the timelines of all events due: their number, or an error */
 
 #ifdef SMPY_CHECK
 void elapse_check(const sim *s);

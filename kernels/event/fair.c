@@ -3,8 +3,8 @@
  * Links are an array. Flows, and their elements (one for each link of a flow), are pools; a flow's elements are one block, and
  * blocks are reused by size, so that nothing is allocated once the pools have grown. An added flow is fresh: it only counts in
  * its links' demand until the next solve, which thus sees together all flows that start at one date. A removal takes the
- * flow out of its links' sums at once and marks dirty the links that are other flows' bottleneck. What changes a flow, or the
- * capacity of one of its links, takes it out in the same way and makes it fresh again.
+ * flow out of its links' sums at once and marks dirty the links that are other flows' bottleneck. A change of a flow, or of
+ * the capacity of one of its links, takes it out in the same way and makes it fresh again.
  *
  * Departure from max-min fairness, because SimGrid does so: filling leaves out a link once at most 1e-5 of its capacity remains
  * (FAIR_PRECISION), and the flows that the link has not limited yet are limited by their other links alone. Which links are
@@ -63,7 +63,7 @@ void fair_free(fair *f)
 
 /* ---- adding and removing ---- */
 
-enum { LINK_BITS = 0x3FFFFFFF };        /* of fair_element.link */
+enum { LINK_BITS = 0x3FFFFFFF };        /* bits of fair_element.link */
 enum { ELEMENTS_MAX = (1 << 30) - 256 }; /* so many, doubled, are an int */
 
 /* `array` is the address of a pointer of any object type, so the pointer is copied as bytes. */
@@ -279,7 +279,7 @@ void fair_set_capacity(fair *f, int link, double capacity_bytes_per_s)
     for (int i = 0; i < n; i++)
         leave(f, f->scratch[i]);
     k->capacity = capacity_bytes_per_s;
-    if (k->is_uncontended && !(k->demand.hi + k->demand.lo <= k->capacity)) /* of its fresh flows */
+    if (k->is_uncontended && !(k->demand.hi + k->demand.lo <= k->capacity)) /* demand of its fresh flows */
         link_become_contended(f, k);
     for (int i = 0; i < n; i++) {
         make_fresh(f, f->scratch[i]);
@@ -310,7 +310,7 @@ int fair_solve(fair *f)
     for (int i = 0; i < f->n_changed; i++) {
         fair_flow *g = &f->flow[f->changed[i]];
         g->is_in_changed = false;
-        if (g->share != f->share_before[i]) /* that of a fresh flow is NaN, which differs from any share */
+        if (g->share != f->share_before[i]) /* NaN for a fresh flow, which differs from any share */
             f->changed[n++] = f->changed[i];
     }
     f->n_changed = n;
@@ -345,7 +345,7 @@ int fair_link_at(const fair *f, int flow, int i)
     return (int)f->element[f->flow[flow].first + i].link;
 }
 
-/* What the flows of a link with room for all of them take of it. */
+/* Load of a link with room for all its flows: the sum of their shares. */
 static double load_of_unconstrained(const fair *f, const fair_link *k)
 {
     double load = 0;

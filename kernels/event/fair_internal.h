@@ -77,7 +77,7 @@ typedef struct {
     bool is_uncontended;
     bool is_dirty;                   /* in fair.dirty */
     bool is_used;                    /* in fair.used; all else is 0 until then */
-    bool is_beyond_repair;           /* as the last full solve left it: fair_filling_is_beyond_repair() */
+    bool is_beyond_repair;           /* set by the last full solve: fair_filling_is_beyond_repair() */
     bool is_use_stale;               /* FATPIPE: `use` is an upper bound, because the flow of largest use has left */
     fair_sum load, use;
     double level;
@@ -101,7 +101,7 @@ typedef struct fair_filling fair_filling;
 
 struct fair {
     int n_links;
-    double *capacity;                /* of each link when it is used first */
+    double *capacity;                /* capacity of each link when it is used first */
     uint8_t *policy;
     fair_link *link;                 /* in link_memory, whose pages are touched where links are used */
     void *link_memory;
@@ -115,7 +115,7 @@ struct fair {
     int *fresh, n_fresh;             /* flows added since the last solve */
     int *dirty, n_dirty;             /* links whose saturation a removal has changed; to a full solve, the links of its part */
     int *changed, n_changed;         /* flows whose share changed, or was computed again */
-    double *share_before;            /* of `changed`, at the last solve; NaN for a fresh flow */
+    double *share_before;            /* shares of `changed` at the last solve; NaN for a fresh flow */
     int *scratch;                    /* [flow]: of one function */
     fair_queue queue;
     int n_queued;                    /* links whose key is not INFINITY */

@@ -60,7 +60,7 @@ int host_changes_speed(host *h, double highest_factor)
 
 /* ---- resources ---- */
 
-/* How fast the users of each queue are served. */
+/* Rates at which the users of each queue are served. */
 typedef struct {
     double free_per_s, limited_per_s;
 } rates;

@@ -42,7 +42,7 @@ typedef struct {
     resource cores;              /* units of flop */
     resource *memory;            /* units of bytes; NULL: its bandwidth is not known */
     double fastest_flop_per_s;   /* the highest speed of one */
-    int first_timeline;          /* those that may compute there: n_timelines, linked by next_of_host; -1: none */
+    int first_timeline;          /* first timeline that may compute there: n_timelines, linked by next_of_host; -1: none */
     int n_timelines;
     int n_under_way;             /* executions, sleeps and waits for one request */
     int64_t rescheduled_at;      /* the date (order of creation when it began) its executions were scheduled at, or -1 */
@@ -57,7 +57,7 @@ typedef struct {
 int hosts_init(hosts *all, const platform *p);
 void hosts_free(hosts *all);
 
-/* Of a core, while nothing changes it. */
+/* Speed of a core while nothing changes it. */
 static inline double host_speed_flop_per_s(const host *h)
 {
     return h->cores.limited ? h->cores.limited->nominal_per_s : h->cores.unit_per_s;
@@ -75,7 +75,7 @@ static inline int host_knows_ends(const host *h)
     return host_has_a_core_for_each(h) && !h->cores.limited;
 }
 
-/* What is limited on any host takes at most a part of a core's speed: 0, or SIM_OUT_OF_MEMORY. Before any speed changes. */
+/* Limited executions on any host get at most this part of a core's speed: 0, or SIM_OUT_OF_MEMORY. Before any speed changes. */
 int hosts_limit(hosts *all, double part);
 int host_changes_speed(host *h, double highest_factor); /* from now on its executions are all users: 0, or SIM_OUT_OF_MEMORY */
 static inline int resource_n_users(const resource *r)
@@ -85,7 +85,7 @@ static inline int resource_n_users(const resource *r)
 
 void resource_set_speed(resource *r, double unit_per_s, double now_s);
 int resource_join(resource *r, int id, double amount, int is_limited, int64_t order, double now_s); /* 0, or SIM_OUT_OF_MEMORY */
-double resource_next_s(const resource *r, double now_s);        /* when the first user will have been served; INFINITY: none */
+double resource_next_s(const resource *r, double now_s);        /* date at which the first user is served; INFINITY: none */
 int resource_take_served(resource *r, double now_s, double tolerance_s); /* a user that has been served, or -1 */
 
 #ifdef SMPY_CHECK

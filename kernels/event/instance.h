@@ -14,8 +14,8 @@ typedef struct {
     int n_missing;               /* ranks that have not entered */
     int n_users;                 /* ranks that have not entered the next one, and runs of it */
     int next;                    /* the one that follows it, or 0; or in the free list */
-    int last;                    /* who entered last, */
-    double complete_s;           /* and when */
+    int last;                    /* rank that entered last, */
+    double complete_s;           /* and its date */
 } instance;
 
 typedef struct {
@@ -23,7 +23,7 @@ typedef struct {
     int n, room, free;
 } instances;
 
-/* Where all ranks of a communicator stand before its first collective: [n_ranks], or NULL without memory. */
+/* The instances that ranks of a communicator are in before its first collective: [n_ranks], or NULL without memory. */
 int *instance_begin(instances *all, int n_ranks);
 /* `rank` enters the next collective, and uses it: its number, or SIM_OUT_OF_MEMORY. */
 int instance_enter(instances *all, int *entered, int n_ranks, int rank, double now_s);

@@ -8,7 +8,7 @@
 /* The side that keeps a rank waiting for a request. */
 typedef struct {
     int kind, rank;              /* SPENT_LATE_*, 0: nothing; the late rank, or -1 */
-    double met_s, over_s;        /* when the late side came; when the transfer after it ended. INFINITY: not yet */
+    double met_s, over_s;        /* arrival of the late side; end of the transfer after it. INFINITY: not yet */
 } late_side;
 
 late_side late_side_of(const sim *s, const slot *x);

@@ -1,4 +1,4 @@
-/* link_traffic.h -- what went over each link, and how long it was busy and saturated.
+/* link_traffic.h -- traffic of each link, and the time for which it was busy and saturated.
  *
  * A flow is on the links that it loads from the end of its latency phase on. A link is saturated while its flows take all of it.
  *
@@ -35,6 +35,6 @@ void link_traffic_free(link_traffic *all);
 void link_traffic_begin(link_traffic *all, int n, const int *link, const double *coefficient, double bytes, double now_s);
 void link_traffic_end(link_traffic *all, const fair *shares, int flow, double now_s); /* before it is removed from the shares */
 void link_traffic_solved(link_traffic *all, const fair *shares, int n_changed, double now_s); /* the shares of so many flows */
-/* What is used, up to now: how many links. Written to `list`, unless it is NULL. */
+/* Number of links used up to now. Their loads are written to `list`, unless it is NULL. */
 int link_traffic_list(const link_traffic *all, double now_s, link_load *list);
 #endif

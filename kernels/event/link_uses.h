@@ -1,4 +1,4 @@
-/* link_uses.h -- which transfers use which of the links that change while a world runs.
+/* link_uses.h -- the transfers that use each link that changes while a world runs.
  *
  * Invariants: (1) a use is on the list of its link and on that of its transfer, or free;
  *             (2) links that no profile changes have no list, and machines without such profiles no lists at all. */

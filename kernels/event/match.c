@@ -18,7 +18,7 @@
 
 enum { SEARCH_MAX = 32 };
 
-/* What of a key is SIM_ANY: the pattern of a queue. */
+/* Pattern of a queue: the parts of its key that are SIM_ANY. */
 enum { ANY_SOURCE = 1, ANY_TAG = 2, PATTERNS = 4 };
 
 int match_init(matching *m, int n_ranks)
@@ -78,7 +78,7 @@ static inline void step(matching *m)
 #endif
 }
 
-/* Where the number of the key's queue stands, 0 when it has none. Good until a queue comes or goes. */
+/* Address of the number of the key's queue, 0 when it has none. Valid until a queue comes or goes. */
 static inline int *find(matching *m, const slot_pool *pool, match_key k, int pattern)
 {
     const uint32_t h = hash(k, pattern);
@@ -233,7 +233,7 @@ static int entry_new(matching *m)
     return ++m->n_entries;
 }
 
-/* Of a send in the index, in its queue of the pattern. */
+/* Place of a send of the index in its queue of the pattern. */
 static inline match_place *place_of(matching *m, const slot_pool *pool, int id, int pattern)
 {
     return &m->entry[pool->at[id].entry].in[pattern - 1];

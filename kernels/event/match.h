@@ -1,4 +1,4 @@
-/* match.h -- which send goes to which receive, in the order of their posting (match.c says how).
+/* match.h -- matching of sends and receives in the order of their posting (algorithm: match.c).
  *
  * Invariants: (1) a queue holds requests of one key, either all sends or all receives: others would have matched;
  *             (2) a queue is in order of posting; an empty one does not exist;
@@ -11,7 +11,7 @@
 typedef struct {
     int head, tail;              /* slots in posting order: all sends or all receives of one key, which is the head's */
     int next;                    /* in its bucket, or in the free list */
-    uint32_t hash;               /* of the key: saves looking at the head of another one */
+    uint32_t hash;               /* hash of the key: saves looking at the head of another one */
 } match_queue;
 
 typedef struct {
@@ -19,10 +19,10 @@ typedef struct {
 } match_place;
 
 typedef struct {
-    match_place in[3];           /* of an unexpected send: in the queue of each pattern that has a wildcard */
+    match_place in[3];           /* places of an unexpected send, in the queue of each pattern that has a wildcard */
 } match_entry;
 
-/* What has come to a receiver from programs, and what it has posted with wildcards. */
+/* Unexpected sends of programs to a receiver, and its posted receives with wildcards. */
 typedef struct {
     int first_send, last_send;   /* unexpected sends in order of arrival, */
     int n_indexed;               /* unless so many of them, which are all, are in the index */
@@ -42,7 +42,7 @@ typedef struct {
 } matching;
 
 int match_init(matching *m, int n_ranks);
-int match_add_rank(matching *m, int n_ranks);    /* of so many before: 0, or SIM_OUT_OF_MEMORY */
+int match_add_rank(matching *m, int n_ranks);    /* adds a rank to n_ranks: 0, or SIM_OUT_OF_MEMORY */
 void match_free(matching *m);
 /* Posts slot `id`: the partner it matches, or 0 after queueing it; negative without memory. */
 int match_send(matching *m, slot_pool *pool, int id);

@@ -21,7 +21,7 @@ void memories_free(memories *all);
 /* The shortest time in which one core moves so many bytes there; 0 where the bandwidth is not known. */
 double memory_alone_s(const host *h, double bytes);
 int memory_join(sim *s, int timeline, double bytes);     /* on its host, whose bandwidth is known: 0, or an error */
-double memory_next_s(const memories *all);               /* when something will have moved all; INFINITY: never */
+double memory_next_s(const memories *all);               /* date at which some timeline will have moved all; INFINITY: never */
 int memory_take_served(sim *s, int host);                /* a timeline that has moved all, -1, or SIM_OUT_OF_MEMORY */
 
 #ifdef SMPY_CHECK

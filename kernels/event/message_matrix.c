@@ -65,7 +65,7 @@ int message_matrix_add(sim *s, int source, int target, int64_t bytes)
     return 0;
 }
 
-/* ---- what the outside asks ---- */
+/* ---- queries from outside ---- */
 
 void sim_count_pairs(sim *s, int all_pairs)
 {

@@ -1,4 +1,4 @@
-/* message_matrix.h -- who sent how much to whom: by pair of ranks as long as these are few, then by pair of hosts.
+/* message_matrix.h -- messages and bytes sent: by pair of ranks as long as these are few, then by pair of hosts.
  *
  * Invariants: (1) at most half of `at` is used; a place whose count is 0 is empty;
  *             (2) if it is counted, its counts and bytes add up to those of all messages that have set out. */

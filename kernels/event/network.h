@@ -20,15 +20,15 @@ typedef struct {
     void *(*begin)(sim *s, const void *parameters);             /* the state, or NULL without memory */
     int (*start)(sim *s, void *state, int transfer);            /* 0, or an error: then it keeps nothing of it */
     int (*next_date)(sim *s, void *state, double *date_s);      /* INFINITY: none. 0; 1: not yet, call again; or an error */
-    int (*fire)(sim *s, void *state);                           /* what is due now: how many events, or an error */
+    int (*fire)(sim *s, void *state);                           /* fires the events due now: their number, or an error */
     void (*free)(void *state);
     void (*check)(const sim *s, const void *state);             /* the invariants, in a debug build; NULL: none */
-    /* What `kind` (PROFILE_BANDWIDTH, ...: profile.h) of a link is another now than `before`: 0, or an error. Between next_date
+    /* A link's `kind` (PROFILE_BANDWIDTH, ...: profile.h) has changed from `before`: 0, or an error. Called between next_date
      * and fire. NULL: machines whose links change are refused. */
     int (*link_changed)(sim *s, void *state, int kind, int link, double before);
-    /* As sim_link_loads. NULL: links are not shared. */
+    /* Does the same as sim_link_loads. NULL: links are not shared. */
     int (*link_loads)(const sim *s, const void *state, link_load *list);
-    /* How long a message would take with nothing else on its links as they are now, or NaN. NULL: not known. */
+    /* Time of a message with nothing else on its links as they are now, or NaN. NULL: not known. */
     double (*alone_s)(sim *s, void *state, int source_host, int target_host, int64_t bytes);
 } network_kind;
 
@@ -44,7 +44,7 @@ int sim_use_network(sim *s, const network_kind *kind, const void *parameters);
 const sim_clock *network_clock(const sim *s);
 const platform *network_platform(const sim *s);
 int network_counts_links(const sim *s);   /* do callers want link loads? Known when the first transfer starts */
-/* Of the links, now. They are other arrays in another world of the same platform, where profiles change them. */
+/* Present values of the links. If profiles change them, another world of the same platform has other arrays. */
 const double *network_bandwidth_bytes_per_s(const sim *s);
 const double *network_latency_s(const sim *s);
 int network_link_is_on(const sim *s, int link);

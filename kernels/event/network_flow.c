@@ -18,7 +18,7 @@
 /* SMPI's flow model: a transfer is first a latency phase that loads nothing, then a flow, which gets a max-min fair share of the
  * links of its route, and loads those its acknowledgements take back a little.
  *
- * Where links change (profiles), a transfer keeps the penalty and bound of the date when it began, and a change of a link that it
+ * If links change (profiles), a transfer keeps the penalty and bound of the date when it began, and a change of a link that it
  * uses, its way back included, changes them as the peer (SMPI, Full) does:
  *   bandwidth: the penalty by S / new - S / old; not the bound;
  *   latency: the penalty by the difference, and the TCP window's bound is that of the new latency;
@@ -27,10 +27,10 @@
 
 typedef struct {
     int share;                   /* number in the fair-share solver, -1 in the latency phase */
-    int row;                     /* of the model's factors, -1: none */
+    int row;                     /* index into the model's factors, -1: none */
     double rate_bytes_per_s, remaining_bytes, since_s;
-    double slowdown;             /* of its bound */
-    int has_own_penalty;         /* else 1, as the peer has it: it began without latency, and no link of its has changed */
+    double slowdown;             /* divisor of its bound */
+    int has_own_penalty;         /* else 1, like the peer: it began without latency, and no link of its has changed */
 } flow;
 
 /* The flow that is handed to the solver; its links are among the kept plans, or in flow_network.links. */
@@ -46,9 +46,9 @@ typedef struct {
     int id, is_latency;          /* the transfer, and which of its phases ends */
 } flow_due;
 
-/* What a transfer keeps where links change. */
+/* Data that a transfer keeps if links change. */
 typedef struct {
-    int64_t order;               /* of the transfer, in its latency phase; -1 after */
+    int64_t order;               /* order of the transfer, in its latency phase; -1 after */
     double latency_s;
     double penalty;              /* 0 but for rounding, or less: first_penalty holds instead (SimGrid aborts) */
     double first_penalty;
@@ -64,7 +64,7 @@ typedef struct {
     link_traffic traffic;
     int room;
     lanes latencies;             /* ends of latency phases; ids are transfers */
-    heap ends;                   /* of flows */
+    heap ends;                   /* ends of flows */
     fair *shares;
     int shares_are_old;
     platform_path path, way_back;
@@ -207,7 +207,7 @@ static int plan(sim *s, flow_network *n, int source_host, int target_host, int r
 
 /* ---- transfers on links that change ---- */
 
-/* What a new transfer keeps, and its links. */
+/* Notes the penalty, bound and links of a new transfer: 0, or an error. */
 static int keep_origin(sim *s, flow_network *n, int id)
 {
     const transfer *t = transfer_at(s, id);
@@ -261,7 +261,7 @@ static int plan_again(sim *s, flow_network *n, int id)
     return 0;
 }
 
-/* As the peer has it: without a window, a flow with latency has no bound to slow down. */
+/* The bound over the slowdown; like in the peer, a flow with latency has none to slow down without a window. */
 static double slowed(const flow_network *n, int id, double bound_bytes_per_s, double latency_s)
 {
     const int is_bound = n->model.tcp_gamma_bytes > 0 || !(latency_s > 0);
@@ -432,9 +432,9 @@ static int change_latency(sim *s, flow_network *n, int link, double before)
         o->latency_s += more_s;
         o->penalty += more_s;
         o->bound_bytes_per_s = o->least_bandwidth_bytes_per_s;
-        if (gamma > 0 && o->latency_s != 0) /* of a negative latency comes no bound */
+        if (gamma > 0 && o->latency_s != 0) /* no bound follows from a negative latency */
             o->bound_bytes_per_s = fmin(o->bound_bytes_per_s, gamma / (2 * o->latency_s));
-        n->at[id].slowdown = 1; /* as the peer has it */
+        n->at[id].slowdown = 1; /* like the peer */
         if (n->watcher.rebounded) n->watcher.rebounded(n->watcher.watcher, id);
         error = take_change(s, n, id);
     }
@@ -506,7 +506,7 @@ static int next_date(sim *s, void *state, double *date_s)
     return 0;
 }
 
-/* ---- what ends at one date ---- */
+/* ---- ends at one date ---- */
 
 static int add_due(flow_network *n, const heap_item *it, int is_latency)
 {

@@ -1,7 +1,7 @@
 /* network_flow.h -- the flow model: latency, then a max-min fair share of the links. Its parameters are a network_model.
  *
- * As if: without latency, routes are those of links that have none; without contention, each flow is as fast as if it were alone;
- * without a limit of bandwidth, a transfer is its latency. */
+ * Idealisations: without latency, links have none; without contention, each flow is as fast as if it were alone; without a limit
+ * of bandwidth, a transfer takes its latency alone. */
 #ifndef SMPY_NETWORK_FLOW_H
 #define SMPY_NETWORK_FLOW_H
 #include "network.h"
@@ -11,7 +11,7 @@ extern const network_kind network_flow;
 /* For networks on top of it. */
 typedef struct {
     void (*ended)(void *watcher, int transfer);     /* before its owner is told */
-    void (*rebounded)(void *watcher, int transfer); /* a latency on its route changed: its bound is that of now, not slowed down */
+    void (*rebounded)(void *watcher, int transfer); /* a latency on its route changed: its bound is new, not slowed down */
     void *watcher;
 } flow_watcher;
 

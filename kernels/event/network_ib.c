@@ -38,8 +38,8 @@ typedef struct {
 
 typedef struct {
     int pair;                    /* NONE: not under way, or within a host */
-    int next, previous;          /* of its pair */
-    double slowdown;             /* that its flow has; NAN: none, its latency has changed since */
+    int next, previous;          /* neighbours in its pair's list */
+    double slowdown;             /* present slowdown of its flow; NAN: none, its latency has changed since */
 } ib_message;
 
 typedef struct {
@@ -55,7 +55,7 @@ typedef struct {
     int n_changed, changed_room;
     int *to_visit;               /* [n_hosts] */
     int visit;
-    int error;                   /* of what nobody could be told: without memory */
+    int error;                   /* error that no caller could be told: out of memory */
 } ib_network;
 
 static void ended(void *watcher, int id);

@@ -35,7 +35,7 @@ static int zone_around(const platform *p, int number, int level)
     return p->zones[z].point;
 }
 
-/* How many zones around a point lie inside another one, which is around it. */
+/* Number of zones around a point that lie inside `common`, a zone around it. */
 static int n_zones_around(const platform *p, const zone *common, int number)
 {
     return p->zones[p->points[number].zone].depth - common->depth;
@@ -65,7 +65,7 @@ static int find_bypass(const platform *p, const zone *common, int source, int ta
     return -1;
 }
 
-/* As SimGrid has it, a host that is the gateway itself first sends to itself. */
+/* Appends a bypass route; like in SimGrid, a host that is the gateway itself first sends to itself. */
 static int append_bypass(const platform *p, const route_table *bypasses, int i, int source, int target, platform_path *path)
 {
     const int *gateway = bypasses->routes[i].gateway;
@@ -99,7 +99,7 @@ static void move_behind(int *link, int n, int n_all)
  * way between the members is added first: the last bit of a sum may decide whether a flow or a link is the slower one. */
 static int append_composed(const platform *p, int source, int target, platform_path *path)
 {
-    int from = source, to = target; /* they become the members of one zone that contain source and target */
+    int from = source, to = target; /* become the members of one zone that contain source and target */
     while (p->points[from].zone != p->points[to].zone) {
         int from_zone = p->points[from].zone, to_zone = p->points[to].zone;
         if (from_zone < 0 || to_zone < 0) return PLATFORM_NO_ROUTE;

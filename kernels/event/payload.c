@@ -187,7 +187,7 @@ static int put_some(const folded_table *t, const payload *to, const payload *fro
     return 0;
 }
 
-/* What has a content on both sides: 0, or SIM_OUT_OF_MEMORY. */
+/* Moves the bytes that have a content on both sides: 0, or SIM_OUT_OF_MEMORY. */
 static int put(const folded_table *t, const payload *to, const payload *from, int64_t bytes)
 {
     const int carries = from->carried || is_any_folded(t) ? !carries_all(t, from, bytes) : 0;
@@ -259,7 +259,7 @@ int payload_drop(payloads *all, int request, int number)
     return 0;
 }
 
-/* ---- what the outside asks ---- */
+/* ---- queries from outside ---- */
 
 void sim_use_folded_table(sim *s, const folded_table *t)
 {

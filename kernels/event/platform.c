@@ -187,7 +187,7 @@ int zone_add(platform *p, int parent_zone, const zone_kind *kind, void *state)
     return p->n_points++;
 }
 
-/* Of a zone with planes: its members are hosts, after which there may come one router. */
+/* Number of hosts of a zone with planes: its members are hosts, and after them perhaps one router. */
 static int n_hosts_of(const platform *p, const zone *z)
 {
     return z->n_members - (p->points[z->point + z->n_members].kind == POINT_ROUTER);

@@ -85,7 +85,7 @@ int platform_add_bypass(platform *p, int zone, int source, int target, int sourc
 typedef struct {
     int n_hosts, cores;
     double speed_flop_per_s;
-    double bandwidth_bytes_per_s, latency_s; /* of every wire */
+    double bandwidth_bytes_per_s, latency_s; /* values of every wire */
     int is_split;                            /* a wire is two links, one for each direction, not one for both */
     double loopback_bandwidth_bytes_per_s, loopback_latency_s; /* FATPIPE, one a host */
     double memory_bandwidth_bytes_per_s;     /* one a host with a loopback, shared by all messages inside the host */
@@ -156,7 +156,7 @@ int platform_route_links(const platform *p, int source_host, int target_host, in
 double platform_link_bandwidth_bytes_per_s(const platform *p, int link);
 double platform_link_latency_s(const platform *p, int link);
 int platform_link_policy(const platform *p, int link);
-double platform_speed_flop_per_s(const platform *p, int host); /* of one core */
+double platform_speed_flop_per_s(const platform *p, int host); /* speed of one core */
 int platform_cores(const platform *p, int host);
 /* end cdef */
 

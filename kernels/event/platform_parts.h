@@ -7,7 +7,7 @@
 typedef struct {
     int zone;  /* the zone it lies in, by zone number; -1 for the root */
     int index; /* among the members of that zone */
-    int self;  /* of a host its host number, of a zone its zone number */
+    int self;  /* number of the host or of the zone */
     int kind;  /* POINT_* */
 } point;
 

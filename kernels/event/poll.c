@@ -14,7 +14,7 @@ static int is_same(const poll_question *a, const poll_question *b)
            a->comm == b->comm && a->source == b->source && a->tag == b->tag;
 }
 
-/* How many polls the next one stands for. One that is asked only once does not hold up the rounds of those that follow it. */
+/* Number of polls that the next one stands for. A poll that is asked only once does not delay the rounds of the next ones. */
 static double stands_for(poll_state *p, const poll_question *asked)
 {
     if (!p->first_asked.kind || ++p->n_in_round > ROUND_MAX) {

@@ -2,7 +2,7 @@
  *
  * A failed poll makes the next one longer, for all ranks together, as the peer has it.
  *
- * Where polls notice, the polls that a rank repeats in the same order, with nothing else in between and all in vain, are a
+ * If polls notice, the polls that a rank repeats in the same order, with nothing else in between and all in vain, are a
  * round. A failed poll of the k-th round stands for k^2 polls; an arrival for the rank, or the completion of a request of
  * its, cuts it short at the next multiple of the first poll's length, and the rounds begin anew. So a wait of many polls is few
  * events and ends when it would have ended; a program that counts its polls sees fewer of them.
@@ -14,7 +14,7 @@
 #include "timeline.h"
 
 typedef struct {
-    int tests_in_a_row, test_anys_in_a_row, iprobes_in_a_row; /* of all ranks together */
+    int tests_in_a_row, test_anys_in_a_row, iprobes_in_a_row; /* polls of all ranks together */
     int64_t n_sends_queued;      /* a probe that has looked since will not find one */
     int n_probes_up_to_date;
 } polling;

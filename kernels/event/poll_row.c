@@ -14,7 +14,7 @@ static int is_poll(int kind)
     return kind == SPENT_POLLING || kind == SPENT_PROBING;
 }
 
-/* ---- what polls waited for ---- */
+/* ---- requests and messages that polls waited for ---- */
 
 static const late_side nobody = {.kind = 0, .rank = -1};
 

@@ -1,4 +1,4 @@
-/* poll_state.h -- what a timeline remembers of its polls (poll.h). */
+/* poll_state.h -- a timeline's memory of its polls (poll.h). */
 #ifndef SMPY_POLL_STATE_H
 #define SMPY_POLL_STATE_H
 #include "action.h"
@@ -7,15 +7,15 @@
 typedef struct {
     const action_kind *kind;     /* NULL: no question */
     int request;                 /* 0: it is a probe; -1: for any of several */
-    int n_requests, first;       /* of these */
-    int comm, source, tag;       /* of a probe */
+    int n_requests, first;       /* requests polled: their number and the first one */
+    int comm, source, tag;       /* envelope of a probe */
 } poll_question;
 
 typedef struct {
     poll_question in_vain;       /* the last poll, when it failed and nothing else was done since */
-    poll_question first_asked;   /* where polls notice: of a row that failed, with nothing in between and nothing new */
-    int n_rounds, n_in_round;    /* how often it was asked again, and polls since */
-    double each_s, since_s;      /* the poll under way: those it stands for take so long, from when on; 0: none */
+    poll_question first_asked;   /* if polls notice: first of a row that failed, with nothing in between and nothing new */
+    int n_rounds, n_in_round;    /* times it was asked again, and polls since */
+    double each_s, since_s;      /* the poll under way: length of each poll it stands for, and its beginning; 0: none */
 } poll_state;
 
 /* A time of one kind, in one call. */
@@ -28,6 +28,6 @@ typedef struct {
     held_time *held;             /* not yet charged (poll_row.h) */
     int n, room;
     int is_mixed;                /* its polls asked different questions */
-    int rank;                    /* of a mixed one: the rank that all its polls ask for, or -1 */
+    int rank;                    /* the rank that all polls of a mixed row ask for, or -1 */
 } poll_row;
 #endif

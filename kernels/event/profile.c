@@ -70,7 +70,7 @@ int platform_add_series(platform *p, int n, const double *date_s, const double *
     return t->n_series++;
 }
 
-/* ---- who follows them ---- */
+/* ---- hosts and links that follow them ---- */
 
 static int is_value(int kind, double value)
 {

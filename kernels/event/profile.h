@@ -1,4 +1,4 @@
-/* profile.h -- what changes on a machine at given dates: series of values, and the host's or link's number that follows each.
+/* profile.h -- changes of a machine at given dates: series of values, and the host's or link's number that follows each.
  *
  * A platform keeps them; a world performs them (change.h). Several hosts or links may follow one series.
  *
@@ -11,11 +11,11 @@
 #include "platform.h"
 
 /* cdef */
-enum {                                /* what follows a series */
-    PROFILE_SPEED = 0,                /* of a host: a factor of its speed, 0 or more */
+enum {                                /* quantity that follows a series */
+    PROFILE_SPEED = 0,                /* host: a factor of its speed, 0 or more */
     PROFILE_HOST_IS_ON = 1,           /* 0: it is off from now on */
-    PROFILE_BANDWIDTH = 2,            /* of a link, in bytes/s: more than 0 */
-    PROFILE_LATENCY = 3,              /* of a link, in seconds: 0 or more */
+    PROFILE_BANDWIDTH = 2,            /* link, in bytes/s: more than 0 */
+    PROFILE_LATENCY = 3,              /* link, in seconds: 0 or more */
     PROFILE_LINK_IS_ON = 4
 };
 /* Adds n > 0 values, each from its date on. period_s: all dates come again so much later, and so on; 0: they do not.

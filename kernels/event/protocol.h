@@ -14,7 +14,7 @@
 /* constant + bytes * per_byte of the last row (threshold, constant, per byte) below; the first row also holds below its own. */
 double protocol_overhead_s(const double *table, int n, int64_t bytes);
 double protocol_receive_overhead_s(const sim *s, const slot *recv);
-const call_costs *protocol_costs(const sim *s, int rank); /* those of its host */
+const call_costs *protocol_costs(const sim *s, int rank); /* costs of its host */
 
 static inline uint8_t protocol_is_detached(const call_costs *costs, int64_t bytes)
 {

@@ -78,7 +78,7 @@ static int known(const replay *r, int rank, int name)
     return r->n_names && name > 0 ? r->name[find(r, key_of(rank, name))].number : 0;
 }
 
-/* Those behind it move up, so that each is found from its own place on. */
+/* Removes a name. Entries behind it move up, so that each is found from its own place on. */
 static void forget(replay *r, int rank, int name)
 {
     if (!known(r, rank, name)) return;
@@ -141,7 +141,7 @@ static int push(replay_rank *of, const trace_action *row)
     return 0;
 }
 
-/* How many rows belong to the first one, with it. */
+/* Number of rows that belong together, from the first one on. */
 static int n_together(const trace_action *row)
 {
     switch (row->action) {
@@ -152,7 +152,7 @@ static int n_together(const trace_action *row)
     }
 }
 
-/* Whose answer decides what comes next. */
+/* Does the answer to the row decide the next one? */
 static int is_asked(const trace_action *row)
 {
     const int action = row->action;
@@ -214,7 +214,7 @@ static int wait_for_all(sim *s, int id, int n)
     return error || !n_known ? error : sim_append_wait_all(s, id, n, r->list);
 }
 
-/* Of several requests the one that was over first. */
+/* Waits for the one of several requests that was over first in the trace. */
 static int wait_for_any(sim *s, int id, const trace_action *row, int chosen)
 {
     const int request = known(s->replay, id, chosen);
@@ -299,7 +299,7 @@ static int ask(sim *s, int id, const trace_action *row)
     }
 }
 
-/* Of several requests: the one that was found complete, until it is; or all, once. */
+/* Tests several requests: the one that was found complete in the trace, until it is; or all, once. */
 static int ask_for_any(sim *s, int id, const trace_action *row, int n)
 {
     replay *r = s->replay;
@@ -343,7 +343,7 @@ static int is_done_with(sim *s, int id)
     return 1;
 }
 
-/* What the first row says, which is none of a poll. */
+/* Appends the action of the first row, which is no poll. */
 static int append(sim *s, int id, const trace_action *row, int n)
 {
     switch (row->action) {
@@ -368,7 +368,7 @@ static int append(sim *s, int id, const trace_action *row, int n)
     case DID_BEGIN_REGION:
     case DID_END_REGION: return sim_append_region(s, id, row->detail, row->action == DID_BEGIN_REGION);
     case DID_END: return sim_append_end(s, id);
-    default: return 0; /* what a receive took, which the outside has looked up */
+    default: return 0; /* DID_TOOK: what a receive took, which the outside has looked up */
     }
 }
 

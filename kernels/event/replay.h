@@ -4,8 +4,8 @@
  * what its next rows say, up to one whose answer decides what comes then. Rows are those of TRACE_ACTIONS, but for numbers of
  * communicators and schedules, which are this world's.
  *
- * What the program learnt in the traced run decides here, too: a poll that found something is repeated until it does; one in vain
- * is made as often as it was, or until it is not; a wait for any waits for the one that was over first.
+ * Answers of the traced run decide here, too: a poll that found something is repeated until it does; one in vain is made as often
+ * as it was, or until it finds something; a wait for any waits for the one that was over first.
  *
  * Rows that no run has recorded may have ranks poll for messages that never come. The world is quiet when nothing is under way but
  * polls that have to succeed. A quiet world stays as it is until one of them succeeds.
@@ -23,11 +23,11 @@ typedef struct {
 } replay_name;
 
 typedef struct {
-    trace_action *row;           /* a ring of those that are not appended; `room` is a power of two */
+    trace_action *row;           /* a ring of rows that are not appended; `room` is a power of two */
     int first, n, room;
     int *due;                    /* requests to release */
     int n_due, due_room;
-    int latch;                   /* of the next start, or 0 */
+    int latch;                   /* latch of the next start, or 0 */
     int polled;                  /* the first row is a poll under way: so many times; 0: it is not */
     int polled_before;           /* `polled` when the world was found quiet */
 } replay_rank;
@@ -37,9 +37,9 @@ typedef struct replay {
     int n_ranks;
     replay_name *name;           /* open addressing: at least two places for each */
     int n_names, name_room;
-    int *latch;                  /* by the trace's serial number */
+    int *latch;                  /* latches by the trace's serial number */
     int latch_room;
-    int *list;                   /* of the row that is appended */
+    int *list;                   /* requests of the row that is appended */
     int64_t *entry;
     int list_room, entry_room;
     int64_t n_left_alone;        /* sends that were complete at once in the trace, and are not here */

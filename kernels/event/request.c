@@ -67,7 +67,7 @@ waiting request_describe(const slot_pool *pool, int id, int n_requests)
     return (waiting){x->is.is_send ? WAIT_SEND : WAIT_RECV, x->is.comm, x->is.peer, x->is.tag, x->is.bytes, n_requests, id};
 }
 
-/* ---- what the outside asks ---- */
+/* ---- queries from outside ---- */
 
 const request *sim_request(const sim *s, int id)
 {

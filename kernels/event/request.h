@@ -13,42 +13,42 @@
 #include "sim.h"
 
 typedef struct {
-    _Alignas(64) request is;     /* what the outside sees */
+    _Alignas(64) request is;     /* part that the outside sees */
     int context;                 /* 2 comm for programs, 2 comm + 1 for collectives: they never match each other */
     int target;                  /* world rank of the receiver */
     union {
         int next;                /* in its queue (match.h), or in the free list */
-        int partner;             /* before it is posted, a receive's of a matched probe: the send it found; of a matched early
-                                  * send: its receive */
+        int partner;             /* before it is posted, a receive's of a matched probe: the send it found; a matched early
+                                  * send's: its receive */
     };
     union {
-        int next_arrival;        /* of an unexpected send: in its receiver's list of arrivals, */
+        int next_arrival;        /* an unexpected send's: next one in its receiver's list of arrivals, */
         int entry;               /* or in the index of them */
     };
-    int previous;                /* in that list; of a posted receive: in its queue */
+    int previous;                /* previous one in that list; a posted receive's: in its queue */
     int waiter;                  /* timeline to tell, or -1; see request_waiter */
-    int waiter_index;            /* of the request in the waiter's call, or among its started collective's */
+    int waiter_index;            /* index of the request in the waiter's call, or among its started collective's */
     int made_by;                 /* the request of a started collective whose calls made this one; or 0 */
-    int instance;                /* of a collective's own request: which collective of its communicator, or 0 */
+    int instance;                /* a collective's own request: number of the instance (instance.h), or 0 */
     int payload;                 /* or 0 */
-    int account;                 /* of the call that posted it, or 0 */
+    int account;                 /* account of the call that posted it, or 0 */
     int n_cancels;               /* actions that are to take it back, not yet executed */
     uint8_t is_released : 1;
     uint8_t has_overhead : 1;    /* a receive that pays the receive overhead: see protocol.h */
     uint8_t is_queued : 1;
-    uint8_t is_collective : 1;   /* of a started collective */
+    uint8_t is_collective : 1;   /* request of a started collective */
     uint8_t is_held : 1;         /* a send that a matched probe found, and that no receive has been appended for */
     uint8_t has_matched : 1;
     uint8_t is_early : 1;        /* a send that has set out without a receive: see protocol.h */
     uint8_t has_arrived : 1;     /* an early send whose message has arrived */
     uint8_t is_free : 1;         /* no request has this number */
     union {
-        int64_t posted;          /* when it was posted, as a count */
-        double matched_s;        /* when its transfer started */
-        double arrived_s;        /* of an early send without a match: when its message arrived */
-        collective_run *run;     /* of a started collective */
+        int64_t posted;          /* date of its posting, as a count */
+        double matched_s;        /* date at which its transfer started */
+        double arrived_s;        /* an early send's without a match: date at which its message arrived */
+        collective_run *run;     /* run of a started collective */
     };
-    double date_s;               /* of its posting; once it is done, of its completion */
+    double date_s;               /* date of its posting; once it is done, of its completion */
     void (*told)(sim *s, int request); /* told when it is done, with a waiter, instead of that one's first action; or NULL */
 } slot;
 

@@ -25,7 +25,7 @@ typedef struct {
     cluster_links links;
     dragonfly_shape shape;
     int n_hosts;                       /* in all, the last places may be empty; also the first wire that is no host's */
-    int n_green_pairs, n_black_pairs;  /* of routers of a chassis, of chassis of a group */
+    int n_green_pairs, n_black_pairs;  /* pairs of routers of a chassis; pairs of chassis of a group */
     int first_black, first_blue;
     int is_valiant;
     uint64_t seed;
@@ -143,7 +143,7 @@ static int n_pairs(int n)
     return pairs > INT_MAX ? -1 : (int)pairs;
 }
 
-/* How many wires of a kind: a * b positive times as many as pairs, or -1. */
+/* Number of wires of a kind: pairs times a * b, where both are positive; or -1. */
 static int n_wires(int a, int b, int pairs)
 {
     return pairs == 0 ? 0 : product(product(a, b), pairs);

@@ -25,7 +25,7 @@ typedef struct {
     int below[LEVELS_MAX + 1];      /* product of children[0..l): hosts under a node of level l */
     int above[LEVELS_MAX + 1];      /* product of parents[0..l): ancestors of a host on level l */
     int first_wire[LEVELS_MAX];     /* between levels l and l + 1 */
-    int first_node[LEVELS_MAX + 1]; /* of level l, when the nodes of all levels are numbered together */
+    int first_node[LEVELS_MAX + 1]; /* first node of level l, when the nodes of all levels are numbered together */
 } fat_tree;
 
 /* The node of that level above `host` (or `host` itself) whose lower digits make up `low`. */
@@ -47,7 +47,7 @@ static int append_limiter(const platform *p, const fat_tree *z, int level, int n
 
 typedef struct {
     int level, low;               /* the node that is reached, as in node_at() */
-    int parent_digit[LEVELS_MAX]; /* of the parents on the way up */
+    int parent_digit[LEVELS_MAX]; /* digits of the parents on the way up */
 } ascent;
 
 /* From the source to a lowest common ancestor; a host that sends to itself goes up one level, too. */
@@ -77,7 +77,7 @@ static int descend(const platform *p, const fat_tree *z, int source, int target,
     while (at->level > 0 && !error) {
         int parent = node_at(z, at->level, at->low, target);
         int level = --at->level, n_children = z->children[level], digit = target / z->below[level] % n_children;
-        int cable = (next + n_children - 1 - digit) / n_children; /* of the first fitting port from `next` on */
+        int cable = (next + n_children - 1 - digit) / n_children; /* cable of the first fitting port from `next` on */
         if (next < 0 || cable >= z->cables[level]) cable = (z->first_position + source) % z->cables[level];
         at->low -= z->above[level] * at->parent_digit[level];
         int wire = wire_at(z, level, node_at(z, level, at->low, target), at->parent_digit[level], cable);

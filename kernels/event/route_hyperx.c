@@ -84,7 +84,7 @@ static int lay_out(hyperx *z)
     z->n_switches = (int)switches;
     for (int d = 0; d < z->n_dimensions; d++) {
         z->first_wire[d] = (int)wires;
-        const int64_t pairs = switches * (z->size[d] - 1) / 2; /* of all lines */
+        const int64_t pairs = switches * (z->size[d] - 1) / 2; /* pairs of switches of all lines */
         if (pairs > INT_MAX / z->cables[d]) return PLATFORM_TOO_LARGE;
         wires += pairs * z->cables[d];
         if (wires > INT_MAX) return PLATFORM_TOO_LARGE;

@@ -23,7 +23,7 @@ typedef struct {
     plane *planes;
 } rails;
 
-/* What a member adds to the number of the plane. */
+/* Amount that a member adds to the number of the plane. */
 static uint64_t turn(const rails *z, int member, uint64_t step)
 {
     const uint64_t k = (uint64_t)z->n_rails, m = (uint64_t)member;

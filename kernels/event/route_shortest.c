@@ -20,16 +20,16 @@
 
 enum { TREES_BYTES_MAX = 64 << 20, STEPS_AT_HAND = 64 };
 
-/* What follows from the routes when they are all there. */
+/* Search data computed from the routes when all of them are declared. */
 typedef struct {
     int n;            /* members that routes mention have smaller indices */
     int *first_out;   /* [n + 1]: of each member in `out` */
     int *out;         /* routes by source, in order of declaration */
     int *mention;     /* order in which routes mention the members first */
-    int n_trees;      /* as many are kept; the tree of source s is at s mod n_trees */
+    int n_trees;      /* number of trees kept; the tree of source s is at s mod n_trees */
     int *tree_source; /* -1: none */
     int **tree;
-    double *distance; /* of the search under way */
+    double *distance; /* distances in the search under way */
     int *summit;
     unsigned char *is_settled;
     heap waiting;

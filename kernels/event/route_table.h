@@ -20,12 +20,12 @@ struct route_table {
     int *pool;           /* the links of all routes */
     int n_slots;         /* a power of two; 0 before the first route */
     int *slot;           /* index of a route; -1: free. Probed linearly */
-};                       /* of zeros: an empty one */
+};                       /* an empty table is all zeros */
 
 int route_table_add(route_table *t, const declared_route *r);               /* 0, or a negative error */
 int route_table_find(const route_table *t, int source, int target);         /* the index of the route, or -1 */
 int route_table_declared(const route_table *t, int i, declared_route *r);   /* zone_kind.declared */
-void route_table_free(route_table *t);                                      /* what it owns */
+void route_table_free(route_table *t);                                      /* frees the members, not the table itself */
 void route_table_check(const route_table *t);                               /* aborts where an invariant is broken */
 
 /* Appends the links of the i-th route. 0, or a negative error. */

@@ -47,7 +47,7 @@ enum { CALL_NOT_YET = -1 };              /* answer of schedule_step(): no call a
 enum {
     SCHEDULE_STACK = 16,                 /* values of an expression at once */
     SCHEDULE_BLOCKS = 64,                /* blocks within one another, of CALL_IF and CALL_LOOP */
-    SCHEDULE_LOOPS = 4,                  /* of them, loops */
+    SCHEDULE_LOOPS = 4,                  /* most loops among them */
     SCHEDULE_TABLES = 4
 };
 

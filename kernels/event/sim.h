@@ -9,8 +9,8 @@
  *   (2) sim_next names a timeline only when all that was appended to it has been executed;
  *   (3) sim_next returns after at most about 50 ms of its own work, and what cannot be divided: the events of one date, some
  *       1 us each, and a full fair-share solve (fair.h);
- *   (4) what answers with an error checks every number it is given (timeline, rank, communicator, request, schedule) before it uses
- *       it: SIM_BAD_*; what tells about a timeline is asked about one that exists;
+ *   (4) a function that answers with an error checks every number it is given (timeline, rank, communicator, request, schedule)
+ *       before it uses it: SIM_BAD_*; a query about a timeline is given one that exists;
  *   (5) payload of a transfer is moved (payload.h) when the transfer ends, before either side's next action;
  *   (6) any timeline of a rank may complete the rank's requests, but two do not wait for one, or test it, at the same time (MPI
  *       forbids it to threads). */
@@ -25,7 +25,7 @@
 typedef struct sim sim;
 
 enum { SIM_ANY = -1 };                /* any source, any tag */
-enum {                                /* what sim_next says besides a rank */
+enum {                                /* answers of sim_next besides a rank */
     SIM_YIELD = -1,                   /* nothing yet: let signals and the progress line live, then call again */
     SIM_STUCK = -2,                   /* no rank can run and none will wake */
     SIM_DONE = -3,                    /* every rank has ended */
@@ -39,8 +39,8 @@ enum { SIM_OUT_OF_MEMORY = -10, SIM_NO_ROUTE = -11, SIM_BAD_RANK = -12, SIM_BAD_
        SIM_HOST_STOPPED = -23 };      /* a host's speed is 0 for good, and a rank computes there: see sim_lost */
 enum { SIM_COMM_WORLD = 0 };
 enum { SEND_STANDARD = 0, SEND_SYNCHRONOUS = 1, SEND_BUFFERED = 2, /* buffered: whatever its size, as if detached */
-       SEND_INNER = 3 };              /* as a standard one, but no program's own: part of a collective, say */
-enum {                                /* what a rank waits for (sim_waiting) */
+       SEND_INNER = 3 };              /* a standard one, but no program's own: part of a collective, say */
+enum {                                /* kind of a rank's wait (sim_waiting) */
     WAIT_NOTHING = 0, WAIT_SEND = 1, WAIT_RECV = 2, WAIT_SEVERAL = 3, WAIT_PROBE = 4, WAIT_COLLECTIVE = 5, WAIT_TIME = 6
 };
 enum { PAYLOAD_NONE = 0, PAYLOAD_BORROWED = 1, PAYLOAD_OWNED = 2, PAYLOAD_PYTHON = 3 };
@@ -68,8 +68,8 @@ typedef struct {
 typedef struct request {
     int rank;                         /* world rank of the poster */
     int comm;
-    int peer;                         /* as posted: rank in comm, or SIM_ANY */
-    int tag;                          /* as posted, or SIM_ANY */
+    int peer;                         /* rank in comm as posted, or SIM_ANY */
+    int tag;                          /* tag as posted, or SIM_ANY */
     int64_t bytes;                    /* sent, or capacity of the receive */
     int64_t matched_bytes;            /* receives, once matched: of the message; more than `bytes` means truncation */
     int matched_source;               /* receives, once matched: rank in comm; sends: the poster's own */
@@ -78,18 +78,18 @@ typedef struct request {
     uint8_t is_detached;              /* a send that completes at once; the kernel frees it, but for a buffered one */
     uint8_t is_done;
     uint8_t is_cancelled;             /* done, without a transfer */
-    int line;                         /* of the call that posted it (sim_begin_call); 0: none was open */
+    int line;                         /* line of the call that posted it (sim_begin_call); 0: none was open */
 } request;
 
-/* What the payload plane must do after a transfer: read it, then sim_deliveries_done. */
+/* Work of the payload plane after a transfer: read it, then call sim_deliveries_done. */
 typedef struct {
-    int request;                      /* of the side that asked */
+    int request;                      /* request of the side that asked */
     int64_t token;
     void *object;
     char *data;                       /* PAYLOAD_PYTHON: the bytes (valid until sim_deliveries_done), else NULL */
     int64_t bytes;
     int is_cancelled;                 /* there was no transfer, and there will be none */
-    const byte_ranges *carried;       /* those that have a content (valid as long); NULL: all */
+    const byte_ranges *carried;       /* bytes that have a content (valid as long); NULL: all */
 } delivery;
 
 /* Numbers that a rank's schedule reads (TERM_TABLE). */
@@ -112,12 +112,12 @@ typedef struct {
     double crosstraffic;              /* share of a flow that its acknowledgements load on the way back */
     double envelope_bytes;            /* added to each message on the wire */
     int factor_caps;                  /* the bandwidth factor lowers a flow's bound; else it scales the rate of its share */
-    int has_no_latency, has_no_contention, has_no_bandwidth_limit; /* as if: see network_flow.h */
+    int has_no_latency, has_no_contention, has_no_bandwidth_limit; /* idealisations: see network_flow.h */
     double ib_inbound, ib_outbound, ib_crowded; /* Be, Bs, ys of network_ib.h */
-    double constant_s;                /* of every transfer: network_constant.h */
+    double constant_s;                /* time of every transfer: network_constant.h */
 } network_model;
 
-/* What MPI's calls cost their rank (protocol.h). */
+/* Costs of MPI's calls to their rank (protocol.h). */
 typedef struct {
     int64_t detached_below_bytes;     /* smaller sends complete at once */
     int64_t early_below_bytes;        /* and of these, smaller ones travel when they are posted, received or not */
@@ -130,7 +130,7 @@ typedef struct {
 
 typedef struct {
     double test_s, iprobe_s;          /* a first poll */
-    double iprobe_part;               /* of a core, is the most that a probe takes; above 1: its work is as much more; 0: 1 */
+    double iprobe_part;               /* most of a core that a probe takes; above 1: its work is as much more; 0: 1 */
     int grow;                         /* the k-th failed poll in a row, of all ranks, costs k times the first */
     int notice;                       /* instead: polls come in rounds, and are cut short by what they wait for (poll.h) */
 } poll_costs;
@@ -152,38 +152,38 @@ typedef struct {
     int64_t progress;                 /* grows with actions but polls, computing and sleeping, and with ends of transfers */
 } statistics;
 
-/* What a rank's time goes to. Blocked, it waits for others until the request that ends the wait has matched or, inside a
- * collective, all ranks have entered that; then for a transfer. So does a row of polls that a success ends (poll_row.h). Of polls
- * without one, looks of a blocking probe after its first are apart. */
+/* Categories of a rank's time. Blocked, it waits for others until the request that ends the wait has matched or, inside a
+ * collective, all ranks have entered that; then for a transfer. So does a row of polls that a success ends (poll_row.h). Among
+ * polls without one, looks of a blocking probe after its first are apart. */
 enum {
     SPENT_COMPUTING, SPENT_SLEEPING, SPENT_OVERHEAD, SPENT_POLLING, SPENT_PROBING, SPENT_TRANSFER,
     SPENT_LATE_SENDER, SPENT_LATE_RECEIVER, SPENT_LATE_MEMBERS,
     SPENT_KINDS,
-    SPENT_WAITING = SPENT_KINDS       /* of a timeline that is blocked: in a transfer, or for somebody late: its end tells */
+    SPENT_WAITING = SPENT_KINDS       /* a blocked timeline's: in a transfer, or for somebody late: its end tells */
 };
 
-/* Of one rank, at one call site (account.h). */
+/* Account of one rank at one call site (account.h). */
 enum { ACCOUNT_SIZES = 16 };          /* 0 bytes; then from 4^(k - 1) bytes on, the last one without end */
 typedef struct {
     uint32_t messages_of_size[ACCOUNT_SIZES]; /* sent; one cache line. Most calls change only the third: from SPENT_TRANSFER on */
     int64_t sent_bytes, received_bytes, padding;
     double spent_s[SPENT_KINDS];
-    int64_t count;                    /* of calls */
-    int rank, call, line, comm;       /* as sim_begin_call was told; call 0, comm -1: the program's own, up to the line */
+    int64_t count;                    /* number of calls */
+    int rank, call, line, comm;       /* arguments of sim_begin_call; call 0, comm -1: the program's own, up to the line */
     int follower;                     /* the kernel's own: account of the call that last followed this one, or 0 */
 } call_account;
 
-/* What broke a world when a host or link was off (SIM_HOST_OFF, SIM_HOST_STOPPED, SIM_LINK_OFF); -1: nothing of that kind. */
+/* Loss that broke a world when a host or link was off (SIM_HOST_OFF, SIM_HOST_STOPPED, SIM_LINK_OFF); -1: nothing of that kind. */
 typedef struct {
     int host, rank;                   /* the host, and the lowest rank on it */
     int link, source_host, target_host; /* the link, and the ends of the transfer that needs it */
-    int request;                      /* that sends it; 0: not the send of a message */
+    int request;                      /* request that sends it; 0: not the send of a message */
     int64_t bytes;
 } loss_report;
 
 typedef struct {
     int kind;                         /* WAIT_* */
-    int comm, peer, tag;              /* of the request, when there is one */
+    int comm, peer, tag;              /* envelope of the request, when there is one */
     int64_t bytes;
     int n_requests;
     int request;                      /* its number, or 0 */
@@ -195,7 +195,7 @@ typedef struct {
     int64_t messages, bytes;
 } message_pair;
 
-/* What went over a link. Its flows are there from the end of their latency phase on. */
+/* Traffic of a link. Its flows are there from the end of their latency phase on. */
 typedef struct {
     int link, most_flows;             /* at once */
     double bytes, busy_s, saturated_s; /* with flows on it; with flows that take all of it */
@@ -212,7 +212,7 @@ enum {
 typedef struct {
     double start_s, end_s;
     int64_t message;                  /* -1: none */
-    int rank, kind, account, other;   /* SPENT_*; of sim_accounts, from 1; who was waited for, or -1 */
+    int rank, kind, account, other;   /* SPENT_*; index in sim_accounts, from 1; the rank waited for, or -1 */
 } trace_interval;
 typedef struct {
     int64_t message, bytes;
@@ -252,37 +252,37 @@ int sim_host_of(const sim *s, int rank);             /* or SIM_BAD_RANK */
 
 /* ---- communicators: rank tables, numbered from SIM_COMM_WORLD on ----
  * An intercommunicator is two of them, one a side: a rank posts on its own side's, and means ranks of the other side. */
-int sim_comm_self(sim *s, int rank);                             /* of the rank alone */
+int sim_comm_self(sim *s, int rank);                             /* communicator of the rank alone */
 int sim_comm_is_self(const sim *s, int comm);
 int sim_comm_new(sim *s, int n, const int *world_rank);
 int sim_comm_new_inter(sim *s, int n, const int *world_rank, int n_remote, const int *remote_world_rank); /* the first side's */
 void sim_comm_free(sim *s, int comm);                            /* its number is used again when nothing names it */
-int sim_comm_other(const sim *s, int comm);                      /* of the other side; itself when there is none */
-int sim_comm_peers(const sim *s, int comm);                      /* how many ranks a message may go to or come from */
+int sim_comm_other(const sim *s, int comm);                      /* the other side's number; its own when there is none */
+int sim_comm_peers(const sim *s, int comm);                      /* number of ranks a message may go to or come from */
 int sim_comm_size(const sim *s, int comm);
 int sim_comm_rank(const sim *s, int comm, int world_rank);       /* -1: not a member */
 int sim_comm_world_rank(const sim *s, int comm, int rank);
 
-/* ---- call sites: what is appended between the two belongs to the call. One in another belongs to that ---- */
+/* ---- call sites: actions appended between the two belong to the call. A call in another belongs to that ---- */
 void sim_begin_call(sim *s, int timeline, int call, int line, int comm);
 void sim_end_call(sim *s, int timeline);
-/* The accounts, in the order of their first calls: how many. Those of ranks that have not ended are brought up to date. */
+/* Number of accounts, listed in the order of their first calls. Accounts of ranks that have not ended are brought up to date. */
 int sim_accounts(sim *s, const call_account **list);
-void sim_kept_waiting_s(const sim *s, double *kept_s);   /* [ranks] how long each one kept others waiting */
+void sim_kept_waiting_s(const sim *s, double *kept_s);   /* [ranks] time for which each one kept others waiting */
 /* [ranks] waiting of others that is certainly due to each rank's delays (blame.h). */
 void sim_caused_waits_s(const sim *s, double *caused_s);
 void sim_count_links(sim *s);                            /* count traffic of links; to call before the first message */
 void sim_count_pairs(sim *s, int all_pairs);             /* likewise messages by pair. all_pairs: of ranks, however many */
-/* Who sent how much to whom, in no order: how many pairs. They are written to `list`, unless it is NULL. */
+/* Number of pairs that exchanged messages. Their traffic is written to `list` in no order, unless it is NULL. */
 int sim_message_pairs(const sim *s, int *is_of_hosts, message_pair *list);
 /* Number of links that were used; 0: they are not counted, or not shared. Writes them to `list` in the order of their numbers,
  * unless it is NULL. */
 int sim_link_loads(const sim *s, link_load *list);
 
-/* ---- what the running rank appends to a timeline; requests are numbered from 1 ---- */
+/* ---- actions that the running rank appends to a timeline; requests are numbered from 1 ---- */
 int sim_append_compute(sim *s, int timeline, double flop, double bytes); /* at once: so many bytes of memory */
-/* The same, of so many calls of something that is computed while a call is open, in that one's line. Call 0: of the program itself,
- * up to there. */
+/* The same for n_calls calls of something that is computed while a call is open, in that one's line. Call 0: the program itself, up
+ * to there. */
 int sim_append_compute_of(sim *s, int timeline, int call, int n_calls, double flop, double bytes);
 /* Adds to sums over the critical path (critical_path.h), where the timeline then is; takes no time. */
 enum { PATH_SUMS = 16, PATH_VARIANCE = 15 };             /* the last one is of variances */
@@ -322,16 +322,16 @@ int sim_is_far_ahead(const sim *s, int timeline);
 /* The date at the tail of the rank's timeline, or NaN when the kernel has to find out: then block and read sim_now_s. */
 double sim_clock_s(const sim *s, int timeline);
 double sim_earliest_clock_s(const sim *s, int timeline); /* a date that it does not come before, known at any time */
-double sim_speed_flop_per_s(const sim *s, int timeline); /* of a core of its host */
+double sim_speed_flop_per_s(const sim *s, int timeline); /* speed of a core of its host */
 
 /* ---- a trace ---- */
 /* Before the first call. Intervals and messages that touch [first_s, last_s] and the ranks with a 1 (NULL: all) are written; what
  * ranks append only when that is everything. 0, or an error. */
 int sim_trace_begin(sim *s, double first_s, double last_s, const uint8_t *ranks);
-int sim_trace_rows(const sim *s, int table);                     /* how many there are since they were taken */
+int sim_trace_rows(const sim *s, int table);                     /* number of rows since they were taken */
 /* Takes all rows of a table: writes n columns of them, each the member of the row at an offset and of 4 or 8 bytes. */
 void sim_trace_take(sim *s, int table, int n, const int *offset, const int *bytes, char *const *column);
-/* What computing of a call would be without the noise that is drawn for it; `has_noisy`: it is appended next. Calls as of
+/* Computing of a call without the noise that is drawn for it; `has_noisy`: the noisy one is appended next. `call` is that of
  * sim_append_compute_of. */
 void sim_trace_noise_free(sim *s, int timeline, int call, double flop, int has_noisy);
 int sim_append_region(sim *s, int timeline, int region, int is_begin);      /* takes no time; a row of TRACE_REGIONS */
@@ -349,17 +349,17 @@ void sim_release(sim *s, int id);     /* the poster is through with it; an activ
 const message_envelope *sim_probed(const sim *s, int timeline); /* the message a successful probe found */
 
 char *payload_copy(sim *s, const char *data, int64_t bytes, const strided *layout); /* for PAYLOAD_OWNED; NULL: one stretch */
-/* Has a send carry a copy of what has a content: 0, or SIM_OUT_OF_MEMORY. Entries of a layout have a content or none. */
+/* Has a send carry a copy of the bytes with a content: 0, or SIM_OUT_OF_MEMORY. Entries of a layout have a content or none. */
 int payload_fill(sim *s, payload *p, const char *data, int64_t bytes, const strided *layout);
 /* Has it carry some of its bytes only: 0, or SIM_OUT_OF_MEMORY. */
 int payload_restrict(payload *p, int64_t n, const byte_range *carried);
-void sim_use_folded_table(sim *s, const folded_table *t); /* says what memory has a content; outlives the world. Without: all */
+void sim_use_folded_table(sim *s, const folded_table *t); /* tells memory with a content; outlives the world. Without: all */
 int sim_deliveries(const sim *s, const delivery **list);
 void sim_deliveries_done(sim *s);
 int sim_notes(const sim *s, const int64_t **ids);                      /* executed since the last sim_notes_done */
 void sim_notes_done(sim *s);
 int64_t sim_stop_id(const sim *s);
-int sim_error(const sim *s);           /* why it is SIM_BROKEN */
+int sim_error(const sim *s);           /* reason why it is SIM_BROKEN */
 int sim_unreached_host(const sim *s, int end); /* SIM_NO_ROUTE: from (0) and to (1) which */
 void sim_lost(const sim *s, loss_report *out);
 const char *sim_network_name(const sim *s);
@@ -371,18 +371,18 @@ int sim_replay_next(sim *s);          /* in place of sim_next; a timeline: its n
 int sim_replay_is_in_vain(sim *s);    /* have ranks done nothing since its last call but poll for messages that will not come? */
 int64_t sim_replay_left_alone(const sim *s); /* sends that nobody waits for, because in the trace they were complete at once */
 
-/* ---- schedules (schedule.h): what a collective does, for every rank ---- */
+/* ---- schedules (schedule.h): the steps of a collective, for every rank ---- */
 int sim_schedule_new(sim *s, int n_words, const int64_t *words);       /* number, or an error < 0 */
 
-/* ---- what happened ---- */
-enum {                                                                 /* what a program leaves behind (sim_left_over) */
+/* ---- results ---- */
+enum {                                                                 /* objects that a program leaves behind (sim_left_over) */
     LEFT_SEND = 1, LEFT_RECV = 2,                                      /* posted, without a match */
     LEFT_REQUEST = 3, LEFT_COLLECTIVE = 4                              /* started, and nobody has asked whether it is complete */
 };
 int sim_left_over(const sim *s, int after, int *kind);                 /* the next request of a program that is; 0: no more */
 void sim_statistics(const sim *s, statistics *out);
 void sim_waiting(const sim *s, int timeline, waiting *out);
-void sim_polling(const sim *s, int timeline, waiting *out); /* likewise, what it polls for again and again, in vain */
+void sim_polling(const sim *s, int timeline, waiting *out); /* likewise, the object it polls for again and again, in vain */
 int sim_polls_in_vain(const sim *s, int timeline); /* its last poll was, and it has been told since only to compute and to sleep */
 void sim_path(const sim *s, int timeline, double *sums); /* [PATH_SUMS] over the critical path to its date */
 void sim_finish_s(const sim *s, double *finish_s); /* [ranks] date when a rank's last timeline ended, NaN before */

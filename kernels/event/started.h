@@ -8,6 +8,6 @@
 
 int started_made(const sim *s, collective_run *run, slot *made); /* one more request of its calls: its index, or an error */
 void started_halts(sim *s, collective_run *run);         /* its calls are made */
-int started_learn(sim *s, int timeline, collective_run *run, int index); /* of a request that was over: as wait_after_overheads */
+int started_learn(sim *s, int timeline, collective_run *run, int index); /* a request that was over; like wait_after_overheads */
 int started_learn_first(sim *s, int timeline, collective_run *run);
 #endif

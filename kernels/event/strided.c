@@ -26,7 +26,7 @@ typedef struct {
     const strided *layout;
     int64_t at[STRIDED_LOOPS];      /* iterations of the loops but the innermost */
     int64_t entry;
-    int64_t offset_bytes;           /* of the row */
+    int64_t offset_bytes;           /* offset of the row */
 } walk;
 
 static void next_row(walk *w)

@@ -11,11 +11,11 @@
 enum { STRIDED_LOOPS = 6 };
 
 typedef struct {
-    int64_t size_bytes, extent_bytes;  /* of one entry: packed; in memory, to the next one */
-    int64_t first_bytes, end_bytes;    /* of one entry in memory: offset of the lowest byte, and behind the highest */
+    int64_t size_bytes, extent_bytes;  /* size of one entry, packed; its distance from the next one in memory */
+    int64_t first_bytes, end_bytes;    /* extent of one entry in memory: offsets of the lowest byte, and behind the highest */
     int64_t offset_bytes, block_bytes; /* offset of the first block; size of each block */
     int64_t n_loops;
-    int64_t times[6], stride_bytes[6]; /* of each loop */
+    int64_t times[6], stride_bytes[6]; /* passes and stride of each loop */
 } strided;
 
 /* Do `count` >= 1 entries, the first of them at offset `start`, lie within the first `room` bytes of memory? */

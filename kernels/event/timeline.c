@@ -161,7 +161,7 @@ int timeline_next_turn(sim *s)
     return all->n_turn;
 }
 
-/* ---- what the outside asks ---- */
+/* ---- queries from outside ---- */
 
 int sim_rank_of(const sim *s, int id)
 {

@@ -19,10 +19,10 @@ typedef struct {
     int first, n, room;
     int rank, host;
     int state, spends;           /* and what its time goes to (SPENT_*) */
-    int account, account_at_tail;/* of the action that it is in; of those appended now */
+    int account, account_at_tail;/* account of its present action; of actions appended now */
     int n_open;                  /* open calls: the first one, and calls inside it */
-    int last_account;            /* of the last call, or 0 */
-    int next_account;            /* of the call that followed the last one before, or 0 */
+    int last_account;            /* account of the last call, or 0 */
+    int next_account;            /* account of the call that followed the last one before, or 0 */
     double since_s;              /* it is in this state */
     double met_s;                /* from when on nobody kept it waiting; known when it is told so: */
     int late, late_rank;         /* SPENT_LATE_*, and who it was, or -1 */
@@ -30,10 +30,10 @@ typedef struct {
     double tail_s, earliest_tail_s;
     int next_of_rank, next_of_host; /* the rank's, the host's next timeline; or -1 */
     int64_t answer;
-    int64_t waits_since;         /* when it last called to wait, as a count: each request of several is a call */
+    int64_t waits_since;         /* date of its last call to wait, as a count: each request of several is a call */
     int64_t began, began_at_date;/* the sleep or execution under way: as a count, and the order of creation when its date began */
     uint8_t is_executing;        /* it is an execution */
-    uint8_t n_parts;             /* of it that are not over */
+    uint8_t n_parts;             /* parts of it that are not over */
     uint8_t waits_for_one;       /* request, which the host knows of */
     uint8_t has_polled;          /* `poll` may remember something */
     double busy_until_s;         /* receive overheads of the wait under way */
@@ -60,9 +60,9 @@ typedef struct {
 
 typedef struct {
     _Alignas(64) int host;
-    int first_timeline;          /* they are linked by next_of_rank */
+    int first_timeline;          /* first of its timelines, which are linked by next_of_rank */
     int n_live;                  /* timelines that have not ended */
-    double kept_waiting_s;       /* how long others waited for it */
+    double kept_waiting_s;       /* time that others waited for it */
     double caused_s;             /* lower bound of others' waiting that is due to it (blame.h) */
     own_run run;
     double waited_s;             /* sum of its waits for others; a cache line ends here */

@@ -138,7 +138,7 @@ void trace_arrived(sim *s, int send, int recv)
                            .receive_account = to->account};
 }
 
-/* ---- what ranks append ---- */
+/* ---- actions that ranks append ---- */
 
 int trace_name(const sim *s, int request)
 {
@@ -377,7 +377,7 @@ int trace_held_name(const sim *s, int send)
     return s->trace->of_request[send].held_name;
 }
 
-/* ---- what the outside asks ---- */
+/* ---- queries from outside ---- */
 
 int sim_trace_begin(sim *s, double first_s, double last_s, const uint8_t *ranks)
 {

@@ -1,4 +1,4 @@
-/* trace.h -- what a run leaves for those who look at it later: intervals, messages, what each rank appended.
+/* trace.h -- the record of a run for later analysis: intervals, messages, and the actions each rank appended.
  *
  * The parts of a world tell it what happens; it adds a row to a table. The outside takes the rows and clears the tables, from time
  * to time: sim_next yields when there are many. smpy/records/schema.md says what the tables mean.
@@ -16,15 +16,15 @@
 #include "request.h"
 
 typedef struct {
-    int64_t message;             /* that it sends or has received, -1: none */
+    int64_t message;             /* message that it sends or has received, -1: none */
     double posted_s, started_s, alone_s;
     int name, held_name;         /* the receiver's, of a send that a matched probe holds */
     uint8_t is_early;
 } trace_request;
 
 typedef struct {
-    int n_requests;              /* that it has named */
-    int64_t message;             /* whose end ended its wait; -1: none */
+    int n_requests;              /* requests that it has named */
+    int64_t message;             /* message whose end ended its wait; -1: none */
     int64_t last_poll;           /* its last row, if that is a poll in vain: its place among all actions; or -1 */
     int64_t last_overhead;       /* likewise, an overhead */
     int64_t last_start;          /* likewise, a blocking send or a receive, which nothing has followed */
@@ -60,17 +60,17 @@ void trace_set_out(sim *s, int send);                    /* the message is match
 void trace_matched(sim *s, int recv);
 void trace_arrived(sim *s, int send, int recv);
 
-/* Rows of what is appended; the row may be filled in until the next one. NULL: there is none to be written, or no memory. */
+/* Rows of appended actions; the row may be filled in until the next one. NULL: there is none to be written, or no memory. */
 trace_action *trace_appended(sim *s, int timeline, int what);
 trace_action *trace_starts(sim *s, int timeline, int what, int request); /* names the request */
 void trace_amount(sim *s, int timeline, int what, double amount, int64_t bytes);
-void trace_more_overhead(sim *s, int timeline, double seconds); /* that its last action takes */
-void trace_wait(sim *s, int timeline, int request);      /* that may follow what has started it at once */
+void trace_more_overhead(sim *s, int timeline, double seconds); /* added to its last action */
+void trace_wait(sim *s, int timeline, int request);      /* the wait may follow the start of its request at once */
 void trace_list(sim *s, int timeline, int what, int n, const int *request, int detail);
 void trace_collective(sim *s, int timeline, trace_action *row, int comm, int schedule, int root, int64_t bytes,
                       const rank_tables *given);
 void trace_region(sim *s, int timeline, int region, int is_begin); /* it is executed */
-void trace_polled(sim *s, int timeline, const trace_action *poll, int is_found); /* of the poll: action, request, comm, peer, tag */
+void trace_polled(sim *s, int timeline, const trace_action *poll, int is_found); /* reads its action, request, comm, peer, tag */
 /* A probe that is repeated until it finds something is known when it is appended: others may follow before its answer. */
 void trace_iprobe_until(sim *s, int timeline, int comm, int source, int tag);
 void trace_in_vain(sim *s, int timeline);                /* it has not */

@@ -4,7 +4,7 @@
 
 #include "networks.h"
 
-/* How a world comes to be, how it grows, and how it goes. */
+/* Creation, growth and end of a world. */
 
 static int init(sim *s, int n_ranks, const int *host_of_rank)
 {

@@ -30,13 +30,13 @@ struct sim {
     const platform *machine;
     model model;
     sim_clock clock;
-    int64_t order;               /* of creation of whatever fires */
+    int64_t order;               /* counts creations of everything that fires */
     int64_t date_order;          /* `order` when this date began */
 
     timelines timelines;
     int running;                 /* the timeline last named by sim_next, or -1 */
     hosts hosts;
-    call_costs *own_costs;       /* of hosts that do not have the model's */
+    call_costs *own_costs;       /* costs of hosts that do not have the model's */
     int n_own_costs;
     int *costs_of_host;          /* [hosts]: index of their own, or -1; NULL: all have the model's */
     elapsing elapsing;
@@ -58,7 +58,7 @@ struct sim {
     payloads payloads;
     matching match;
     int sends_are_synchronous;
-    int counts_links;            /* what they carry */
+    int counts_links;            /* do links count their traffic? */
 
     schedule **schedule;
     int n_schedules, schedule_room;

@@ -50,7 +50,7 @@ int zone_add(platform *p, int parent_zone, const zone_kind *kind, void *state);
 int zone_add_hosts(platform *p, int zone_point, int n, double speed_flop_per_s, int cores);
 int zone_add_router(platform *p, int zone_point);
 int path_append(const platform *p, platform_path *path, int link); /* 0, or a negative error */
-double path_link_latency_s(const platform *p, const platform_path *path, int link); /* what a link adds to that of the path */
+double path_link_latency_s(const platform *p, const platform_path *path, int link); /* latency that a link adds to the path's */
 /* Appends the route between two hosts or routers of any zones. 0, or a negative error. */
 int path_append_route(const platform *p, int source, int target, platform_path *path);
 void *zone_state(const platform *p, int zone_point, const zone_kind *kind); /* NULL: it is no zone of that kind */
@@ -73,7 +73,7 @@ typedef struct {
     int source, target; /* hosts, by local index */
 } host_pair;
 
-/* Which of n parallel cables the messages from one host to another take. Hosts in a row use all of them, whether they send to one
+/* Index of the cable, of n parallel ones, for messages from one host to another. Hosts in a row use all, whether they send to one
  * host, or each to that at some distance, or in reverse order. (By source + target mod n, they would not: s + (s + distance) is
  * always even, or always odd, and s + (last - s) is always the same.) */
 static inline int cable_between(const host_pair *pair, int n)

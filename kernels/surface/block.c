@@ -30,7 +30,7 @@ static int run_deliveries(const delivery *list, int n)
         concerns_engine |= list[i].token || list[i].data;
     }
     if (concerns_engine)
-        result = tell_engine(surface.name._run_deliveries); /* which ends with sim_deliveries_done */
+        result = tell_engine(surface.name._run_deliveries); /* ends with sim_deliveries_done */
     else
         surface.calls->deliveries_done(surface.sim);
     request_drop_chain(ended);

@@ -1,7 +1,7 @@
-/* call.h -- what every compiled MPI call does around its own work.
+/* call.h -- work of every compiled MPI call before and after its body.
  *
- * As it enters: its account is opened, the compute clock stops, and a rank far ahead of the kernel lets it catch up. As it leaves,
- * the account is closed and the clock starts.
+ * Entry opens the call's account, stops the compute clock, and lets the kernel catch up with a rank far ahead. Exit closes the
+ * account and starts the clock.
  * Law: a body that cannot or need not do its work returns NULL without an exception, before it has posted anything; then
  * the Python method of the same signature does it. So the compiled calls are an optimisation that may decline anything. */
 #ifndef SMPY_SURFACE_CALL_H

@@ -26,7 +26,7 @@ static void drop_anchor(double now_s)
     surface.clock.anchor_cpu_s = read_s(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* What the rank has computed since the clock was started: processor time, or for less than the threshold what passed. */
+/* Time the rank has computed since the clock was started: processor time, or below the threshold the time that passed. */
 static double burst_s(void)
 {
     compute_clock *clock = &surface.clock;

@@ -20,7 +20,7 @@ int clock_add_type(PyObject *module); /* 0, or -1 with an exception */
 /* compute(flop): whether the running rank was told to compute so much; else nothing has happened. */
 PyObject *clock_compute(PyObject *module, PyObject *const *at, Py_ssize_t n);
 
-int clock_charge(void);             /* of a running clock that was just stopped: 0, or -1 with an exception */
+int clock_charge(void);             /* charges a clock that ran and was just stopped: 0, or -1 with an exception */
 void clock_start(void);
 
 /* 1 when it ran, 0 when it did not, -1 with an exception. */

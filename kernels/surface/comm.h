@@ -17,14 +17,14 @@ int comm_add_type(PyObject *module); /* 0, or -1 with an exception */
  * something else, or was answered by smpy.mpi and its answer was no: then the caller asks again. */
 PyObject *comm_poll_until(PyObject *module, PyObject *const *at, Py_ssize_t n, PyObject *keywords);
 
-/* What the handle of a communicator says it is: a number of the kernel's, COMM_SELF or COMM_NULL, which anything else is. */
+/* The communicator that a handle names: a number of the kernel's, COMM_SELF, or COMM_NULL for anything else. */
 int comm_number_as_named(PyObject *handle);
 /* The kernel's number of a communicator that the running rank may use, or COMM_NULL. */
 int comm_number(PyObject *handle);
 /* Likewise, when its Send, Recv, Isend, Irecv, Sendrecv and Iprobe are CommBase's: a program's own class, or a handle of that, may
  * have others, which are to be called. */
 int comm_number_of_plain(PyObject *handle);
-/* How many ranks the peer of a message may be: those of the other side, if there is one. */
+/* Number of ranks the peer of a message may be: the other side's, if there is one. */
 int comm_peers_of(int comm);
 /* Is a send, together with a receive, an exchange with oneself alone? It takes no time, and is handed over. */
 int comm_is_with_itself(const envelope *to, const envelope *from);

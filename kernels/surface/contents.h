@@ -1,4 +1,4 @@
-/* contents.h -- what a reduction takes from a plain buffer, and puts into one: bytes, and nothing kept in between.
+/* contents.h -- bytes that a reduction takes from a plain buffer and puts into one, with nothing kept in between.
  *
  * Thousands of ranks wait in a reduction at once. One that keeps no view of its buffers while it waits leaves the processor's
  * cache to the others; so the buffers are looked at on entry, and again when the result is there. */

@@ -7,7 +7,7 @@
 #define SMPY_LINES_H
 #include "surface.h"
 
-int lines_here(void);           /* of the innermost frame that is not ours; 0: not known */
+int lines_here(void);           /* line of the innermost frame that is not ours; 0: not known */
 void lines_forget(void);
 
 /* ---- functions of the module ---- */

@@ -1,4 +1,4 @@
-/* open_collective.h -- how a rank joins an Allreduce that another rank has opened: the same call, on plain buffers of one format
+/* open_collective.h -- joining an Allreduce that another rank has opened: the same call, on plain buffers of one format
  * and length, with the same operation.
  *
  * smpy.mpi.collectives.open_collective counts the collectives that each rank has entered, and keeps those that are open. The first

@@ -21,7 +21,7 @@
  *             (4) there are fewer than DUE_MAX, but for those of one Waitall: a rank holds no more of the kernel's requests. */
 
 enum { DUE_MAX = 16 };
-enum { NO_ROWS = -1 };              /* of an array without dimensions */
+enum { NO_ROWS = -1 };              /* rows of an array without dimensions */
 
 typedef struct {
     user_buffer whole;
@@ -37,7 +37,7 @@ typedef struct {
 } place;
 
 typedef struct performance {
-    PyObject *handle;               /* of the communicator */
+    PyObject *handle;               /* handle of the communicator */
     arrival_object *arrival;
     int comm;                       /* COMM_NULL when a function has freed it */
     int tag, rank;
@@ -68,7 +68,7 @@ static void end(performance *p)
     PyMem_Free(p);
 }
 
-/* ---- what it is given ---- */
+/* ---- its arguments ---- */
 
 static int take_array(given_array *a, PyObject *what, int is_writable)
 {
@@ -198,7 +198,7 @@ static int abandon(performance *p)
     return -1;
 }
 
-/* How a program that makes the calls one by one writes that of a step. */
+/* Name of a step's call in a program that makes the calls one by one. */
 static PyObject *call_of(place at)
 {
     if (at.step > 0 && at.of->step[at.step - 1].kind == STEP_SENDRECV) return surface.name.Sendrecv;
@@ -235,7 +235,7 @@ static int learn(performance *p)
     return from.of ? report_truncated(p, from, &truncated) : 0;
 }
 
-/* Who reports a deadlock asks for the step (sequence_step_waited_for). */
+/* Notes the step in which the rank is blocked, for reports of deadlocks (sequence_step_waited_for). */
 static void note(const performance *p, performance *blocked)
 {
     if (surface.performed_epoch == p->epoch) surface.performed[p->rank] = blocked;
@@ -378,7 +378,7 @@ static int look(performance *p)
     arrival_object *arrival = p->arrival;
     if (!arrival || arrival->is_done) return 0;
     const int waits = !is_none(arrival->source); /* for the kernel, and so for what is due */
-    if (!waits && p->n_due && catch_up(p) < 0) return -1; /* what follows may send what was received, or call a function */
+    if (!waits && p->n_due && catch_up(p) < 0) return -1; /* the next steps may send received bytes, or call a function */
     const int result = arrival_look(arrival, 0, p->is_timed);
     if (result < 0) return -1;
     if (result > 0) return waits ? learn(p) : 0;

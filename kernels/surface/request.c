@@ -25,7 +25,7 @@ void request_abandon(int number, unsigned epoch)
     surface.calls->release(surface.sim, number);
 }
 
-/* ---- what a program learns ---- */
+/* ---- results for the program ---- */
 
 static int set_number(PyObject *object, PyObject *name, long long value)
 {

@@ -20,9 +20,9 @@ typedef struct request_object {
     unsigned epoch;                 /* the world of the number, when there is a view */
     int is_held;
     Py_buffer view;                 /* .obj is NULL when there is none */
-    PyObject *layout;               /* of a receive with strides: kept alive as the view is */
-    PyObject *buffer;               /* what smpy.mpi keeps alive in its place */
-    PyObject *memory;               /* what holds the view in its place: the performance of a sequence that failed; or NULL */
+    PyObject *layout;               /* layout of a receive with strides: kept alive as the view is */
+    PyObject *buffer;               /* object that smpy.mpi keeps alive in its place */
+    PyObject *memory;               /* holder of the view in its place: the performance of a sequence that failed; or NULL */
     PyObject *message, *finish;
     struct request_object *before, *after; /* among the held ones */
 } request_object;
@@ -32,7 +32,7 @@ int request_add_type(PyObject *module); /* 0, or -1 with an exception */
 /* Complete, of the class smpy.mpi has named, which never sees __new__ or __init__; or NULL with an exception. */
 request_object *request_new(void);
 
-/* What the kernel knows of a request it has completed, read before it is released. */
+/* Result of a request that the kernel has completed, read before it is released. */
 typedef struct {
     int is_recv, is_cancelled;
     int source, tag;
@@ -51,7 +51,7 @@ void request_abandon(int number, unsigned epoch);
  * kept alive until the transfer ends. 0, or -1 with an exception. */
 int request_drop(int number, unsigned epoch, PyObject *memory);
 
-/* Of this world, with nothing to do on completion but what the kernel says? */
+/* Is the request this world's, with no work on completion but the kernel's? */
 int request_is_plain(const request_object *r);
 void request_become_null(request_object *r);
 

@@ -31,7 +31,7 @@ typedef struct {
 } frame_words;
 
 typedef struct {
-    int kind, length;               /* as of PyUnicode_KIND; characters */
+    int kind, length;               /* PyUnicode_KIND; number of characters */
 } text_size;
 
 typedef struct {

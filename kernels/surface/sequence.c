@@ -340,7 +340,7 @@ static PyType_Spec sequence_spec = {
     .slots = sequence_slots,
 };
 
-/* ---- what is awaited ---- */
+/* ---- awaited messages ---- */
 
 static arrival_object *arrival_of(PyObject *self)
 {
@@ -421,7 +421,7 @@ static int can_probe(const arrival_object *self, int comm)
     return peer >= SIM_ANY && peer < comm_peers_of(comm) && tag >= SIM_ANY;
 }
 
-/* What its sequences are performed with; 0: its tag is not for us. */
+/* Writes the arguments that its sequences are performed with: 1; 0: its tag is not for us. */
 static int gifts_of(const arrival_object *self, int is_timed, sequence_gifts *out)
 {
     *out = (sequence_gifts){.comm = self->comm, .array = &PyTuple_GET_ITEM(self->arrays, 0),

@@ -20,9 +20,9 @@
 
 enum { STEP_SEND, STEP_RECV, STEP_ISEND, STEP_IRECV, STEP_SENDRECV, STEP_WAIT, STEP_WAITALL, STEP_LOOK, STEP_PERFORM, STEP_CALL,
        STEP_EXECUTE, STEP_KINDS };
-enum { TAG_OF_CALL = INT_MIN, WHOLE = -1 }; /* as a step's tag: that of the performance; as its end: of the array */
-enum { SEQUENCE_ARRAYS = 16 };          /* that the parts of a sequence may be of */
-enum { STEP_NUMBERS_MAX = 8, SEQUENCE_DEPTH = 16 }; /* of a function or an execution; of sequences within one another */
+enum { TAG_OF_CALL = INT_MIN, WHOLE = -1 }; /* a step's tag: the performance's; a step's end: the array's */
+enum { SEQUENCE_ARRAYS = 16 };          /* most arrays that the parts of a sequence may be of */
+enum { STEP_NUMBERS_MAX = 8, SEQUENCE_DEPTH = 16 }; /* numbers of a function or an execution; sequences within one another */
 
 /* A step; that of a Sendrecv is its send, and its receive is the next one. */
 typedef struct {
@@ -55,7 +55,7 @@ typedef struct {
     int n_until_waitall;            /* steps up to the last Waitall */
     int n_open;                     /* Irecvs that nothing has waited for yet */
     int n_until_last_wait;          /* steps up to the last one that waits, but for sends: they may be complete at once */
-    int n_arrays;                   /* that a performance has to give at least */
+    int n_arrays;                   /* arrays that a performance has to give at least */
     unsigned receives;              /* bit k: some step receives into array k */
     int has_begun;                  /* it has been performed */
 } sequence_object;
@@ -63,13 +63,13 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     PyObject *comm, *source, *tag;  /* source: None when there is nothing to look for */
-    PyObject *sequence, *arrays;    /* what is performed when it is there, and with which */
+    PyObject *sequence, *arrays;    /* sequence performed when it is there, and its arrays */
     char is_done;
 } arrival_object;
 
 int sequence_add_types(PyObject *module); /* 0, or -1 with an exception */
 
-/* What a performance is given. */
+/* Arguments of a performance. */
 typedef struct {
     PyObject *comm;
     PyObject *const *array;

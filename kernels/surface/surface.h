@@ -1,4 +1,4 @@
-/* surface.h -- what the compiled surface knows: the one running world, and who stands around it in Python.
+/* surface.h -- state of the compiled surface: the one running world, and the Python objects around it.
  *
  * A process runs one world at a time, so the extension has one variable, `surface`; everything that changes is in it.
  * Laws:
@@ -20,18 +20,18 @@ enum { COMM_NULL = -1, COMM_SELF = -2 }; /* a handle's `comm` when it is not a n
 /* The compute clock: see clock.h. */
 typedef struct {
     int is_running;
-    int was_running;                /* when the call was entered whose body begins: what the body may ask first */
+    int was_running;                /* state when the call was entered whose body begins: the body may ask for it first */
     double flop_per_s;              /* 0: that of the rank's simulated core */
-    double started_s, carried_s;    /* of the burst under way: its beginning, and what came before a pause */
+    double started_s, carried_s;    /* the burst under way: its beginning, and the time before a pause */
     double anchor_s, anchor_cpu_s;  /* one instant on both clocks */
-    PyObject *bursts;               /* owned: says what is charged for a burst (smpy.compute.bursts); NULL: its time */
+    PyObject *bursts;               /* owned: tells the charge of a burst (smpy.compute.bursts); NULL: its time */
     PyObject *observer;             /* owned: called with long and with sampled bursts (smpy.compute.observed_bursts), or NULL */
 } compute_clock;
 
 /* A line of the program: see lines.h. */
 typedef struct {
     PyObject *table, *file;         /* owned */
-    int first_line, offset;         /* of the function; of the instruction */
+    int first_line, offset;         /* line of the function; offset of the instruction */
     int line;
     int next;                       /* in its bucket */
     PyObject *call_name;            /* owned: name of the call last made there, or NULL */
@@ -54,16 +54,16 @@ typedef struct {
     PyObject *call_numbers;         /* dict: those of the calls that were made, by name */
     struct performance **performed; /* by rank: the sequence in which it is blocked, or NULL; like the lines below, until another
                                      * world is attached, */
-    unsigned performed_epoch;       /* of the ranks of this one */
+    unsigned performed_epoch;       /* epoch of the world whose ranks these are */
     int n_ranks;
     int rank, timeline;             /* the running one; -1 before the first */
-    unsigned epoch;                 /* of this world: a request of another one is nothing to its kernel */
+    unsigned epoch;                 /* number of this world: a request of another one is nothing to its kernel */
     unsigned long thread;
     int is_watched;                 /* every call goes to smpy.mpi, which asks before it and hears of its errors */
     struct request_object *held;    /* requests that only the kernel refers to */
     struct {
         PyObject *type, *value, *trace;
-    } failure;                      /* of a delivery or a note, until the hub raises it */
+    } failure;                      /* error of a delivery or a note, until the hub raises it */
     compute_clock clock;
     struct sampler *sampler;        /* NULL: there is none */
 
@@ -76,7 +76,7 @@ typedef struct {
     PyObject *open_collectives;     /* comm -> (entered, open): see open_collective.h */
 
     PyObject *sum;                  /* the operation of an Allreduce that names none */
-    PyTypeObject *request_class;    /* what Isend and Irecv make; NULL until smpy.mpi has told */
+    PyTypeObject *request_class;    /* class of requests of Isend and Irecv; NULL until smpy.mpi has told */
     PyTypeObject *request_base, *comm_base, *sequence_base, *arrival_base;
 
     struct {

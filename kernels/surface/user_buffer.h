@@ -16,15 +16,15 @@ typedef struct {
     char *data;                     /* NULL: folded, or no bytes at all; with a layout the address of the first entry */
     int64_t bytes;
     const strided *layout;          /* NULL: one stretch */
-    PyObject *owner;                /* of the layout: a reference, which user_buffer_release() drops with the view */
+    PyObject *owner;                /* owner of the layout: a reference, which user_buffer_release() drops with the view */
 } user_buffer;
 
 int user_buffer_take(PyObject *what, int is_writable, Py_buffer *view, user_buffer *out); /* 1, or 0: not for us */
 void user_buffer_release(Py_buffer *view, user_buffer *taken);
-/* FOLDED_*: of its bytes; FOLDED_NONE where no world runs, as in a child process. */
+/* FOLDED_*: share of its bytes without content; FOLDED_NONE if no world runs, as in a child process. */
 int user_buffer_folded_share(const user_buffer *what);
 
-/* What the kernel is to move: memory that is kept alive until the transfer ends, or a copy made now. 0, or -1 with an
+/* Gives the kernel the bytes to move: memory that is kept alive until the transfer ends, or a copy made now. 0, or -1 with an
  * exception. */
 int user_buffer_lend(int request, user_buffer load);
 int user_buffer_copy(int request, user_buffer load);

@@ -43,7 +43,7 @@ static PyObject *perform_test(PyObject *self, const arguments *given)
     Py_RETURN_TRUE;
 }
 
-/* What a Waitall waits for: new references, so that nothing the program does meanwhile matters. */
+/* Requests of a Waitall: new references, so that nothing the program does meanwhile matters. */
 enum { FEW = 16 };
 typedef struct {
     Py_ssize_t n;

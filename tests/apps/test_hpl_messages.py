@@ -22,7 +22,7 @@ from mpi4py import MPI
 from smpy import Arrival, MessageSequence
 from linpack import factorise, grid, solve, substitution, swap, update
 
-MessageSequence.perform = MessageSequence._perform  # this one makes the calls one by one
+MessageSequence.perform = MessageSequence._perform  # which makes the calls one by one
 Arrival.look = lambda self: self.is_done or self._look()
 Arrival.wait = lambda self: self.is_done or self._wait()
 Arrival.overlap = Arrival._overlap

@@ -7,7 +7,7 @@
 
 enum { MOST_RANKS = 8 };
 
-/* What a rank does when the kernel asks it for the stage-th time. */
+/* Program of a rank, called when the kernel asks it for the stage-th time. */
 typedef void program(sim *s, int rank, int stage);
 
 static inline platform *machine(void)

@@ -71,7 +71,7 @@ static void a_shifted_world_changes_at_the_dates_of_the_outside(void)
     assert(sim_shift(s, 100) == 0 && run(s, 1, compute_1_s) == SIM_DONE);
     assert(is_at(finish(s, 0), 100.5 + (1 - 0.25 - 0.125) / 2));
     sim_free(s);
-    s = world(p, &m, 1); /* what the shift leaps over has happened */
+    s = world(p, &m, 1); /* changes that the shift leaps over have happened */
     assert(sim_shift(s, 200) == 0 && run(s, 1, compute_1_s) == SIM_DONE && is_at(finish(s, 0), 200.5));
     sim_free(s);
     platform_free(p);

@@ -6,7 +6,7 @@
 
 enum { CORES = 4 };
 
-/* What each rank executes, one after the other; {0, 0}: no more. */
+/* Executions of each rank, one after the other; {0, 0}: no more. */
 typedef struct {
     double flop, bytes;
 } amount;

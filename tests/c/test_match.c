@@ -101,7 +101,7 @@ static void random_programs(int sources, int tags)
     bench b;
     bench_init(&b);
     for (int n = 0; n < 60000; n++) {
-        int bias = n / 6000 % 3; /* as many, more sends, more receives */
+        int bias = n / 6000 % 3; /* equal numbers, more sends, more receives */
         int context = draw(4) ? 2 * draw(2) : 1, target = draw(4) ? 0 : draw(TARGETS), source = draw(sources), tag = draw(tags);
         int is_wild = !(context & 1) && draw(3) == 0, what = draw(20);
         int from = is_wild && draw(2) ? SIM_ANY : source, with = is_wild && draw(2) ? SIM_ANY : tag;

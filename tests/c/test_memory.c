@@ -442,7 +442,7 @@ static void read_deliveries(sim *s)
     sim_deliveries_done(s);
 }
 
-/* What a report of a broken run asks. */
+/* Makes the queries of a report on a broken run. */
 static void ask(sim *s, int n_ranks)
 {
     double spent_s[SPENT_KINDS];
@@ -457,7 +457,7 @@ static void ask(sim *s, int n_ranks)
     sim_statistics(s, &stats);
 }
 
-/* What was refused is as if nobody had asked for it, or the world says that it is broken: no sleep or execution is lost. */
+/* Goes on after a refusal: it has no effect, or the world says that it is broken; no sleep or execution is lost. */
 static void go_on_without(sim *s, int n_ranks)
 {
     int next;

@@ -6,7 +6,7 @@
 #include "schedule.h"
 #include "small_worlds.h"
 
-static const double LATENCY_S = 2e-5; /* of the way between two hosts of machine() */
+static const double LATENCY_S = 2e-5; /* latency between two hosts of machine() */
 
 enum { LARGE = 1000000 };             /* bytes; 1e-3 s on a link, as 1e6 flop on a core */
 

@@ -12,7 +12,7 @@ def surface(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("SMPY_SURFACE", request.param)
 
 
-CHILDREN = {  # what a child does: its exit code, and what it says
+CHILDREN = {  # body of a child: its exit code, and its output
     "pass": (7, "child's end"),
     "os._exit(5)": (5, ""),
     "print(rank, 'leaves'); sys.exit()": (0, "leaves"),

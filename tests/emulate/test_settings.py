@@ -68,7 +68,7 @@ def test_a_rank_may_delete_its_working_directory(emulated: Callable):
                 return "nowhere"
         os.mkdir("shared") if rank == 0 else None
         turn()
-        os.chdir("shared")  # the directory of all ranks, which one deletes
+        os.chdir("shared")  # that of all ranks, which one deletes
         turn()
         if rank == 0:
             shutil.rmtree(os.getcwd())

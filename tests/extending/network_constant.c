@@ -18,7 +18,7 @@ typedef struct {
 /* The state of the network of one world. */
 typedef struct {
     constant_parameters given;
-    heap ends;                   /* of transfers, by date; those of one date in order of creation, as law (1) of network.h wants */
+    heap ends;                   /* ends of transfers, by date; at one date in order of creation, as law (1) of network.h wants */
 } constant_network;
 
 static void *begin(sim *s, const void *parameters)

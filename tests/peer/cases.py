@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from tests.peer.case import HOSTS, MACHINES, OVERHEADS, Case
 from tests.peer.collective_cases import COLLECTIVE_FAMILIES
 
-# Payload sizes on both sides of every step of the default model: its table of factors is in terms of payload + 16 bytes
-# of envelope; sends below 65536 bytes complete at once.
+# Payload sizes on both sides of every step of the default model: its table of factors is in terms of payload + envelope
+# (16 bytes); sends below 65536 bytes complete at once.
 THRESHOLDS = (241, 716, 1410, 3468, 5760, 9360, 15408, 65456, 65535)
 SIZES = (0, 1, *(size for below in THRESHOLDS for size in (below, below + 1)), 1_000_000)
 

@@ -112,7 +112,7 @@ for module in MODULES:
                     expected = described(function(*real()))
             except Exception:
                 continue
-            before_s = MPI.Wtime()  # the call itself takes 10 ns
+            before_s = MPI.Wtime()  # which itself takes 10 ns
             n_calls += 1
             arguments = folded()
             if isinstance(arguments[0], list) is not (name in TAKE_LISTS) and name not in ("array", "block"):

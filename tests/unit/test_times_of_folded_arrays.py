@@ -131,7 +131,7 @@ for of in {LISTS}:
     if expected != found or not is_folded and "a[0, 0]" not in of:
         print(of, expected, found, is_folded)
 """
-    if conversion == "stack":  # which asks nothing that is in a list of the list
+    if conversion == "stack":  # it asks nothing that is in a list of the list
         source = source.replace(str(LISTS), str([one for one in LISTS if "[[" not in one]))
     ran = emulated(source, 1)
     assert (ran.out, ran.error) == ("", "")
