@@ -6,8 +6,8 @@
  * between stay what they are. A row without a success is polling. Any action but polls, computing and sleeping ends a row.
  *
  * A row is bounded. One that repeats polls, with computing or sleeping in between, is charged after a hundred such rounds: up to a
- * failed poll, as waiting, by what is known then, whether a poll will succeed or not. One whose polls ask for several things, in turn
- * or at once, waits for the rank that all of them ask for, or for no known rank.
+ * failed poll, as waiting, by what is known then, whether a poll will succeed or not. One whose polls ask for several things, in
+ * turn or at once, waits for the rank that all of them ask for, or for no known rank.
  *
  * Invariants: (1) held times follow the charged ones without a gap, up to the timeline's `since_s`;
  *             (2) a row is empty, or begins with a poll. */
