@@ -259,7 +259,7 @@ def test_what_a_process_has_but_one_of_is_each_ranks_own(emulated: Callable, set
     assert len(set(found)) == 3
 
 
-# The README names these: a program that changes one changes it for all ranks.
+# docs/limits.md names these: a program that changes one changes it for all ranks.
 SHARED = {
     "signal handlers": ("signal.signal(signal.SIGUSR1, signal.SIG_IGN)", "signal.getsignal(signal.SIGUSR1) != 0"),
     "locale": ("locale.setlocale(locale.LC_CTYPE, 'C.UTF-8')", "locale.setlocale(locale.LC_CTYPE)"),
@@ -272,7 +272,7 @@ SHARED = {
 
 
 @pytest.mark.parametrize("setting", SHARED)
-def test_what_the_readme_calls_shared_is_shared(smpy_run: Callable, setting: str):
+def test_what_the_page_of_limits_calls_shared_is_shared(smpy_run: Callable, setting: str):
     change, look = SHARED[setting]
     ran = smpy_run(
         f"""
@@ -288,8 +288,8 @@ def test_what_the_readme_calls_shared_is_shared(smpy_run: Callable, setting: str
     )
     assert ran.err == ""
     assert len(set(ran.out.splitlines())) == 1
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    assert setting in " ".join(readme.split())
+    page = (Path(__file__).parents[2] / "docs" / "limits.md").read_text(encoding="utf-8")
+    assert setting in " ".join(page.split())
 
 
 @pytest.mark.parametrize("what", ["trace", "profile"])

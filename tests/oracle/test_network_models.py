@@ -120,7 +120,7 @@ def test_ending_mpi_may_be_a_barrier(tmp_path: Path) -> None:
 
 
 def test_a_synchronous_send_takes_its_constant_however_late_its_receive_is(tmp_path: Path) -> None:
-    """Some of these messages take 26.02 s under smpirun, and others never end: see the README's list of differences."""
+    """Some of these messages take 26.02 s under smpirun, and others never end: see docs/models.md."""
     pairs = range(0, 8, 2)
     steps = "/".join(
         f"{sender}:ssend,{sender + 1},1000000/{sender + 1}:execute,{23e3 * (sender + 1)};recv,{sender},1000000"

@@ -1,4 +1,4 @@
-"""The page for planners: each of its commands gives the output that it shows; and the machine that the README shows."""
+"""The page for planners: each of its commands gives the output that it shows; so does the page on `smpy platform`."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def test_a_command_of_the_page_gives_what_it_shows(command: str, output: str) ->
     assert output_of(command) == shown(output)
 
 
-def test_the_machine_that_the_readme_shows_looks_like_that() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = re.search(r"^    smpy (platform show .*)\n\n((?:    .*\n)+?)    \.\.\.\n", readme, re.MULTILINE)
+def test_the_machine_that_the_page_on_platforms_shows_looks_like_that() -> None:
+    page = (ROOT / "docs" / "platform.md").read_text(encoding="utf-8")
+    block = re.search(r"^    smpy (platform show .*)\n\n((?:    .*\n)+?)    \.\.\.\n", page, re.MULTILINE)
     assert block is not None
     expected = shown(block[2])
     assert output_of(block[1])[: len(expected)] == expected
