@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_the_example_on_the_first_page_gives_what_it_shows(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(ROOT)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    section = re.search(r"### A run as a value\n(.*?)\n### ", text, re.DOTALL)
+    section = re.search(r"## As a library\n(.*?)\n## ", text, re.DOTALL)
     assert section is not None
     code = re.match(r"\n((?:    .*\n)+)", section[1])
     assert code is not None
