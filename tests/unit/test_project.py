@@ -44,10 +44,27 @@ def test_links_of_the_page_that_pypi_shows_are_absolute_or_within_it():
     assert all(re.match(r"https?://|#", link) for link in links(Path("README.md")))
 
 
-def test_the_links_within_the_first_page_name_its_headings():
-    headings = re.findall(r"^#+ (.*)$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
-    anchors = {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
-    assert {link[1:] for link in links(Path("README.md")) if link.startswith("#")} <= anchors
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_a_link_to_a_part_of_a_page_names_one_of_its_headings(page: Path):
+    for link in links(page):
+        link = re.sub(re.escape(PROJECT["urls"]["Repository"]) + "/blob/main", str(ROOT), link)
+        path, _, anchor = link.partition("#")
+        target = (ROOT / page).parent / path if path else ROOT / page
+        if anchor and target.suffix == ".md" and not path.startswith("http"):
+            headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+            anchors = {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+            assert anchor in anchors, link
+
+
+def test_the_first_page_has_at_most_120_lines_of_at_most_120_characters():
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 120
+    assert [line for line in lines if len(line) > 120] == []
+
+
+def test_the_list_of_pages_names_all_pages():
+    listed = set(links(Path("docs/README.md")))
+    assert {path.name for path in ROOT.glob("docs/*.md")} - {"README.md"} <= listed
 
 
 def test_version_and_licence_are_the_same_everywhere():
