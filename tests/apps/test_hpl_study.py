@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,12 @@ from tests.conftest import Ran
 ROOT = Path(__file__).parents[2]
 ORACLE = json.loads((ROOT / "tests" / "oracle" / "hpl.json").read_text())
 RESULT = re.compile(r"^W\S+ +\d+ +\d+ +\d+ +\d+ +(\d+\.\d+) ", re.MULTILINE)
+
+FOR_EVERY_CHANGE = ("default", "bandwidth over 10", "latency times 10")
+VARIANTS = [
+    pytest.param(variant, id=variant["name"], marks=() if variant["name"] in FOR_EVERY_CHANGE else pytest.mark.campaign)
+    for variant in ORACLE["capacity"]["variants"]
+]
 
 STUDY = (
     "--n 50000 --nb 120 --p 16 --q 32 --depth 0 --bcast 1ring --swap mix --swap-threshold 64 --pfact left --rfact left "
@@ -85,7 +90,7 @@ def hpl_s(platform: Path, n_ranks: int, arguments: str, *options: str, per_host:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variant", ORACLE["capacity"]["variants"], ids=itemgetter("name"))
+@pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.timeout(1800)
 def test_each_what_if_takes_the_time_of_the_study(variant: dict[str, Any], tmp_path: Path) -> None:
     time_s = hpl_s(fat_tree(tmp_path, variant), 512, STUDY)

@@ -18,7 +18,7 @@ RANKS = st.integers(1, 17)
 SEEDS = st.integers(0, 2**32)
 FORMS = ["blocking", "non-blocking", "persistent"]
 quick = settings(max_examples=12)
-thorough = settings(max_examples=100)
+thorough = settings(max_examples=40)
 
 
 def linger(random):
