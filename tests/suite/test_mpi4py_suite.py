@@ -12,8 +12,13 @@ from tests.suite.runner import TIME_LIMIT_S, ModuleRun
 pytestmark = [pytest.mark.slow, pytest.mark.suite, pytest.mark.timeout(len(MUST_PASS) * TIME_LIMIT_S)]
 
 
-@pytest.mark.parametrize("n_ranks", RANKS)
-@pytest.mark.parametrize("module", MUST_PASS)
+LOCAL = ("test_util_dtlib",)
+"""Modules of many minutes whose tests send nothing: they run on the smallest number of ranks alone."""
+
+CASES = [(module, n_ranks) for module in MUST_PASS for n_ranks in RANKS[: 1 if module in LOCAL else None]]
+
+
+@pytest.mark.parametrize(("module", "n_ranks"), CASES)
 def test_what_passes_under_a_real_mpi_passes_here(
     module: str, n_ranks: int, result_of: Callable[[str, int], ModuleRun]
 ):
