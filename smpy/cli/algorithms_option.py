@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from smpy.cli.click_classes import grouped_option
+
 
 def _pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     for value in values:
@@ -17,9 +19,10 @@ def _pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
 
 def algorithms_option(flag: str, rest: str) -> Callable[..., Any]:
     """An option whose value is the command's `algorithms`; the rest of its help is the command's, too."""
-    return click.option(
+    return grouped_option(
         flag,
         "algorithms",
+        group="Collectives",
         multiple=True,
         callback=_pairs,
         metavar="COLLECTIVE=NAME",

@@ -7,6 +7,8 @@ from typing import Final
 
 import click
 
+from smpy.cli.click_classes import grouped_option
+
 
 def _options(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     pairs = []
@@ -27,10 +29,11 @@ def _options(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
     return tuple(pairs)
 
 
-changes_option: Final = click.option(
+changes_option: Final = grouped_option(
     "--set",
     "--cfg",
     "options",
+    group="Machine",
     multiple=True,
     callback=_options,
     metavar="KEY=VALUE",

@@ -12,7 +12,7 @@ import click
 
 from smpy.cli.bill_text import bill_facts, parts_text
 from smpy.cli.changes_option import changes_option
-from smpy.cli.placement_options import placement_options
+from smpy.cli.placement_options import placement_options, seed_option
 from smpy.cli.results import EXIT_FAILURE, errors_told, json_option, print_text, tell
 from smpy.errors import UsageError
 
@@ -52,6 +52,7 @@ def command() -> None:
     f"{RANKS_UNLESS_SAID:,}).",
 )
 @placement_options
+@seed_option
 @click.option(
     "--route", "ends", nargs=2, multiple=True, metavar="A B", help="The route from host A to host B. Repeatable."
 )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from smpy.cli.click_classes import GroupedCommand
+
 if TYPE_CHECKING:
     from smpy.records.summary import Summary
 
@@ -14,7 +16,7 @@ _OF_FIRST: Final = ("repeat", "json_path", "profile", "quiet", "trace", "overwri
 _ARGUMENTS: Final = "smpy.cli.arguments"
 
 
-class RepeatableCommand(click.Command):
+class RepeatableCommand(GroupedCommand):
     """A command that remembers how it was called."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -10,7 +10,8 @@ import click
 
 from smpy.cli.algorithms_option import algorithms_option
 from smpy.cli.changes_option import changes_option
-from smpy.cli.placement_options import placement_options
+from smpy.cli.click_classes import GroupedCommand, grouped_option
+from smpy.cli.placement_options import placement_options, seed_option
 from smpy.cli.results import errors_told, json_option, tell
 from smpy.errors import UsageError
 
@@ -43,15 +44,19 @@ def _ideal(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     return IDEAL_PARTS if "all" in parts else parts
 
 
-@click.command("replay", short_help="Perform a trace on its machine, or another one.")
+@click.command("replay", cls=GroupedCommand, short_help="Perform a trace on its machine, or another one.")
 @click.argument("trace", type=click.Path(path_type=Path))
-@click.option(
-    "--platform", metavar="MACHINE", help="Another machine, as smpy run takes it. Without it: that of the run."
+@grouped_option(
+    "--platform",
+    group="Machine",
+    metavar="MACHINE",
+    help="Another machine, as smpy run takes it. Without it: that of the run.",
 )
-@click.option(
+@grouped_option(
     "-np",
     "-n",
     "n_ranks",
+    group="Ranks",
     type=click.IntRange(min=1),
     metavar="N",
     help="Number of ranks of a time-independent trace; without it, as many as it lists files.",
@@ -59,11 +64,19 @@ def _ideal(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @placement_options
 @changes_option
 @algorithms_option("--collectives", "(without it, as in the run).")
-@click.option(
-    "--cpu", callback=_times, default="1x", show_default=True, metavar="TIMES", help="All cores compute so much faster."
+@grouped_option(
+    "--cpu",
+    group="Computing",
+    callback=_times,
+    default="1x",
+    show_default=True,
+    metavar="TIMES",
+    help="All cores compute so much faster.",
 )
-@click.option(
+@seed_option
+@grouped_option(
     "--ideal",
+    group="Model",
     callback=_ideal,
     metavar="PART,...",
     help="What there is none of: contention, bandwidth, latency, overhead (of calls, polls and looks at the clock), or "

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from smpy.cli.click_classes import grouped_option
 from smpy.errors import JournalWarning, SmpyError, UsageError
 
 if TYPE_CHECKING:
@@ -20,8 +21,13 @@ if TYPE_CHECKING:
 EXIT_FAILURE: Final = 1
 EXIT_USAGE: Final = 2
 
-json_option: Final = click.option(
-    "--json", "json_path", type=click.Path(path_type=Path), metavar="FILE", help="Write it as JSON, too; -: only that."
+json_option: Final = grouped_option(
+    "--json",
+    "json_path",
+    group="Records",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write it as JSON, too; -: only that.",
 )
 
 
@@ -32,9 +38,10 @@ def _page(ctx: click.Context, param: click.Parameter, value: Path | None) -> Pat
     return value
 
 
-plot_option: Final = click.option(
+plot_option: Final = grouped_option(
     "--plot",
     "plot_path",
+    group="Records",
     type=click.Path(path_type=Path),
     callback=_page,
     metavar="FILE.html",

@@ -16,8 +16,9 @@ import click
 
 from smpy.cli.algorithms_option import algorithms_option
 from smpy.cli.changes_option import changes_option
+from smpy.cli.click_classes import grouped_option
 from smpy.cli.own_stream import end_line, hurry, own_streams
-from smpy.cli.placement_options import placement_options
+from smpy.cli.placement_options import placement_options, seed_option
 from smpy.cli.repeats import RepeatableCommand, other_runs
 from smpy.errors import Interrupted, SmpyError, UsageError
 from smpy.records.files import check_writable
@@ -112,30 +113,36 @@ def _ranks(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     context_settings={"allow_interspersed_args": False},
     short_help="Run an mpi4py program.",
 )
-@click.option("-np", "-n", "n_ranks", type=click.IntRange(min=1), metavar="N", help="Number of ranks (required).")
-@click.option(
+@grouped_option(
+    "-np", "-n", "n_ranks", group="Ranks", type=click.IntRange(min=1), metavar="N", help="Number of ranks (required)."
+)
+@grouped_option(
     "--platform",
+    group="Machine",
     metavar="MACHINE",
     help="The machine: a SimGrid XML file, a TOML file, the name of a preset, or one line such as "
     '"fat-tree hosts=100 cores=64 nic=200Gb/s". Without it: a fat-tree cluster of today, sized to the run.',
 )
 @placement_options
 @changes_option
-@click.option(
+@grouped_option(
     "--network",
+    group="Model",
     metavar="NAME",
     help="The network model: smpi, lv08, cm02, raw, constant or ib, each with its defaults, which --set changes; or "
     "ideal, the machine's own without contention, bandwidth limits, latency and overhead, or ideal:PART,... without "
     "some of them.",
 )
-@click.option(
+@grouped_option(
     "--compat",
+    group="Model",
     metavar="VERSION",
     help="The rules of simgrid-3.32 (the default), or of simgrid-2017, whose bandwidth factor bounds a message instead "
     "of slowing it down.",
 )
-@click.option(
+@grouped_option(
     "--compute",
+    group="Computing",
     callback=_compute,
     metavar="[measured|models|none|record:FILE|replay:FILE]",
     default="measured",
@@ -144,95 +151,119 @@ def _ranks(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     "like say what it is; or none at all. record: measured, and each burst written to a file; replay: as a file has "
     "it, on whatever machine. Without measuring, runs are reproducible.",
 )
-@click.option(
+@grouped_option(
     "--kernels",
+    group="Computing",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="What kernels such as dgemm cost: a calibration's TOML file, in place of the machine's own costs.",
 )
-@click.option(
+@grouped_option(
     "--noise",
+    group="Computing",
     is_flag=True,
     help="Each call of a calibrated kernel takes a time that is drawn from the calibration's noise, as --seed says; "
     "without it, the calibration's uncertainty becomes a ± on the makespan.",
 )
-@click.option(
+@grouped_option(
     "--host-speed",
     "host_speed_flop_per_s",
+    group="Computing",
     callback=_speed_flop_per_s,
     metavar="SPEED",
     help="Speed of a core of this machine, such as 2.5Gf; measured time is scaled by it over the simulated host's. "
     "Without it: not scaled.",
 )
-@click.option(
+@grouped_option(
     "--host",
     "host_measured_flop_per_s",
+    group="Computing",
     type=click.Path(path_type=Path),
     callback=_measured_flop_per_s,
     metavar="FILE",
     help="That speed, from a file that `smpy calibrate host` has written.",
 )
-@click.option(
+@grouped_option(
     "--keep-memory",
+    group="Computing",
     is_flag=True,
     help="Memory that the program frees stays with the process, as some MPI libraries have it, and taking it again "
     "costs no page faults. It matters where computing is measured.",
 )
-@click.option(
+@grouped_option(
     "--private",
+    group="Developer",
     multiple=True,
     metavar="PACKAGE",
     help="Each rank has its own copy of this package's modules, as of those beside the program. Repeatable.",
 )
-@click.option(
+@grouped_option(
     "--shared",
+    group="Developer",
     multiple=True,
     metavar="PACKAGE",
     help="All ranks share this package's modules, even if they would have their own. Repeatable.",
 )
 @algorithms_option("--algorithm", "or allreduce=rabenseifner.")
-@click.option(
+@grouped_option(
     "--synchronous-sends",
+    group="Strictness",
     is_flag=True,
     help="Every standard send (Send, Isend, send, ...) waits for its receive: finds deadlocks that buffering hides.",
 )
-@click.option(
+@grouped_option(
     "--strict",
+    group="Strictness",
     is_flag=True,
     help="Fail where the summary would only remark: messages nobody received, kernels faster than their host.",
 )
-@click.option(
-    "--json", "json_path", type=click.Path(path_type=Path), metavar="FILE", help="Write the summary as JSON, too."
+@grouped_option(
+    "--json",
+    "json_path",
+    group="Records",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the summary as JSON, too.",
 )
-@click.option(
+@grouped_option(
     "--profile",
+    group="Records",
     is_flag=True,
     help="Show tables: time by call site and by rank, and who sends most to whom. (--json has all.)",
 )
-@click.option(
+@grouped_option(
     "--profile-matrix",
+    group="Records",
     is_flag=True,
     help="Count messages by pair of ranks however many there are; beyond a million, without it, by pair of hosts.",
 )
-@click.option(
+@grouped_option(
     "--trace",
+    group="Records",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
     help="Write what every rank did when, and every message, for smpy analyze, replay, report and export.",
 )
-@click.option("--overwrite", is_flag=True, help="Let --trace replace the trace of another program.")
-@click.option(
+@grouped_option("--overwrite", group="Records", is_flag=True, help="Let --trace replace the trace of another program.")
+@grouped_option(
     "--trace-window",
     "trace_window_s",
+    group="Records",
     callback=_window_s,
     metavar="FROM:TO",
     help="Trace what happens between two dates of simulated time, such as 10ms:2s or 1h: only.",
 )
-@click.option(
-    "--trace-ranks", callback=_ranks, metavar="RANKS", help="Trace what these ranks do only, such as 0-63,4095."
+@grouped_option(
+    "--trace-ranks",
+    group="Records",
+    callback=_ranks,
+    metavar="RANKS",
+    help="Trace what these ranks do only, such as 0-63,4095.",
 )
-@click.option(
+@seed_option
+@grouped_option(
     "--repeat",
+    group="Computing",
     type=click.IntRange(min=1),
     default=1,
     metavar="N",
@@ -240,8 +271,10 @@ def _ranks(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     "records and traces are those of the first run; the others print nothing, find standard input empty, and have the "
     "next seeds.",
 )
-@click.option("--quiet", is_flag=True, help="Show neither progress nor summary.")
-@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module to find and run, as python -m does.")
+@grouped_option("--quiet", group="Records", is_flag=True, help="Show neither progress nor summary.")
+@grouped_option(
+    "-m", "is_module", group="Ranks", is_flag=True, help="PROGRAM is a module to find and run, as python -m does."
+)
 @click.argument("program")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context

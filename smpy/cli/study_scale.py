@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from smpy.cli.click_classes import GroupedCommand
 from smpy.cli.interrupts import hear_interrupts
 from smpy.cli.progress import replays_told, study_told
 from smpy.cli.results import errors_told, json_option, plot_option, show
@@ -28,7 +29,7 @@ _RUN_OPTIONS: Final = [
 ]
 
 
-class _Command(click.Command):
+class _Command(GroupedCommand):
     """Has the options of `smpy run`, too, and hands them on as they were written.
 
     Arguments after the program are its own if `--ranks` stands before it; else those after `--` are.

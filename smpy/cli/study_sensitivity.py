@@ -8,12 +8,15 @@ from typing import Any
 
 import click
 
-from smpy.cli.placement_options import placement_options
+from smpy.cli.click_classes import GroupedCommand, grouped_option
+from smpy.cli.placement_options import placement_options, seed_option
 from smpy.cli.progress import replays_told
 from smpy.cli.results import errors_told, json_option, plot_option, show
 
 
-@click.command("sensitivity", short_help="What a run's time depends on: its trace on other machines.")
+@click.command(
+    "sensitivity", cls=GroupedCommand, short_help="What a run's time depends on: its trace on other machines."
+)
 @click.argument("trace", type=click.Path(path_type=Path))
 @click.option(
     "--vary",
@@ -38,10 +41,14 @@ from smpy.cli.results import errors_told, json_option, plot_option, show
     show_default=True,
     help="Of samples, what counts alike between low and high: equal differences, or equal factors.",
 )
-@click.option(
-    "--platform", metavar="MACHINE", help="Another machine, as smpy run takes it. Without it: that of the run."
+@grouped_option(
+    "--platform",
+    group="Machine",
+    metavar="MACHINE",
+    help="Another machine, as smpy run takes it. Without it: that of the run.",
 )
 @placement_options
+@seed_option
 @json_option
 @plot_option
 def command(

@@ -2,18 +2,22 @@
 
 import dataclasses
 import json
+import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 import smpy.emulate.run as emulate_run
+from smpy.cli.click_classes import OPTION_GROUPS, GroupedOption
 from smpy.cli.main import main
+from smpy.cli.run import command as run_command
 from smpy.emulate.config import RunConfig
 from smpy.emulate.run import Outcome, Progress
 from smpy.errors import DeadlockError, Interrupted, PlatformError, SmpyError
@@ -299,6 +303,29 @@ def test_version_and_help_read_well():
     assert smpy("--version").output.startswith("smpy 0.")
     assert "Run an mpi4py program." in smpy("--help").output
     assert "-np" in smpy("run", "--help").output
+
+
+def test_every_option_of_a_run_has_a_group():
+    options = [param for param in run_command.params if isinstance(param, click.Option)]
+    assert [option.name for option in options if not isinstance(option, GroupedOption)] == []
+    assert {option.group for option in options if isinstance(option, GroupedOption)} == set(OPTION_GROUPS)
+
+
+@pytest.mark.parametrize("command", [("run",), ("replay",), ("study", "scale"), ("study", "sensitivity")])
+def test_help_shows_options_in_groups(command: tuple[str, ...]):
+    headings = re.findall(r"^(\w+):$", smpy(*command, "--help").output, re.MULTILINE)
+    assert headings == [heading for heading in ("Options", *OPTION_GROUPS) if heading in headings]
+    assert {"Options", "Ranks", "Machine", "Computing", "Records"} <= set(headings)
+
+
+def test_help_of_a_run_shows_each_option_once_and_below_its_heading():
+    sections = re.split(r"^(\w+):$", smpy("run", "--help").output, flags=re.MULTILINE)
+    assert sections[1::2] == ["Options", *OPTION_GROUPS]
+    shown = dict(zip(sections[1::2], sections[2::2], strict=True))
+    for option in run_command.params:
+        if isinstance(option, GroupedOption):
+            row = re.compile(rf"^  {option.opts[0]}(?![\w-])", re.MULTILINE)
+            assert [group for group, text in shown.items() if row.search(text)] == [option.group]
 
 
 # ---- the progress line ----
