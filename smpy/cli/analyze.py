@@ -8,13 +8,14 @@ from typing import Any, TypeVar
 
 import click
 
+from smpy.cli.click_classes import CommandGroup
 from smpy.cli.progress import replays_told
 from smpy.cli.results import errors_told, json_option, plot_option, show
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-@click.group("analyze", short_help="Why a run took as long as it did, from its trace.")
+@click.group("analyze", cls=CommandGroup, short_help="Why a run took as long as it did, from its trace.")
 def command() -> None:
     """Why a run took as long as it did, from the trace that `smpy run --trace FOLDER` wrote."""
 

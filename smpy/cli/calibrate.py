@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from smpy.cli.click_classes import CommandGroup
 from smpy.errors import SmpyError, UsageError
 from smpy.units import (
     LARGEST,
@@ -46,7 +47,7 @@ _seed_option: Final = click.option(
 _result_argument: Final = click.argument("result", type=click.Path(path_type=Path), metavar="FILE.toml")
 
 
-@click.group("calibrate", short_help="Measure this machine: kernels, memory, cores, messages.")
+@click.group("calibrate", cls=CommandGroup, short_help="Measure this machine: kernels, memory, cores, messages.")
 def command() -> None:
     """Measure this machine, for the machine files of simulated ones.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Final
 
 import click
 
 from smpy import __version__
+from smpy.cli.click_classes import CommandGroup
 
 COMMANDS: Final = (
     "run",
@@ -21,21 +21,11 @@ COMMANDS: Final = (
 )  # smpy.cli.<name>.command
 
 
-class _Lazy(click.Group):
-    """A group whose commands are imported when they are asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command = importlib.import_module(f"smpy.cli.{cmd_name}").command
-        assert isinstance(command, click.Command)
-        return command
-
-
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=CommandGroup,
+    modules={name: f"smpy.cli.{name}" for name in COMMANDS},
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, message="smpy %(version)s")
 def main() -> None:
     """Run MPI programs written in Python on machines that do not exist.

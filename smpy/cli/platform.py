@@ -12,6 +12,7 @@ import click
 
 from smpy.cli.bill_text import bill_facts, parts_text
 from smpy.cli.changes_option import changes_option
+from smpy.cli.click_classes import CommandGroup
 from smpy.cli.placement_options import placement_options, seed_option
 from smpy.cli.results import EXIT_FAILURE, errors_told, json_option, print_text, tell
 from smpy.errors import UsageError
@@ -32,7 +33,7 @@ _NAMES_MAX: Final = 4
 _RANKS_MAX: Final = 8
 
 
-@click.group("platform", short_help="Look at a machine: show, check, convert, list.")
+@click.group("platform", cls=CommandGroup, short_help="Look at a machine: show, check, convert, list.")
 def command() -> None:
     """Look at a machine, without running anything on it.
 

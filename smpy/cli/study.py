@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from smpy.cli.click_classes import CommandGroup
 from smpy.cli.interrupts import hear_interrupts
 from smpy.cli.progress import study_told
 from smpy.cli.results import errors_told, print_text
@@ -27,21 +27,7 @@ _ROWS_MAX: Final = 40
 _OWN_MODULES: Final = {"scale": "smpy.cli.study_scale", "sensitivity": "smpy.cli.study_sensitivity"}
 
 
-class _Lazy(click.Group):
-    """A group, some of whose commands are imported when they are asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *_OWN_MODULES]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _OWN_MODULES:
-            return super().get_command(ctx, cmd_name)
-        found = importlib.import_module(_OWN_MODULES[cmd_name]).command
-        assert isinstance(found, click.Command)
-        return found
-
-
-@click.group("study", cls=_Lazy, short_help="Run a program many times, and compare.")
+@click.group("study", cls=CommandGroup, modules=_OWN_MODULES, short_help="Run a program many times, and compare.")
 def command() -> None:
     """Run a program on many machines, sizes and numbers of ranks, and compare.
 

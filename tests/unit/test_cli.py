@@ -328,6 +328,22 @@ def test_help_of_a_run_shows_each_option_once_and_below_its_heading():
             assert [group for group, text in shown.items() if row.search(text)] == [option.group]
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("rnu",), "smpy has no command 'rnu': did you mean 'run'?"),
+        (("analyze", "wait"), "smpy analyze has no command 'wait': did you mean 'waits'?"),
+        (("study", "scael"), "smpy study has no command 'scael': did you mean 'scale'?"),
+        (("platform", "shwo", "default"), "smpy platform has no command 'shwo': did you mean 'show'?"),
+        (("calibrate", "blass"), "smpy calibrate has no command 'blass': did you mean 'blas'?"),
+        (("platform", "xyz"), "smpy platform has no command 'xyz': its commands are check, convert, list, show"),
+    ],
+)
+def test_a_misspelt_command_is_answered_with_the_nearest_one(words: tuple[str, ...], message: str):
+    result = CliRunner().invoke(main, words, prog_name="smpy")
+    assert (result.exit_code, result.output) == (2, f"Error: {message}\n")
+
+
 # ---- the progress line ----
 
 
