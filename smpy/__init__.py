@@ -12,7 +12,7 @@ What a program may import; under a real MPI all of it works, and computing that 
 * `is_simulated`: whether the program runs under `smpy run`
 
 What runs programs: `simulate`, which returns a `Run` or raises a `RunError`; in a notebook `%load_ext smpy`, `%%smpy`;
-`Study`: many runs, compared.
+`Study`: many runs, compared. `analysis`: why a run took as long as it did, from its trace.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TYPE_CHECKING = False  # not from `typing`: until this module is imported, Ctrl-
 if TYPE_CHECKING:
     from typing import Any, Final
 
-    from smpy import blas
+    from smpy import analysis, blas
     from smpy.compute.execute import execute, inject_seconds, is_simulated
     from smpy.compute.folded import folded
     from smpy.compute.kernel import kernel
@@ -44,6 +44,7 @@ __all__ = [
     "RunError",
     "Study",
     "__version__",
+    "analysis",
     "blas",
     "execute",
     "folded",
@@ -85,8 +86,12 @@ _HOMES: Final = {
 def __getattr__(name: str) -> Any:  # numpy is imported by the programs that fold, not by every run
     from importlib import import_module
 
-    if name == "blas":
-        return import_module("smpy.blas")
+    if name in ("analysis", "blas"):
+        return import_module(f"smpy.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'smpy' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
