@@ -11,7 +11,10 @@
 
 /* The loop: turns at one date, then the next date. */
 
-enum { LOOK_AT_CLOCK = 256 }; /* after so much effort */
+enum {
+    LOOK_AT_CLOCK = 256,         /* after so much effort */
+    FETCHED_FROM = 8192          /* timelines: prefetching pays, as barriers of 131,072 ranks do, and not rings of 4,096 */
+};
 
 #ifdef SMPY_CHECK
 /* A broken world keeps no promises. */
@@ -94,10 +97,11 @@ static int broken(sim *s, int error)
     return SIM_BROKEN;
 }
 
-/* Prefetches memory that the timelines with the next turns will touch. */
+/* Prefetches memory that the timelines with the next turns will touch, if there are too many for the near caches. */
 __attribute__((always_inline)) static inline void fetch_ahead(const sim *s)
 {
     const timelines *all = &s->timelines;
+    if (all->n < FETCHED_FROM) return;
     const int *turn = all->turn + all->at_turn, left = all->n_turn - all->at_turn;
     if (left > 8) cache_lines_fetch(&all->at[turn[8]], offsetof(timeline, next_of_rank));
     if (left > 4) {
