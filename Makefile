@@ -3,21 +3,24 @@ PYTHON ?= python3
 VENV ?= .venv
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-KERNEL_C := $(wildcard kernels/event/*.c)
-KERNEL_H := $(wildcard kernels/event/*.h)
-BUILD := pyproject.toml $(wildcard kernels/*.py kernels/*/*.[ch])
+KERNEL_C := $(shell find kernels/event -name '*.c')
+KERNEL_H := $(shell find kernels/event -name '*.h')
+KERNELS := $(shell find kernels -name '*.[ch]' -o -name '*.py' -o -name CMakeLists.txt)
 
-.PHONY: hpl test develop lint format test-c check dist clean
+.PHONY: hpl test develop build lint format test-c check docs dist clean
 
 hpl: $(VENV)/installed  ## High-Performance Linpack on 4,096 ranks of the default cluster
 	$(VENV)/bin/smpy run -np 4096 --compute none apps/hpl.py \
 	    --skeleton --n 20000 --nb 120 --p 8 --q 512 --bcast 1ring
 
-test: $(VENV)/developing  ## the default tests
+test: develop  ## the default tests
 	$(VENV)/bin/python -m pytest -n auto --maxprocesses 8
 
 develop: $(VENV)/developing  ## an environment to work in; afterwards, what changed in C is compiled again
-	$(VENV)/bin/python kernels/build_backend.py
+	@$(MAKE) --no-print-directory build
+
+build:  ## what changed in C is compiled again, with the tools in $(VENV): it may be another clone's
+	@$(VENV)/bin/python kernels/build.py
 
 lint: $(VENV)/developing
 	$(VENV)/bin/ruff check .
@@ -30,13 +33,17 @@ format: $(VENV)/developing
 
 check: lint test test-c  ## all that a change must pass
 
+docs: $(VENV)/documenting  ## the site, build/docs/site/index.html; a warning is an error
+	$(VENV)/bin/python docs/gather.py build/docs/pages
+	$(VENV)/bin/sphinx-build --quiet --fail-on-warning --keep-going -c docs build/docs/pages build/docs/site
+
 dist: $(VENV)/developing  ## what PyPI gets: source archive and wheel, both looked at
 	rm -rf dist
 	$(VENV)/bin/python -m build --quiet
 	$(VENV)/bin/twine check --strict dist/*
 
 clean:
-	rm -rf $(VENV) build dist smpy.egg-info
+	rm -rf $(VENV) build dist
 	find smpy -name '*.so' -delete
 
 # ---- the environment ----
@@ -45,13 +52,17 @@ $(VENV)/made:
 	$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
-$(VENV)/installed: $(VENV)/made $(BUILD)
+$(VENV)/installed: $(VENV)/made pyproject.toml $(KERNELS)
 	$(VENV)/bin/pip install --quiet --editable .
 	@touch $@
 
-$(VENV)/developing: $(VENV)/made $(BUILD)
+$(VENV)/developing: $(VENV)/made pyproject.toml
 	$(VENV)/bin/pip install --quiet --editable '.[dev]'
 	@touch $(VENV)/installed $@
+
+$(VENV)/documenting: $(VENV)/developing
+	$(VENV)/bin/pip install --quiet --editable '.[docs]'
+	@touch $@
 
 # ---- the kernel's own tests: each tests/c/*.c and tests/extending/*.c is a program; the structures check themselves ----
 
@@ -76,7 +87,7 @@ build/c/%: tests/c/%.c $(wildcard tests/c/*.h) $(C_OBJECTS)
 build/c/extending/%: tests/extending/%.c $(C_OBJECTS)
 	@mkdir -p $(@D)
 	@echo compiling $<
-	@$(CC) $(SANITIZE) $< $(C_OBJECTS) -lm -o $@
+	@$(CC) $(SANITIZE) -Ikernels/event/networks $< $(C_OBJECTS) -lm -o $@
 
 # calls of these functions go to __wrap_malloc and so on
 build/c/test_memory build/c/test_fair: C_LINK := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc fair_check)

@@ -4,8 +4,8 @@
     smpy run -np 4096 apps/hpl.py --n 20000 --p 8 --q 512 --skeleton
 
 Solves a dense system of N equations by LU factorisation with partial pivoting on a P x Q grid of ranks, with HPL's
-algorithm and its messages, and prints HPL's result lines. What is solved stands in HPL.dat in the working directory,
-or in the file that --dat names; flags override it. With --skeleton, which needs `smpy run`, the two kernels take
+algorithm and its messages, and prints HPL's result lines. The problem stands in HPL.dat in the working directory, or
+in the file that --dat names; flags override it. With --skeleton, which needs `smpy run`, the two kernels take
 their modelled time and no numbers are computed.
 """
 

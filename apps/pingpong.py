@@ -4,8 +4,8 @@
     smpy run -np 64 apps/pingpong.py --peer 63
 
 Rank 0 sends a message, its peer sends it back; half of the mean round trip is the one-way time. This is done for each
-size. Short messages show the latency, long ones the bandwidth. Two ranks are needed; any others wait at a barrier. What
-comes back is sent again, so the last of it is compared with what was sent first: damage on any trip is seen.
+size. Short messages show the latency, long ones the bandwidth. Two ranks are needed; any others wait at a barrier. A
+reply is sent again, so the last one is compared with the first message: damage on any trip is seen.
 """
 
 from __future__ import annotations

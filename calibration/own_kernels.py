@@ -25,7 +25,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from smpy.calibrate.result_file import toml_text
-from smpy.compute.expressions import over_arguments
+from smpy.compute.models.expressions import over_arguments
 
 APPS = Path(__file__).parent.parent / "apps"
 PROGRAMS = {

@@ -1,18 +1,17 @@
 """Runs an mpi4py program on a simulated cluster and tells how long it would have taken.
 
-What a program may import; under a real MPI all of it works, and computing that is told takes no time:
+Names that a program may import; under a real MPI all of them work, and modelled computing takes no time:
 
 * `execute`: compute so many operations; `inject_seconds`: compute so long
 * `kernel`: a function that does so many operations; `KernelModels`: BLAS kernels that take their time
 * `sample`: a loop or function that runs until its time is known
 * `folded`: an array without backing; `shared_array`, `partial_shared_array`: arrays that share their memory
 * `region`: a part of the program, for its trace
-* `poll_until`: a loop of polls; `MessageSequence` and `Arrival`: many messages in one call
 * `blas`: scipy's BLAS, which takes modelled time
 * `is_simulated`: whether the program runs under `smpy run`
 
-What runs programs: `simulate`, which returns a `Run` or raises a `RunError`; in a notebook `%load_ext smpy`, `%%smpy`;
-`Study`: many runs, compared. `analysis`: why a run took as long as it did, from its trace.
+Functions that run programs: `simulate`, which returns a `Run` or raises a `RunError`; in a notebook `%load_ext smpy`,
+`%%smpy`; `Study`: many runs, compared. `analysis`: why a run took as long as it did, from its trace.
 """
 
 from __future__ import annotations
@@ -22,24 +21,20 @@ TYPE_CHECKING = False  # not from `typing`: until this module is imported, Ctrl-
 if TYPE_CHECKING:
     from typing import Any, Final
 
-    from smpy import analysis, blas
-    from smpy.compute.execute import execute, inject_seconds, is_simulated
+    from smpy import analysis, blas, experimental
+    from smpy.compute.clock.sampling import sample
     from smpy.compute.folded import folded
-    from smpy.compute.kernel import kernel
-    from smpy.compute.kernel_models import KernelModels
-    from smpy.compute.sampling import sample
-    from smpy.compute.shared_arrays import partial_shared_array, shared_array
-    from smpy.engine.polling import poll_until
+    from smpy.compute.folded.shared_arrays import partial_shared_array, shared_array
+    from smpy.compute.models.execute import execute, inject_seconds, is_simulated
+    from smpy.compute.models.kernel import kernel
+    from smpy.compute.models.kernel_models import KernelModels
     from smpy.engine.regions import region
-    from smpy.engine.sequences import Arrival, MessageSequence
     from smpy.runs.run import Run, RunError
     from smpy.runs.simulate import simulate
     from smpy.study.study import Study
 
 __all__ = [
-    "Arrival",
     "KernelModels",
-    "MessageSequence",
     "Run",
     "RunError",
     "Study",
@@ -47,12 +42,12 @@ __all__ = [
     "analysis",
     "blas",
     "execute",
+    "experimental",
     "folded",
     "inject_seconds",
     "is_simulated",
     "kernel",
     "partial_shared_array",
-    "poll_until",
     "region",
     "sample",
     "shared_array",
@@ -62,23 +57,20 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES: Final = {
-    "Arrival": "smpy.engine.sequences",
-    "KernelModels": "smpy.compute.kernel_models",
-    "MessageSequence": "smpy.engine.sequences",
+    "KernelModels": "smpy.compute.models.kernel_models",
     "Run": "smpy.runs.run",
     "RunError": "smpy.runs.run",
     "Study": "smpy.study.study",
-    "execute": "smpy.compute.execute",
+    "execute": "smpy.compute.models.execute",
     "folded": "smpy.compute.folded",
-    "inject_seconds": "smpy.compute.execute",
-    "is_simulated": "smpy.compute.execute",
-    "kernel": "smpy.compute.kernel",
-    "load_ipython_extension": "smpy.runs.notebook",
-    "partial_shared_array": "smpy.compute.shared_arrays",
-    "poll_until": "smpy.engine.polling",
+    "inject_seconds": "smpy.compute.models.execute",
+    "is_simulated": "smpy.compute.models.execute",
+    "kernel": "smpy.compute.models.kernel",
+    "load_ipython_extension": "smpy.cli.notebook",
+    "partial_shared_array": "smpy.compute.folded.shared_arrays",
     "region": "smpy.engine.regions",
-    "sample": "smpy.compute.sampling",
-    "shared_array": "smpy.compute.shared_arrays",
+    "sample": "smpy.compute.clock.sampling",
+    "shared_array": "smpy.compute.folded.shared_arrays",
     "simulate": "smpy.runs.simulate",
 }
 
@@ -86,7 +78,7 @@ _HOMES: Final = {
 def __getattr__(name: str) -> Any:  # numpy is imported by the programs that fold, not by every run
     from importlib import import_module
 
-    if name in ("analysis", "blas"):
+    if name in ("analysis", "blas", "experimental"):
         return import_module(f"smpy.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'smpy' has no attribute {name!r}")

@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from smpy.compute.blas_calls import call_on_folded, has_folded, model_too
-from smpy.compute.blas_routines import ROUTINES
+from smpy.compute.folded.blas_calls import call_on_folded, has_folded, model_too
+from smpy.compute.folded.blas_routines import ROUTINES
 
 _OF_NUMBERS = {"crotg", "drotg", "drotmg", "srotg", "srotmg", "zrotg"}  # make rotations, and take no time
 __all__ = list(ROUTINES.keys() | _OF_NUMBERS)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import stat
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NoReturn
 
 _BYTES_MAX: Final = 256 << 20
 _PIPE_WAIT_S: Final = 0.5  # for somebody to open its other end
@@ -62,6 +63,21 @@ def read_plain_file(path: str | Path, what: str) -> bytes:
     if not stat.S_ISREG(mode := os.stat(path).st_mode) and not stat.S_ISDIR(mode):
         raise OSError(None, f"it is no plain file: this is no {what}")
     return read_input(path, what)
+
+
+def strict_json(text: str | bytes) -> Any:
+    """Parse JSON; refuses NaN and infinities, which Python's reader takes for numbers.
+
+    Raises
+    ------
+    ValueError
+        If it is no JSON.
+    """
+    return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _read_pipe(pipe: int, what: str) -> bytes:

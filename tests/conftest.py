@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from smpy.emulate.config import RunConfig
-from smpy.emulate.run import Outcome, run
+from smpy.emulate.run.run import Outcome, run
+from smpy.options import RunConfig
 
 # A machine that is busy, or slow, fails no property.
 settings.register_profile("at any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])

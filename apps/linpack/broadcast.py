@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from typing import Any, Protocol
 
 from linpack.grid import power_of_two
-from linpack.messages import WHOLE, Arrival, Calls, Steps, nothing, poll_until, sequence
+from linpack.messages import WHOLE, AwaitedMessage, Calls, Steps, nothing, poll_until, sequence
 from linpack.panel import Panel
 
 Array = Any
@@ -56,7 +56,7 @@ def broadcast(panel: Panel, kind: str) -> Awaited:
     source = None if before is None else (before + panel.column) % grid.n_columns
     targets = tuple([(other + panel.column) % grid.n_columns for other in behind])
     if not panel.kernels.is_real:
-        return Arrival(comm, source, panel.tag, sequence(write_ring, source, targets), panel.message)
+        return AwaitedMessage(comm, source, panel.tag, sequence(write_ring, source, targets), panel.message)
     calls = Calls(comm, nothing, panel.message)
     return _Arrival(comm, source, panel.tag, partial(write_ring, calls, source, targets, panel.tag))
 

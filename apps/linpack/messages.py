@@ -1,10 +1,10 @@
 """The messages of a step of the algorithm, written down apart from their numbers.
 
-What writes them down is a function ``write(steps, *facts)`` that calls `Send`, `Recv`, `Irecv`, `Wait` and `Look` of
+A function ``write(steps, *facts)`` writes them down: it calls `Send`, `Recv`, `Irecv`, `Wait` and `Look` of
 `steps`, with parts of arrays: the number of an array, or that and the first and the end of some of its rows. (Without
 numbers, the kernels in between are written down likewise, with `Perform`, `Execute` and `Call`.) `Calls`
-makes each call as it is written; `sequence` keeps them, for a simulator to perform as a whole (`smpy.MessageSequence`),
-as often as the facts are the same, which all processes share.
+makes each call as it is written; `sequence` keeps them, for a simulator to perform as a whole (a `MessageProgram` of
+`smpy.experimental`), as often as the facts are the same, which all processes share.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 try:
-    from smpy import Arrival, MessageSequence, poll_until
+    from smpy.experimental import AwaitedMessage, MessageProgram, poll_until
 except ImportError:  # under a real MPI, where smpy need not be installed
 
     def poll_until(question: Callable[..., object], *arguments: Any) -> None:  # type: ignore[misc]
@@ -22,13 +22,13 @@ except ImportError:  # under a real MPI, where smpy need not be installed
         while not question(*arguments):
             pass
 
-    class Arrival:  # type: ignore[no-redef]
+    class AwaitedMessage:  # type: ignore[no-redef]
         """Do nothing: there is none here."""
 
 
 __all__ = [
     "WHOLE",
-    "Arrival",
+    "AwaitedMessage",
     "Calls",
     "Number",
     "Part",
@@ -85,7 +85,7 @@ class Calls:
 @lru_cache(1 << 11)
 def sequence(write: Callable[..., None], *facts: Any) -> Steps:
     """The steps that `write` adds to a sequence for these facts; under `smpy run`."""
-    steps = MessageSequence()
+    steps = MessageProgram()
     write(steps, *facts)
     return steps
 

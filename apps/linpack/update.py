@@ -6,7 +6,7 @@ from typing import Any
 
 from linpack.broadcast import Awaited
 from linpack.kernels import Costs, Numbers, Skeleton, exchange, write_dgemm, write_dtrsm
-from linpack.messages import Arrival, Steps, sequence
+from linpack.messages import AwaitedMessage, Steps, sequence
 from linpack.panel import Panel
 from linpack.settings import Settings
 from linpack.swap import exchange_rows
@@ -86,7 +86,7 @@ def _take_time(panel: Panel, costs: Costs, n: int, awaited: Awaited | None) -> N
     """Update without numbers, with the same pieces."""
     piece, nb, start = sequence(write_update, panel.width, costs), panel.matrix.nb, 0
     panel.leave(n)
-    if isinstance(awaited, Arrival):
+    if isinstance(awaited, AwaitedMessage):
         start = nb * awaited.overlap(piece, n // nb, (panel.m_below, nb))
     if start < n:
         piece.perform(panel.grid.along_column, numbers=(panel.m_below, n - start))

@@ -8,7 +8,7 @@ from pathlib import Path
 from smpy.calibrate.costs import Terms, cost_of
 from smpy.calibrate.kernel_table import kernel_table
 from smpy.calibrate.result_file import Table, write_result
-from smpy.calibrate.samples import Sample
+from smpy.calibrate.samples import KernelSample
 from smpy.units import rounded_speed
 
 HERE = Path(__file__).parent
@@ -19,13 +19,13 @@ KERNELS = {
 FILES = {"dgemm": "dgemm.csv", "dtrsm_right": "dtrsm.csv"}
 
 
-def samples(kernel: str) -> list[Sample]:
+def samples(kernel: str) -> list[KernelSample]:
     """The published times of a kernel, one call a size."""
     with (HERE / FILES[kernel]).open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     names = KERNELS[kernel].sizes
     return [
-        Sample(
+        KernelSample(
             kernel, tuple((name, int(row[name])) for name in names), "warm", 0, float(row["time"]), float(row["time"])
         )
         for row in rows

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "cache_lines.h"
-#include "dates.h"
-#include "world.h"
+#include "basics/cache_lines.h"
+#include "basics/dates.h"
+#include "mpi/poll.h"
+#include "world/tell.h"
 
 /* The loop: turns at one date, then the next date. */
 
@@ -32,6 +33,7 @@ static void check(const sim *s)
     changes_check(s);
     transfers_check(s);
     if (s->network.kind->check) s->network.kind->check(s, s->network.state);
+    watch_check(s);
 }
 #endif
 
@@ -78,10 +80,6 @@ static int must_yield(sim *s)
         s->is_interrupted = 0;
         return 1;
     }
-    if (s->trace && s->trace->is_full) {
-        s->trace->is_full = 0;
-        return 1;
-    }
     if (++s->effort < LOOK_AT_CLOCK) return 0;
     s->effort = 0;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -107,7 +105,7 @@ __attribute__((always_inline)) static inline void fetch_ahead(const sim *s)
     if (left > 4) {
         const timeline *t = &all->at[turn[4]];
         if (t->n) cache_lines_fetch(&t->queue[t->first], sizeof *t->queue);
-        cache_lines_fetch(&s->accounts.at[t->next_account], sizeof *s->accounts.at);
+        tell_fetch(s, t);
     }
 }
 
@@ -117,15 +115,9 @@ static int step(sim *s, int id, timeline *t)
     action *a = timeline_first(t);
     const int nature = a->kind->nature;
     s->stats.progress += nature == ACTION_PROGRESS;
-    if (s->paths) {
-        path_calls(s, id);
-        if (nature < ACTION_POLL)
-            path_acts(s, id);
-        else if (a->stage == 0 && nature != ACTION_NOTHING)
-            path_asks(s, id);
-    }
+    tell_called(s, id);
     t->account = a->account;
-    if (t->has_polled && nature < ACTION_POLL) poll_forget(s, t, nature == ACTION_PROGRESS);
+    if (t->has_polled && nature < ACTION_POLL) poll_forget(s, id, nature == ACTION_PROGRESS);
     return a->kind->step(s, id, a);
 }
 

@@ -1,15 +1,17 @@
-#include "world.h"
+#include "world/world.h"
 
 #include <stdlib.h>
 
-#include "networks.h"
+#include "sim.h"
+#include "watchers/account.h"
 
 /* Creation, growth and end of a world. */
 
 static int init(sim *s, int n_ranks, const int *host_of_rank)
 {
-    int error = timelines_init(&s->timelines, n_ranks);
+    int error = accounts_begin(s);
     const double part = s->model.polling.iprobe_part;
+    if (!error) error = timelines_init(&s->timelines, n_ranks);
     if (!error) error = hosts_init(&s->hosts, s->machine);
     if (!error && part > 0 && part != 1) error = hosts_limit(&s->hosts, part);
     if (!error) error = elapse_init(&s->elapsing, s->model.polling.notice);
@@ -17,7 +19,7 @@ static int init(sim *s, int n_ranks, const int *host_of_rank)
     if (!error) error = changes_init(s);
     if (!error) error = match_init(&s->match, n_ranks);
     if (!error) error = comms_init(&s->comms, n_ranks);
-    if (!error) error = networks_begin(s);
+    if (!error) error = sim_use_network(s, s->model.network.kind, s->model.network.parameters);
     for (int rank = 0; rank < n_ranks && !error; rank++) {
         const int host = host_of_rank[rank];
         if (host < 0 || host >= s->hosts.n) return SIM_BAD_RANK;
@@ -37,6 +39,7 @@ sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_
     s->machine = p;
     s->model = *m;
     s->running = -1;
+    row_kinds_begin(&s->row_kinds);
     s->transfers.free = -1;
     s->polling = (polling){.tests_in_a_row = 1, .test_anys_in_a_row = 1, .iprobes_in_a_row = 1};
     if (init(s, n_ranks, host_of_rank) == 0) return s;
@@ -47,6 +50,7 @@ sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_
 void sim_free(sim *s)
 {
     if (!s) return;
+    watch_free(s);
     timelines_free(s);
     requests_free(s);
     collective_runs_free(&s->runs);
@@ -54,14 +58,10 @@ void sim_free(sim *s)
     payloads_free(&s->payloads);
     comms_free(&s->comms);
     match_free(&s->match);
-    if (s->network.kind) s->network.kind->free(s->network.state);
+    network_free(&s->network);
     elapse_free(&s->elapsing);
     memories_free(&s->memories);
-    critical_paths_free(s->paths);
-    accounts_free(&s->accounts);
-    message_matrix_free(&s->matrix);
-    trace_free(s->trace);
-    replay_free(s->replay);
+    performing_free(s->performing);
     changes_free(&s->changes);
     hosts_free(&s->hosts);
     free(s->own_costs);

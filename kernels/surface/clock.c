@@ -10,7 +10,7 @@
 static const double THRESHOLD_S = 1e-6; /* SMPI's cpu-threshold */
 static const double ANCHOR_AGE_S = 50e-6;
 enum { ANCHORS_MAX = 10 };
-static const double OBSERVED_S = 100e-6; /* smpy.compute.observed_bursts.OBSERVED_S */
+static const double OBSERVED_S = 100e-6; /* smpy.compute.clock.observed_bursts.OBSERVED_S */
 
 static double read_s(clockid_t which)
 {

@@ -1,6 +1,6 @@
 /* clock.h -- Clock: what the running rank computes between two calls becomes simulated time.
  *
- * The compiled twin of smpy.compute.clock.Clock, with its methods.
+ * The compiled twin of smpy.compute.clock.measured_clock.Clock, with its methods.
  * Laws:
  *   (1) smpy's own time is never the rank's: a call stops the clock as it enters and starts it as it leaves; only the call that
  *       found it running starts it again, so calls nest, and a rank that is switched away from has its clock stopped. A pause is
@@ -10,7 +10,8 @@
  *       run since that clock was last read (the anchor) is taken off the burst. A burst starts with an anchor younger than
  *       ANCHOR_AGE_S, which bounds what it can lose for time that passed before it;
  *   (4) it is the running rank's: another thread that starts, stops or pauses it does nothing;
- *   (5) where bursts are kept (smpy.compute.bursts), every burst that ends is told, short ones too, and its answer is charged. */
+ *   (5) where bursts are kept (smpy.compute.clock.bursts), every burst that ends is told, short ones too, and its answer is
+ *       charged. */
 #ifndef SMPY_SURFACE_CLOCK_H
 #define SMPY_SURFACE_CLOCK_H
 #include "surface.h"

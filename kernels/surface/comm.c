@@ -12,15 +12,23 @@ typedef struct {
     int comm;                       /* the kernel's number, COMM_SELF or COMM_NULL */
 } comm_object;
 
-static int number_of(PyObject *self)
+/* COMM_WORLD of a rank that was added is another communicator than that of the first ranks. */
+static int number_as_named(PyObject *self)
 {
     const int comm = ((comm_object *)self)->comm;
+    const int is_added = surface.rank >= surface.n_ranks;
+    return comm == SIM_COMM_WORLD && is_added ? surface.world_of_added[surface.rank - surface.n_ranks] : comm;
+}
+
+static int number_of(PyObject *self)
+{
+    const int comm = number_as_named(self);
     return comm >= 0 ? comm : comm == COMM_SELF ? surface.calls->comm_self(surface.sim, surface.rank) : COMM_NULL;
 }
 
 int comm_number_as_named(PyObject *handle)
 {
-    return PyObject_TypeCheck(handle, surface.comm_base) ? ((comm_object *)handle)->comm : COMM_NULL;
+    return PyObject_TypeCheck(handle, surface.comm_base) ? number_as_named(handle) : COMM_NULL;
 }
 
 int comm_number(PyObject *handle)
@@ -311,7 +319,7 @@ static PyObject *perform_iprobe_until(PyObject *self, const arguments *given)
 
 static PyObject *perform(PyObject *self, const arguments *given, PyObject *name, PyObject *general, call_body *body)
 {
-    return call_perform(self, ((comm_object *)self)->comm, given, name, general, body);
+    return call_perform(self, number_as_named(self), given, name, general, body);
 }
 
 static PyObject *Comm_Send(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)

@@ -78,7 +78,7 @@ static int intern_names(void)
         {&surface.name._Test, "_Test"},
         {&surface.name._Iprobe, "_Iprobe"},
         {&surface.name._Allreduce, "_Allreduce"},
-        {&surface.name.perform, "MessageSequence.perform"},
+        {&surface.name.perform, "MessageProgram.perform"},
         {&surface.name._perform, "_perform"},
         {&surface.name._look, "_look"},
         {&surface.name._wait, "_wait"},
@@ -143,6 +143,24 @@ static PyObject *surface_detach(PyObject *module, PyObject *unused)
     Py_CLEAR(surface.waits_in);
     Py_CLEAR(surface.call_numbers);
     Py_CLEAR(surface.engine);
+    PyMem_Free(surface.world_of_added);
+    surface.world_of_added = NULL;
+    surface.n_added = 0;
+    Py_RETURN_NONE;
+}
+
+static PyObject *surface_add_ranks(PyObject *module, PyObject *args)
+{
+    (void)module;
+    int n, world;
+    if (!PyArg_ParseTuple(args, "ii:add_ranks", &n, &world)) return NULL;
+    if (!surface.sim || n < 0) return PyErr_Format(PyExc_RuntimeError, "no world is attached");
+    int *grown = PyMem_Realloc(surface.world_of_added, (size_t)(surface.n_added + n) * sizeof *grown);
+    if (!grown) return PyErr_NoMemory();
+    surface.world_of_added = grown;
+    if (sequence_add_ranks(surface.n_ranks + surface.n_added, n) < 0) return NULL;
+    for (int i = 0; i < n; i++) grown[surface.n_added + i] = world;
+    surface.n_added += n;
     Py_RETURN_NONE;
 }
 
@@ -252,6 +270,8 @@ static PyMethodDef functions[] = {
     {"attach", surface_attach, METH_VARARGS,
      PyDoc_STR("attach(sim, calls, engine, /)\n--\n\nMake this world, two addresses and its Python face, the running one.")},
     {"detach", surface_detach, METH_NOARGS, PyDoc_STR("detach()\n--\n\nThe world is over: its kernel will move no more bytes.")},
+    {"add_ranks", surface_add_ranks, METH_VARARGS,
+     PyDoc_STR("add_ranks(n, world, /)\n--\n\nThere are n ranks more, whose COMM_WORLD has this number.")},
     {"watch", surface_watch, METH_O,
      PyDoc_STR("watch(whether, /)\n--\n\nFrom now on, whether the running world's calls are all smpy.mpi's own.")},
     {"rank", surface_rank, METH_NOARGS, PyDoc_STR("rank()\n--\n\nThe running world rank, -1 when there is none.")},

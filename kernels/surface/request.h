@@ -22,7 +22,7 @@ typedef struct request_object {
     Py_buffer view;                 /* .obj is NULL when there is none */
     PyObject *layout;               /* layout of a receive with strides: kept alive as the view is */
     PyObject *buffer;               /* object that smpy.mpi keeps alive in its place */
-    PyObject *memory;               /* holder of the view in its place: the performance of a sequence that failed; or NULL */
+    PyObject *memory;               /* holder of the view in its place: the sequence run of a sequence that failed; or NULL */
     PyObject *message, *finish;
     struct request_object *before, *after; /* among the held ones */
 } request_object;

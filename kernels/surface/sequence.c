@@ -175,7 +175,7 @@ static PyObject *append_with(sequence_object *q, int kind, PyObject *object, int
 static PyObject *Sequence_add_sequence(PyObject *self, PyObject *other)
 {
     sequence_object *q = sequence_of(self), *inner = sequence_of(other);
-    if (!PyObject_TypeCheck(other, surface.sequence_base)) return PyErr_Format(PyExc_TypeError, "Perform: a MessageSequence");
+    if (!PyObject_TypeCheck(other, surface.sequence_base)) return PyErr_Format(PyExc_TypeError, "Perform: a MessageProgram");
     if (may_change(q) < 0) return NULL;
     if (q == inner) return refuse("a sequence does not perform itself"), NULL;
     if (inner->depth + 1 >= SEQUENCE_DEPTH) return refuse("sequences within one another are at most 16"), NULL;
@@ -347,14 +347,14 @@ static arrival_object *arrival_of(PyObject *self)
     return (arrival_object *)self;
 }
 
-/* Arrival(comm, source, tag, sequence, *arrays) */
+/* AwaitedMessage(comm, source, tag, sequence, *arrays) */
 static PyObject *Arrival_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     const Py_ssize_t n = PyTuple_GET_SIZE(args);
     if (n < 4 || (keywords && PyDict_GET_SIZE(keywords)))
-        return PyErr_Format(PyExc_TypeError, "Arrival(comm, source, tag, sequence, *arrays)");
+        return PyErr_Format(PyExc_TypeError, "AwaitedMessage(comm, source, tag, sequence, *arrays)");
     if (!PyObject_TypeCheck(PyTuple_GET_ITEM(args, 3), surface.sequence_base))
-        return PyErr_Format(PyExc_TypeError, "Arrival: what is performed is a MessageSequence");
+        return PyErr_Format(PyExc_TypeError, "AwaitedMessage: what is performed is a MessageProgram");
     arrival_object *self = (arrival_object *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     self->comm = Py_NewRef(PyTuple_GET_ITEM(args, 0));
@@ -403,7 +403,7 @@ static void Arrival_dealloc(PyObject *self)
 static int probe(PyObject *source, PyObject *tag, int comm, int until_there)
 {
     int peer, number;
-    if (!arguments_int(source, &peer) || !arguments_int(tag, &number)) return refuse("Arrival: source and tag are integers");
+    if (!arguments_int(source, &peer) || !arguments_int(tag, &number)) return refuse("AwaitedMessage: source and tag are integers");
     int (*append)(sim *, int, int, int, int) = until_there ? surface.calls->append_iprobe_until : surface.calls->append_iprobe;
     const int code = append(surface.sim, surface.timeline, comm, peer, number);
     if (code < 0) return surface_kernel_error(code);

@@ -10,7 +10,7 @@
  *   (3) all steps are checked before the first is performed: what does not fit is handed over as a whole, and smpy.engine's
  *       own loop over the steps says what is wrong with it;
  *   (4) a sequence that has been performed does not change any more;
- *   (5) what a performance needs is in memory of its own (performance.c), for ranks share the sequence;
+ *   (5) what a sequence run needs is in memory of its own (sequence run.c), for ranks share the sequence;
  *   (6) a sequence within another is there because it did not change any more when it was added: none contains itself. */
 #ifndef SMPY_SURFACE_SEQUENCE_H
 #define SMPY_SURFACE_SEQUENCE_H
@@ -20,7 +20,7 @@
 
 enum { STEP_SEND, STEP_RECV, STEP_ISEND, STEP_IRECV, STEP_SENDRECV, STEP_WAIT, STEP_WAITALL, STEP_LOOK, STEP_PERFORM, STEP_CALL,
        STEP_EXECUTE, STEP_KINDS };
-enum { TAG_OF_CALL = INT_MIN, WHOLE = -1 }; /* a step's tag: the performance's; a step's end: the array's */
+enum { TAG_OF_CALL = INT_MIN, WHOLE = -1 }; /* a step's tag: the sequence run's; a step's end: the array's */
 enum { SEQUENCE_ARRAYS = 16 };          /* most arrays that the parts of a sequence may be of */
 enum { STEP_NUMBERS_MAX = 8, SEQUENCE_DEPTH = 16 }; /* numbers of a function or an execution; sequences within one another */
 
@@ -34,7 +34,8 @@ typedef struct {
     Py_ssize_t first, end;          /* rows of the array; STEP_CALL, STEP_EXECUTE: numbers of the sequence */
 } sequence_step;
 
-/* A number that a function is called with, or so many times so much is computed: `plus`, and the one that a performance is given at
+/* A number that a function is called with, or so many times so much is computed: `plus`, and the one that a sequence run is
+ * given at
  * `place`, unless that is negative. */
 typedef struct {
     int place;
@@ -51,11 +52,11 @@ typedef struct {
     sequence_number *number;
     int n_numbers, number_room;
     int depth;                      /* sequences within one another, this one included, less one */
-    int n_given;                    /* numbers that a performance has to give at least */
+    int n_given;                    /* numbers that a sequence run has to give at least */
     int n_until_waitall;            /* steps up to the last Waitall */
     int n_open;                     /* Irecvs that nothing has waited for yet */
     int n_until_last_wait;          /* steps up to the last one that waits, but for sends: they may be complete at once */
-    int n_arrays;                   /* arrays that a performance has to give at least */
+    int n_arrays;                   /* arrays that a sequence run has to give at least */
     unsigned receives;              /* bit k: some step receives into array k */
     int has_begun;                  /* it has been performed */
 } sequence_object;
@@ -69,7 +70,7 @@ typedef struct {
 
 int sequence_add_types(PyObject *module); /* 0, or -1 with an exception */
 
-/* Arguments of a performance. */
+/* Arguments of a sequence run. */
 typedef struct {
     PyObject *comm;
     PyObject *const *array;
@@ -88,6 +89,7 @@ int sequence_overlap(sequence_object *self, const sequence_gifts *given, int tim
 
 /* step_waited_for(rank, request): the call and the number of the step for which a rank, blocked in a sequence, waits; or None. */
 PyObject *sequence_step_waited_for(PyObject *module, PyObject *const *at, Py_ssize_t n);
+int sequence_add_ranks(int n_before, int n); /* n ranks more than n_before: 0, or -1 with an exception */
 int sequence_attach(int n_ranks);         /* a world has so many ranks, none of them in a sequence: 0, or -1 with an exception */
 
 /* Looks for an arrival once, or until it is there, and then performs what follows: as above. */

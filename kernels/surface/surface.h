@@ -13,7 +13,7 @@
 #include <Python.h>
 #include <stdint.h>
 
-#include "sim.h"
+#include "kernel_calls.h"
 
 enum { COMM_NULL = -1, COMM_SELF = -2 }; /* a handle's `comm` when it is not a number of the kernel's */
 
@@ -24,8 +24,8 @@ typedef struct {
     double flop_per_s;              /* 0: that of the rank's simulated core */
     double started_s, carried_s;    /* the burst under way: its beginning, and the time before a pause */
     double anchor_s, anchor_cpu_s;  /* one instant on both clocks */
-    PyObject *bursts;               /* owned: tells the charge of a burst (smpy.compute.bursts); NULL: its time */
-    PyObject *observer;             /* owned: called with long and with sampled bursts (smpy.compute.observed_bursts), or NULL */
+    PyObject *bursts;               /* owned: tells the charge of a burst (smpy.compute.clock.bursts); NULL: its time */
+    PyObject *observer;             /* owned: called with long and with sampled bursts (compute.clock.observed_bursts), or NULL */
 } compute_clock;
 
 /* A line of the program: see lines.h. */
@@ -41,7 +41,7 @@ typedef struct {
 enum { LINE_BUCKETS = 1024 };
 
 struct request_object;
-struct performance;
+struct sequence_run;
 struct sampler;
 
 typedef struct {
@@ -52,10 +52,11 @@ typedef struct {
     PyObject *greenlets;            /* list: where each rank runs or waits; None until the hub has started it */
     PyObject *waits_in;             /* list: name of the call each rank last blocked in */
     PyObject *call_numbers;         /* dict: those of the calls that were made, by name */
-    struct performance **performed; /* by rank: the sequence in which it is blocked, or NULL; like the lines below, until another
+    struct sequence_run **performed; /* by rank: the sequence in which it is blocked, or NULL; like the lines below, until another
                                      * world is attached, */
     unsigned performed_epoch;       /* epoch of the world whose ranks these are */
-    int n_ranks;
+    int n_ranks;                    /* of the first world */
+    int *world_of_added, n_added;   /* COMM_WORLD of each rank that was added to them, and how many were */
     int rank, timeline;             /* the running one; -1 before the first */
     unsigned epoch;                 /* number of this world: a request of another one is nothing to its kernel */
     unsigned long thread;

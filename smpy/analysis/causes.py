@@ -235,7 +235,7 @@ def _of(pieces: Pieces, which: NDArray[Any]) -> Pieces:
 
 
 def _excess(spent: Pieces, n_labels: int) -> Pieces:
-    """Sums by owner and label, those that are above 0."""
+    """Positive sums by owner and label."""
     unique, which = np.unique(spent.owner * n_labels + spent.what, return_inverse=True)
     seconds = np.bincount(which, weights=spent.seconds, minlength=len(unique))
     kept = seconds > 0
@@ -280,7 +280,7 @@ def _pass_on(timeline: Timeline, waits: _Waits, charges: _Charges) -> tuple[NDAr
 
 
 def _order(timeline: Timeline, waits: _Waits, on: Pieces) -> NDArray[np.int64]:
-    """Waits from the last to the first, each before those that it is passed on to, also within one date."""
+    """Waits from the last to the first, each before the waits that it is passed on to, also within one date."""
     end_s = timeline.end_s[waits.interval]
     date_s, step = end_s.copy(), np.zeros(len(end_s), np.int64)
     tied = end_s[on.what] > end_s[on.owner] - ONE_DATE_S

@@ -68,7 +68,7 @@ class Messages:
 
 
 def hottest_links(trace: Trace) -> list[str]:
-    """Names of the links that were used, those that were saturated longest first; none where the run does not tell.
+    """Names of the used links, the longest saturated first; none if the run does not record them.
 
     Parameters
     ----------

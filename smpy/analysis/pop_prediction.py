@@ -115,7 +115,7 @@ class FactorPredictions:
             ]
             rows.append((f"{n:,}", *cells, self.smallest(n).replace("_", " ")))
         head = ("ranks", *(name.replace("_", " ") for name in names), "costs most")
-        lines = ["Predicted", text_table(head, rows, n_words=1), ""]
+        lines = ["Predicted efficiencies", text_table(head, rows, n_words=1), ""]
         curves = [(it.curve.text, name.replace("_", " ")) for name, it in self.factors.items()]
         width = max(len(name) for _, name in curves)
         lines += [f"  {name:<{width}}  {text}" for text, name in curves]

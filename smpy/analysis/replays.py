@@ -37,7 +37,7 @@ class Replayed(Protocol):
         """Sentences about the removal of noise."""
 
 
-class Replay(Protocol):
+class ReplayFunction(Protocol):
     """The function that performs a trace again."""
 
     def __call__(
@@ -90,7 +90,7 @@ def check_can_replay(trace: Trace) -> None:
 
 
 def depends_on_time(trace: Trace) -> bool:
-    """Whether the program took the first message to come, or looked in vain: elsewhere it may do something else."""
+    """Whether the program received from any source, or polled in vain: elsewhere it may do something else."""
     facts = trace.info["trace"]
     return bool(facts.get("n_wildcards") or facts.get("n_failed_polls"))
 

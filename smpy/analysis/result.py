@@ -65,4 +65,4 @@ def needed(module: str, extra: str = "analysis") -> Any:
         return import_module(module)
     except ImportError:
         package = module.partition(".")[0]
-        raise UsageError(f'this needs {package}: pip install "smpy-mpi[{extra}]"') from None
+        raise UsageError(f"this needs {package}: pip install '.[{extra}]'") from None

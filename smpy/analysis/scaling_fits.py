@@ -43,7 +43,7 @@ _ZOOMS: Final = 14
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prediction:
-    """A curve that was chosen, and those that would have been chosen without one of the points.
+    """The chosen curve, and the curves that leaving out each point would choose.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def _shape(family: Family, f: float | NDArray[np.float64], dimension: int, ranks
 
 
 def fitted(family: Family, dimension: int, ranks: NDArray[np.float64], measured: NDArray[np.float64]) -> Curve:
-    """The curve of a kind with the least squares, of those that are nowhere above 1: a <= 1, as a = y(1).
+    """The least-squares curve of a kind, among curves that are nowhere above 1: a <= 1, as a = y(1).
 
     For each f the best a is known, so that f alone is searched: over a grid, then ever closer around its best.
 

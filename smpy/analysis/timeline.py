@@ -1,4 +1,4 @@
-"""Timeline of each rank: the intervals of a trace as columns, those of a rank in a row and in the order of time."""
+"""Timeline of each rank: the intervals of a trace as columns, sorted by rank and time."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Place(NamedTuple):
 
     @property
     def what(self) -> str:
-        """Words of tables: "Recv", or "sweep()"; "computing up to" where samples name no function."""
+        """Words of tables: "Recv", or "sweep()"; "user code up to" where samples name no function."""
         return calling(self.function) if self.function else called(self.call, self.file)
 
     @property
@@ -203,7 +203,7 @@ def words_by_number(column: Any) -> tuple[NDArray[np.int64], list[str]]:
 
 
 def _places(trace: Trace) -> tuple[list[Place], NDArray[np.int32]]:
-    """The places, and the place of each site; site 0 is that of no call."""
+    """The places, and the place of each site; site 0 belongs to no call."""
     table = trace.table("sites", columns=["site", "call", "file", "line", "is_kernel"])
     calls, call_words = words_by_number(table["call"])
     files, file_words = words_by_number(table["file"])

@@ -15,9 +15,9 @@ from smpy.calibrate.kernel_table import kernel_table
 from smpy.calibrate.kernels import SPEED, Kernel, Pools, core_speed_kernel
 from smpy.calibrate.measure import Clocks, measure
 from smpy.calibrate.memory import ALL_CORES, WORKING_SET, MemorySpeed, all_cores, memory_speed, working_set_kernel
-from smpy.calibrate.plan import DIMENSIONS, Plan, Visit, visits
+from smpy.calibrate.plan import DIMENSIONS, MeasurementPlan, Visit, visits
 from smpy.calibrate.result_file import Table
-from smpy.calibrate.samples import Recorded, Sample, SampleFile, read_samples
+from smpy.calibrate.samples import KernelSample, Recorded, SampleFile, read_samples
 from smpy.calibrate.this_machine import caches, check_quiet, facts, free_memory_bytes, one_core
 from smpy.errors import UsageError
 from smpy.units import exact_size, rounded_bandwidth, rounded_speed
@@ -31,7 +31,7 @@ PlanName = Literal["quick", "full", "host"]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class CalibrationPlan:
     """Request for a calibration: kernels, sizes and options.
 
     Parameters
@@ -109,7 +109,7 @@ class Calibration:
 
 
 def calibrate(
-    request: Request,
+    request: CalibrationPlan,
     command: str,
     *,
     all_kernels: Callable[[], Mapping[str, Kernel]],
@@ -120,7 +120,7 @@ def calibrate(
 
     Parameters
     ----------
-    request : Request
+    request : CalibrationPlan
         Request to fulfil.
     command : str
         Command that asked for it, for the record.
@@ -141,7 +141,7 @@ def calibrate(
     if unknown := [name for name in request.kernels if name not in known]:
         raise UsageError(f"there is no kernel {unknown[0]!r}; there are {', '.join(known)}")
     about = _about(request, command) if recorded is None else _checked(request, recorded)
-    plan = Plan(**about["plan"])
+    plan = MeasurementPlan(**about["plan"])
     wanted = about["kernels"] or list(known)
     kernels = {
         **{name: known[name] for name in wanted if name in known},
@@ -164,9 +164,9 @@ def _recorded(raw: Path) -> Recorded | None:
     return read_samples(raw) if raw.exists() and (not raw.is_file() or raw.stat().st_size) else None
 
 
-def _about(request: Request, command: str) -> dict[str, Any]:
+def _about(request: CalibrationPlan, command: str) -> dict[str, Any]:
     cache_bytes = caches()[-1][0]
-    plan = Plan.of(
+    plan = MeasurementPlan.of(
         request.plan,
         seed=request.seed,
         dimension=request.dimension,
@@ -182,11 +182,11 @@ def _about(request: Request, command: str) -> dict[str, Any]:
     }
 
 
-def _checked(request: Request, recorded: Recorded) -> dict[str, Any]:
+def _checked(request: CalibrationPlan, recorded: Recorded) -> dict[str, Any]:
     """Description in the raw file's first line, if it is of this measurement."""
     about = recorded.about
     try:
-        plan = Plan(**about["plan"])
+        plan = MeasurementPlan(**about["plan"])
         same: dict[str, tuple[object, object]] = {
             "plan": (plan.name, request.plan),
             "seed": (plan.seed, request.seed),
@@ -208,8 +208,8 @@ def _checked(request: Request, recorded: Recorded) -> dict[str, Any]:
 
 
 def _measure(
-    request: Request,
-    plan: Plan,
+    request: CalibrationPlan,
+    plan: MeasurementPlan,
     kernels: Mapping[str, Kernel],
     about: Mapping[str, Any],
     recorded: Recorded | None,
@@ -242,7 +242,7 @@ def _measure(
 
 
 @contextmanager
-def _kept(request: Request, n_visits: int) -> Iterator[None]:
+def _kept(request: CalibrationPlan, n_visits: int) -> Iterator[None]:
     """Name the file that keeps the measurements on an interruption."""
     try:
         yield
@@ -256,8 +256,10 @@ def _kept(request: Request, n_visits: int) -> Iterator[None]:
 # ---- fitting ----
 
 
-def _fitted(request: Request, plan: Plan, kernels: Mapping[str, Kernel], recorded: Recorded) -> Calibration:
-    by_kernel: dict[str, list[Sample]] = {}
+def _fitted(
+    request: CalibrationPlan, plan: MeasurementPlan, kernels: Mapping[str, Kernel], recorded: Recorded
+) -> Calibration:
+    by_kernel: dict[str, list[KernelSample]] = {}
     for sample in recorded.samples:
         by_kernel.setdefault(sample.kernel, []).append(sample)
     if not by_kernel.get(SPEED):
@@ -292,12 +294,14 @@ def _was_to_be_measured(kernel: str, recorded: Recorded) -> bool:
     return kernel in recorded.about["kernels"] or not is_complete
 
 
-def _speed_flop_per_s(samples: Sequence[Sample]) -> float:
+def _speed_flop_per_s(samples: Sequence[KernelSample]) -> float:
     ((_, order),) = samples[0].sizes
     return 2 * order**3 / float(np.median([sample.processor_s for sample in samples if sample.cache == "warm"]))
 
 
-def _table(request: Request, plan: Plan, recorded: Recorded, memory: MemorySpeed | None) -> dict[str, Any]:
+def _table(
+    request: CalibrationPlan, plan: MeasurementPlan, recorded: Recorded, memory: MemorySpeed | None
+) -> dict[str, Any]:
     """The table [calibration]."""
     about = recorded.about
     waited = 1 - sum(s.processor_s for s in recorded.samples) / max(sum(s.wall_s for s in recorded.samples), 1e-9)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smpy.calibrate.regression import Fit, Weighting, screen
-from smpy.calibrate.samples import Sample
+from smpy.calibrate.samples import KernelSample
 from smpy.calibrate.terms import evaluate
 from smpy.errors import UsageError
 
@@ -111,7 +111,7 @@ class Cost:
 def cost_of(
     name: str,
     terms: Terms,
-    samples: Sequence[Sample],
+    samples: Sequence[KernelSample],
     held_out: Collection[tuple[int, ...]] = (),
     *,
     noise_model: NoiseModel = "empirical",
@@ -125,7 +125,7 @@ def cost_of(
         Name of the kernel.
     terms : Terms
         Terms that its cost may consist of.
-    samples : sequence of Sample
+    samples : sequence of KernelSample
         All of this kernel.
     held_out : collection of tuple of int
         Sizes to keep out of the fit.
@@ -204,7 +204,7 @@ def _expanded(found: Fit, work: str, parts: Mapping[str, float]) -> Fit:
     )
 
 
-def _by_sizes(samples: Iterable[Sample]) -> dict[tuple[int, ...], list[float]]:
+def _by_sizes(samples: Iterable[KernelSample]) -> dict[tuple[int, ...], list[float]]:
     times: dict[tuple[int, ...], list[float]] = defaultdict(list)
     for sample in samples:
         times[tuple(size for _, size in sample.sizes)].append(sample.processor_s)

@@ -34,7 +34,7 @@ _TRIES_PER_DRAW: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TimedKernel:
     """A kernel with its operands, ready to be timed.
 
     Parameters
@@ -89,7 +89,7 @@ class Kernel:
     leading: tuple[str, ...]
     work: Mapping[str, float]
     operands: tuple[str, ...]
-    prepare: Callable[[Pools, Sizes], Call]
+    prepare: Callable[[Pools, Sizes], TimedKernel]
     combined: Mapping[str, float] = field(default_factory=dict)
     more: tuple[str, ...] = ()
     signed: tuple[str, ...] = ()
@@ -269,11 +269,11 @@ def _blas() -> Iterator[Kernel]:
             )
 
 
-Prepare = Callable[[Pools, Sizes], Call]
+Prepare = Callable[[Pools, Sizes], TimedKernel]
 
 
 def _vector_call(kind: str, function: Callable[..., object], dtype: type[np.generic]) -> Prepare:
-    def prepare(pools: Pools, sizes: Sizes) -> Call:
+    def prepare(pools: Pools, sizes: Sizes) -> TimedKernel:
         x, y = (pools.vector(dtype, slot, sizes["n"]) for slot in (0, 1))
         calls: dict[str, Callable[[], object]] = {
             "axpy": lambda: function(x, y, a=1e-3),
@@ -281,35 +281,35 @@ def _vector_call(kind: str, function: Callable[..., object], dtype: type[np.gene
             "nrm2": lambda: function(x),
             "iamax": lambda: function(x),
         }
-        return Call(calls.get(kind, lambda: function(x, y)))
+        return TimedKernel(calls.get(kind, lambda: function(x, y)))
 
     return prepare
 
 
 def _gemv(function: Callable[..., object], dtype: type[np.generic]) -> Prepare:
-    def prepare(pools: Pools, sizes: Sizes) -> Call:
+    def prepare(pools: Pools, sizes: Sizes) -> TimedKernel:
         a = pools.matrix(dtype, 0, sizes["m"], sizes["n"])
         x, y = pools.vector(dtype, 1, sizes["n"]), pools.vector(dtype, 2, sizes["m"])
-        return Call(lambda: function(1e-3, a, x, beta=0.5, y=y, overwrite_y=1))
+        return TimedKernel(lambda: function(1e-3, a, x, beta=0.5, y=y, overwrite_y=1))
 
     return prepare
 
 
 def _ger(function: Callable[..., object], dtype: type[np.generic]) -> Prepare:
-    def prepare(pools: Pools, sizes: Sizes) -> Call:
+    def prepare(pools: Pools, sizes: Sizes) -> TimedKernel:
         a = pools.matrix(dtype, 0, sizes["m"], sizes["n"])
         x, y = pools.vector(dtype, 1, sizes["m"]), pools.vector(dtype, 2, sizes["n"])
-        return Call(lambda: function(1e-3, x, y, a=a, overwrite_a=1))
+        return TimedKernel(lambda: function(1e-3, x, y, a=a, overwrite_a=1))
 
     return prepare
 
 
 def _gemm(function: Callable[..., object], dtype: type[np.generic]) -> Prepare:
-    def prepare(pools: Pools, sizes: Sizes) -> Call:
+    def prepare(pools: Pools, sizes: Sizes) -> TimedKernel:
         m, n, k = sizes["m"], sizes["n"], sizes["k"]
         a, b = pools.matrix(dtype, 0, m, k), pools.matrix(dtype, 1, k, n)
         c = pools.matrix(dtype, 2, m, n)
-        return Call(lambda: function(-1e-3, a, b, beta=1, c=c, overwrite_c=1))
+        return TimedKernel(lambda: function(-1e-3, a, b, beta=1, c=c, overwrite_c=1))
 
     return prepare
 
@@ -320,19 +320,19 @@ def _square_product(function: Callable[..., object]) -> Prepare:
 
 
 def _syrk(function: Callable[..., object], dtype: type[np.generic]) -> Prepare:
-    def prepare(pools: Pools, sizes: Sizes) -> Call:
+    def prepare(pools: Pools, sizes: Sizes) -> TimedKernel:
         a = pools.matrix(dtype, 0, sizes["n"], sizes["k"])
         c = pools.matrix(dtype, 2, sizes["n"], sizes["n"])
-        return Call(lambda: function(-1e-3, a, beta=1, c=c, overwrite_c=1))
+        return TimedKernel(lambda: function(-1e-3, a, beta=1, c=c, overwrite_c=1))
 
     return prepare
 
 
 def _triangular(function: Callable[..., object], dtype: type[np.generic], order: str, *, is_right: bool) -> Prepare:
-    def prepare(pools: Pools, sizes: Sizes) -> Call:
+    def prepare(pools: Pools, sizes: Sizes) -> TimedKernel:
         a = pools.triangle(dtype, sizes[order])
         b = pools.matrix(dtype, 0, sizes["m"], sizes["n"])
-        return Call(lambda: function(1, a, b, side=int(is_right), lower=1, diag=1, overwrite_b=1))
+        return TimedKernel(lambda: function(1, a, b, side=int(is_right), lower=1, diag=1, overwrite_b=1))
 
     return prepare
 
@@ -370,23 +370,23 @@ def _lapack() -> Iterator[Kernel]:
 def _factorise(kind: str, letter: str, lapack: Any, dtype: type[np.generic]) -> Prepare:
     function = getattr(lapack, letter + kind)
 
-    def prepare(pools: Pools, sizes: Sizes) -> Call:
+    def prepare(pools: Pools, sizes: Sizes) -> TimedKernel:
         source = pools.matrix(dtype, 1, sizes["m"], sizes["n"])
         a = pools.matrix(dtype, 0, sizes["m"], sizes["n"])
         more: dict[str, int] = {}
         if kind == "geqrf":
             work, _ = getattr(lapack, f"{letter}geqrf_lwork")(sizes["m"], sizes["n"])
             more["lwork"] = int(np.real(work))
-        return Call(lambda: function(a, overwrite_a=1, **more), restore=lambda: np.copyto(a, source))
+        return TimedKernel(lambda: function(a, overwrite_a=1, **more), restore=lambda: np.copyto(a, source))
 
     return prepare
 
 
 def _cholesky(function: Callable[..., object], dtype: type[np.generic]) -> Prepare:
-    def prepare(pools: Pools, sizes: Sizes) -> Call:
+    def prepare(pools: Pools, sizes: Sizes) -> TimedKernel:
         source = pools.dominant(dtype, sizes["n"])
         a = pools.matrix(dtype, 0, sizes["n"], sizes["n"])
-        return Call(lambda: function(a, lower=1, clean=0, overwrite_a=1), restore=lambda: np.copyto(a, source))
+        return TimedKernel(lambda: function(a, lower=1, clean=0, overwrite_a=1), restore=lambda: np.copyto(a, source))
 
     return prepare
 
@@ -396,9 +396,9 @@ def _cholesky(function: Callable[..., object], dtype: type[np.generic]) -> Prepa
 
 def _ffts() -> Iterator[Kernel]:
     def prepare_with(function: Callable[[Array], object], dtype: type[np.generic]) -> Prepare:
-        def prepare(pools: Pools, sizes: Sizes) -> Call:
+        def prepare(pools: Pools, sizes: Sizes) -> TimedKernel:
             lines = pools.vector(dtype, 0, sizes["n"] * sizes["batch"]).reshape(sizes["batch"], sizes["n"])
-            return Call(lambda: function(lines))
+            return TimedKernel(lambda: function(lines))
 
         return prepare
 
@@ -431,15 +431,15 @@ def _fft_in_single_precision() -> Any:
 def _memory() -> Iterator[Kernel]:
     """Sizes are those of one array, in bytes: a copy moves two of them, a triad, y += a x, three."""
 
-    def copy(pools: Pools, sizes: Sizes) -> Call:
+    def copy(pools: Pools, sizes: Sizes) -> TimedKernel:
         source, target = (pools.vector(np.float64, slot, sizes["bytes"] // 8) for slot in (0, 1))
-        return Call(lambda: np.copyto(target, source))
+        return TimedKernel(lambda: np.copyto(target, source))
 
-    def triad(pools: Pools, sizes: Sizes) -> Call:
+    def triad(pools: Pools, sizes: Sizes) -> TimedKernel:
         from scipy.linalg.blas import daxpy
 
         x, y = (pools.vector(np.float64, slot, sizes["bytes"] // 8) for slot in (0, 1))
-        return Call(lambda: daxpy(x, y, a=1e-3))
+        return TimedKernel(lambda: daxpy(x, y, a=1e-3))
 
     for name, prepare in (("copy_memory", copy), ("triad", triad)):
         yield Kernel(

@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from smpy.calibrate.kernels import Call, Pools
+from smpy.calibrate.kernels import Pools, TimedKernel
 from smpy.calibrate.plan import Visit
-from smpy.calibrate.samples import Sample, SampleFile
+from smpy.calibrate.samples import KernelSample, SampleFile
 
 Clock = Callable[[], float]
 
@@ -44,13 +44,13 @@ class Timer:
         empty = [self._block(lambda: None, 1) for _ in range(64)]
         self._empty: Final = tuple(float(np.median(column)) for column in zip(*empty, strict=True))
 
-    def once(self, call: Call) -> tuple[float, float]:
+    def once(self, call: TimedKernel) -> tuple[float, float]:
         """Processor and wall time of one call, in seconds."""
         if call.restore is not None:
             call.restore()
         return self._less_empty(self._block(call.run, 1), 1)
 
-    def several(self, call: Call, once_s: float) -> tuple[float, float]:
+    def several(self, call: TimedKernel, once_s: float) -> tuple[float, float]:
         """The same, of as many calls as a short one needs to be timed well; `once_s` is about the time of one."""
         if call.restore is not None or once_s >= _BLOCK_S:
             return self.once(call)
@@ -120,14 +120,14 @@ def measure(
             if call.restore is not None:
                 call.restore()
             evict()
-            first = timer.once(Call(call.run))
-            samples.append(Sample(visit.kernel.name, visit.named_sizes, "cold", visit.repetition, *first))
+            first = timer.once(TimedKernel(call.run))
+            samples.append(KernelSample(visit.kernel.name, visit.named_sizes, "cold", visit.repetition, *first))
             once_s[place] = first[0]
         if once_s.get(place, 0.0) < _SELF_WARMING_S:
             for _ in range(visit.kernel.n_warming - visit.is_cold):
                 once_s[place] = timer.once(call)[0]
         taken = timer.several(call, once_s[place])
         once_s[place] = taken[0]
-        samples.append(Sample(visit.kernel.name, visit.named_sizes, "warm", visit.repetition, *taken))
+        samples.append(KernelSample(visit.kernel.name, visit.named_sizes, "warm", visit.repetition, *taken))
         file.add(samples)
     return True

@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from smpy.calibrate.kernels import Call, Kernel, Pools, Sizes
-from smpy.calibrate.samples import Sample
+from smpy.calibrate.kernels import Kernel, Pools, Sizes, TimedKernel
+from smpy.calibrate.samples import KernelSample
 
 WORKING_SET: Final = "working_set"
 ALL_CORES: Final = "all_cores"
@@ -55,20 +55,20 @@ def working_set_kernel() -> Kernel:
     Arrays are allocated anew each time, as a program's are: the place of their pages decides how much a cache can hold.
     """
 
-    def prepare(_pools: Pools, sizes: Sizes) -> Call:
+    def prepare(_pools: Pools, sizes: Sizes) -> TimedKernel:
         n = sizes["bytes"] // _ARRAYS // 8
         x, y = np.full(n, 0.0), np.full(n, 1.0)
-        return Call(lambda: np.add(y, x, out=y))
+        return TimedKernel(lambda: np.add(y, x, out=y))
 
     return Kernel(WORKING_SET, ("bytes",), ("bytes",), {"bytes": 1 / 8}, (), prepare, n_warming=_PASSES_TO_SETTLE)
 
 
-def memory_speed(samples: Sequence[Sample], caches: Sequence[tuple[int, int]]) -> MemorySpeed:
+def memory_speed(samples: Sequence[KernelSample], caches: Sequence[tuple[int, int]]) -> MemorySpeed:
     """The curve of one core, from samples of `working_set_kernel`.
 
     Parameters
     ----------
-    samples : sequence of Sample
+    samples : sequence of KernelSample
         At least one; warm. The median of several of a working set counts.
     caches : sequence of (int, int)
         Sizes of the machine's caches, rising, and of a core's part of each.
@@ -133,7 +133,7 @@ def _falling(rates: NDArray[np.float64]) -> NDArray[np.float64]:
     return fallen
 
 
-def all_cores(cores: Sequence[int], memory_bytes: int) -> Sample:
+def all_cores(cores: Sequence[int], memory_bytes: int) -> KernelSample:
     """Measure the bytes that cores move together, each in memory of its own, and the time they take.
 
     Parameters
@@ -172,7 +172,7 @@ def all_cores(cores: Sequence[int], memory_bytes: int) -> Sample:
     if errors:
         raise errors[0]
     moved_bytes = int(sum(rates_bytes_per_s) * _ALL_CORES_S)
-    return Sample(ALL_CORES, (("bytes", moved_bytes),), "warm", 0, _ALL_CORES_S * len(cores), _ALL_CORES_S)
+    return KernelSample(ALL_CORES, (("bytes", moved_bytes),), "warm", 0, _ALL_CORES_S * len(cores), _ALL_CORES_S)
 
 
 def _rate_bytes_per_s(core: int, n_words: int, ready: threading.Barrier) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 
 from smpy.calibrate.kernels import SPEED, Kernel, Limits, draw_sizes
 from smpy.calibrate.memory import WORKING_SET
-from smpy.calibrate.samples import Sample
+from smpy.calibrate.samples import KernelSample
 
 DIMENSIONS: Final[Mapping[str, int]] = {"quick": 2048, "full": 8192, "host": 2048}  # the largest of a matrix, by plan
 _SPEED_ORDER: Final = 1024
@@ -19,7 +19,7 @@ _CURVE_SMALLEST_BYTES: Final = 16 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MeasurementPlan:
     """A measurement.
 
     Parameters
@@ -135,7 +135,7 @@ class Visit:
         return self.kernel.name, self.named_sizes, self.repetition
 
 
-def visits(plan: Plan, kernels: Mapping[str, Kernel], done: Sequence[Sample] = ()) -> list[Visit]:
+def visits(plan: MeasurementPlan, kernels: Mapping[str, Kernel], done: Sequence[KernelSample] = ()) -> list[Visit]:
     """All visits that are still to make, round by round, each round in a random order of its own.
 
     So whatever disturbs the machine for a while disturbs all kernels alike, and each size only once.

@@ -146,8 +146,8 @@ def screen(
     signed : collection of str
         Terms whose coefficient may be negative.
     positive_at : mapping of str to array_like, optional
-        Sizes at which the predicted time has to be positive, besides the measured ones. Where negative coefficients
-        break that, none is taken.
+        Sizes at which the predicted time has to be positive, besides the measured ones. If negative coefficients break
+        that, none is taken.
 
     Returns
     -------

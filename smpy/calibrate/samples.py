@@ -27,7 +27,7 @@ _WARNING: Final = "# warning: "
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class KernelSample:
     """One measured time.
 
     Parameters
@@ -65,7 +65,7 @@ class Recorded:
     ----------
     about : dict
         Plan and place of the measurement.
-    samples : tuple of Sample
+    samples : tuple of KernelSample
         In the order in which they were measured.
     is_ended : bool
         Whether nothing is left to measure.
@@ -76,7 +76,7 @@ class Recorded:
     """
 
     about: dict[str, Any]
-    samples: tuple[Sample, ...]
+    samples: tuple[KernelSample, ...]
     is_ended: bool
     warnings: tuple[str, ...]
     n_bytes: int
@@ -122,10 +122,10 @@ def _about(head: str) -> dict[str, Any] | None:
     return None
 
 
-def _sample(path: Path, number: int, row: Sequence[str]) -> Sample:
+def _sample(path: Path, number: int, row: Sequence[str]) -> KernelSample:
     try:
         fields = dict(zip(_COLUMNS, row, strict=True))
-        sample = Sample(
+        sample = KernelSample(
             fields["kernel"],
             tuple((name, int(fields[name])) for name in SIZE_NAMES if fields[name]),
             fields["cache"],
@@ -178,7 +178,7 @@ class SampleFile:
     ) -> None:
         os.close(self._descriptor)
 
-    def add(self, samples: Sequence[Sample]) -> None:
+    def add(self, samples: Sequence[KernelSample]) -> None:
         """Write the samples of a visit, all or none."""
         rows = []
         for sample in samples:

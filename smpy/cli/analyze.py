@@ -17,7 +17,10 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 @click.group("analyze", cls=CommandGroup, short_help="Why a run took as long as it did, from its trace.")
 def command() -> None:
-    """Why a run took as long as it did, from the trace that `smpy run --trace FOLDER` wrote."""
+    """Why a run took as long as it did, from the trace that `smpy run --trace FOLDER` wrote.
+
+    The words of the tables are in the glossary: docs/glossary.md.
+    """
 
 
 def _output_options(function: _Command) -> _Command:
@@ -39,7 +42,7 @@ def critical_path(folder: Path, json_path: Path | None, plot_path: Path | None) 
       smpy analyze critical-path trace
     """
     with errors_told():
-        from smpy.analysis.critical_path import critical_path
+        from smpy.analysis.path_analysis import critical_path
         from smpy.records.trace import Trace
 
         show(critical_path(Trace(folder)), json_path, plot_path)
@@ -49,7 +52,7 @@ def critical_path(folder: Path, json_path: Path | None, plot_path: Path | None) 
 @_trace_argument
 @_output_options
 def waits(folder: Path, json_path: Path | None, plot_path: Path | None) -> None:
-    """Waits for late senders, for late receivers and at collectives, and the ranks and lines that cause them.
+    """Waits for late senders, late receivers and at collectives, and the ranks and lines that cause them.
 
     A late rank that only waited itself passes the blame on, to the rank that began the chain. Contention in the
     network, and polls that waited for nothing, have tables of their own.
@@ -58,7 +61,7 @@ def waits(folder: Path, json_path: Path | None, plot_path: Path | None) -> None:
       smpy analyze waits trace
     """
     with errors_told():
-        from smpy.analysis.waits import waits
+        from smpy.analysis.wait_analysis import waits
         from smpy.records.trace import Trace
 
         show(waits(Trace(folder)), json_path, plot_path)
@@ -115,7 +118,7 @@ def pop(
       smpy analyze pop trace8 trace16 trace32 trace64 --predict 512
     """
     with errors_told():
-        from smpy.analysis.pop import pop
+        from smpy.analysis.pop_metrics import pop
         from smpy.records.trace import Trace
         from smpy.replay import replay
 
@@ -146,7 +149,7 @@ def bounds(folder: Path, n_links: int, n_hosts: int, json_path: Path | None, plo
       smpy analyze bounds trace
     """
     with errors_told():
-        from smpy.analysis.bounds import bounds
+        from smpy.analysis.run_bounds import bounds
         from smpy.records.trace import Trace
         from smpy.replay import replay
 
@@ -166,7 +169,7 @@ def compare(before: Path, after: Path, json_path: Path | None, plot_path: Path |
       smpy analyze compare trace.before trace.after
     """
     with errors_told():
-        from smpy.analysis.compare import compare
+        from smpy.analysis.comparison import compare
         from smpy.records.trace import Trace
 
         show(compare(Trace(before), Trace(after)), json_path, plot_path)

@@ -25,7 +25,7 @@ from smpy.units import (
 )
 
 if TYPE_CHECKING:
-    from smpy.calibrate.calibration import Calibration, Request
+    from smpy.calibrate.calibration import Calibration, CalibrationPlan
     from smpy.calibrate.costs import NoiseModel
     from smpy.calibrate.result_file import Table
 
@@ -101,10 +101,10 @@ def blas(
       smpy calibrate blas --quick --kernel dgemm --plot dgemm.png quick.toml
     """
     with _errors_told():
-        from smpy.calibrate.calibration import Request
+        from smpy.calibrate.calibration import CalibrationPlan
 
         request = _request(
-            Request,
+            CalibrationPlan,
             result,
             plan="quick" if quick else "full",
             kernels=kernels,
@@ -143,9 +143,9 @@ def host(result: Path, seed: int, may_be_loaded: bool) -> None:
       smpy run -np 64 --platform cluster.toml --host laptop.toml program.py
     """
     with _errors_told():
-        from smpy.calibrate.calibration import Request
+        from smpy.calibrate.calibration import CalibrationPlan
 
-        _calibrate(_request(Request, result, plan="host", seed=seed, may_be_loaded=may_be_loaded))
+        _calibrate(_request(CalibrationPlan, result, plan="host", seed=seed, may_be_loaded=may_be_loaded))
 
 
 def _size(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
@@ -227,10 +227,10 @@ def network(
       smpy calibrate network cluster.toml --from osu_latency.txt --from osu_bw.txt
     """
     with _errors_told():
-        from smpy.calibrate.network.calibration import Request, calibrate_network
+        from smpy.calibrate.network.calibration import NetworkCalibrationPlan, calibrate_network
 
         request = _request(
-            Request,
+            NetworkCalibrationPlan,
             result,
             recorded=recorded,
             mpiexec=mpiexec,
@@ -258,7 +258,7 @@ def show(file: Path) -> None:
     """Print a calibration: machine, residuals, errors on sizes kept out of the fit, coefficients with intervals."""
     with _errors_told():
         from smpy.calibrate.report import print_result
-        from smpy.calibrate.result_file import read_result
+        from smpy.records.calibration_file import read_result
 
         try:
             print_result(read_result(file), str(file))
@@ -285,7 +285,7 @@ def _request(make: Callable[..., Made], result: Path, **more: Any) -> Made:
     return make(result, **more)
 
 
-def _calibrate(request: Request) -> Calibration:
+def _calibrate(request: CalibrationPlan) -> Calibration:
     from smpy.calibrate.calibration import calibrate
     from smpy.calibrate.kernels import kernels
 

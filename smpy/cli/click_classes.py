@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any, Final, Literal, TypeAlias, TypeVar, get_args
+from typing import Any, Final, TypeVar
 
 import click
 
 from smpy.errors import meant
+from smpy.options import OPTION_GROUPS, OptionGroup
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-OptionGroup: TypeAlias = Literal[
-    "Ranks", "Machine", "Model", "Collectives", "Computing", "Records", "Strictness", "Developer"
-]
-OPTION_GROUPS: Final = get_args(OptionGroup)  # in the order of help
 _NO_GROUP: Final = "Options"
 
 

@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from smpy.cli.bill_text import bill_facts, parts_text
-from smpy.cli.changes_option import changes_option
 from smpy.cli.click_classes import CommandGroup
-from smpy.cli.placement_options import placement_options, seed_option
 from smpy.cli.results import EXIT_FAILURE, errors_told, json_option, print_text, tell
+from smpy.cli.run_options import PLACEMENT, run_options
 from smpy.errors import UsageError
 
 if TYPE_CHECKING:
-    from smpy.platforms.bisection import Bisection
-    from smpy.platforms.checks import Finding
     from smpy.platforms.description import Description
-    from smpy.platforms.host_order import HostOrder
-    from smpy.platforms.inspection import HostKind, HostRanks, LinkKind, Overview, Reach, RouteView
-    from smpy.platforms.memory import Memory
-    from smpy.platforms.placement import MapBy
+    from smpy.platforms.inspection.bisection import Bisection
+    from smpy.platforms.inspection.checks import MachineWarning
+    from smpy.platforms.inspection.inspection import HostKind, HostRanks, LinkKind, Overview, Reach, RouteView
+    from smpy.platforms.models.memory import Memory
+    from smpy.platforms.placement.host_order import HostOrder
+    from smpy.platforms.placement.placement import MapBy
 
 RANKS_UNLESS_SAID: Final = 1024  # of a machine that is sized to the run
 RANKS_MAX: Final = 10_000_000  # to be listed, as in a host file
@@ -41,19 +40,17 @@ def command() -> None:
     """
 
 
-@command.command("show", short_help="Hosts, links, diameter, bisection, price, routes, who sits where.")
+@command.command("show", short_help="Hosts, links, diameter, bisection, price, routes, placement of ranks.")
 @click.argument("what")
-@changes_option
+@run_options("options")
 @click.option(
     "--ranks",
     "n_ranks",
     type=click.IntRange(1, RANKS_MAX),
     metavar="N",
-    help=f"Who sits where, of N ranks. A machine that is sized to the run is made for them (else for "
-    f"{RANKS_UNLESS_SAID:,}).",
+    help=f"Placement of N ranks. A machine that is sized to the run is made for them (else for {RANKS_UNLESS_SAID:,}).",
 )
-@placement_options
-@seed_option
+@run_options(*PLACEMENT, "seed")
 @click.option(
     "--route", "ends", nargs=2, multiple=True, metavar="A B", help="The route from host A to host B. Repeatable."
 )
@@ -86,8 +83,8 @@ def show(
       smpy platform show cluster.xml --route node-0 node-17 --svg cluster.svg
     """
     with errors_told():
-        from smpy.platforms.inspection import overview, ranks_by_host, route_view
-        from smpy.platforms.placement import place
+        from smpy.platforms.inspection.inspection import overview, ranks_by_host, route_view
+        from smpy.platforms.placement.placement import place
         from smpy.study.bill import bill_of
 
         description = _machine(what, n_ranks, options, ranks_per_host)
@@ -107,7 +104,7 @@ def show(
         elif hostfile is not None or ranks_per_host is not None or map_by is not None or host_order is not None:
             raise UsageError("how many ranks are to be placed? Say --ranks N")
         if svg_path is not None:
-            from smpy.platforms.drawing import draw_svg
+            from smpy.platforms.inspection.drawing import draw_svg
             from smpy.records.files import write_whole
 
             write_whole(svg_path, draw_svg(platform))
@@ -120,7 +117,7 @@ def show(
 
 @command.command("check", short_help="Read a machine, walk routes, warn of odd numbers.")
 @click.argument("what")
-@changes_option
+@run_options("options")
 @json_option
 def check(what: str, options: tuple[tuple[str, str], ...], json_path: Path | None) -> None:
     """Read a machine, walk the routes between its hosts, and tell what is odd.
@@ -131,15 +128,15 @@ def check(what: str, options: tuple[tuple[str, str], ...], json_path: Path | Non
       smpy platform check cluster.xml
     """
     with errors_told():
-        from smpy.platforms.checks import Finding, findings
-        from smpy.platforms.inspection import overview
+        from smpy.platforms.inspection.checks import MachineWarning, findings
+        from smpy.platforms.inspection.inspection import overview
 
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             description = _machine(what, None, options)
             _check_models(description)
         machine = overview(description, description.build())
-        found = [*(Finding("", str(warning.message)) for warning in caught), *findings(machine)]
+        found = [*(MachineWarning("", str(warning.message)) for warning in caught), *findings(machine)]
         tell("\n".join(_finding_lines(machine, found)), {"machine": machine, "findings": found}, json_path)
         if found:
             sys.exit(EXIT_FAILURE)
@@ -148,7 +145,7 @@ def check(what: str, options: tuple[tuple[str, str], ...], json_path: Path | Non
 @command.command("convert", short_help="Write a machine down in our TOML.")
 @click.argument("what")
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE.toml")
-@changes_option
+@run_options("options")
 def convert(what: str, file: Path, options: tuple[tuple[str, str], ...]) -> None:
     """Write a machine down in smpy's TOML: a SimGrid XML file, for one. FILE.toml -: to standard output.
 
@@ -198,8 +195,9 @@ def _machine(
 def _check_models(machine: Description) -> None:
     """Refuse what every run on the machine would be refused for."""
     from smpy.collectives.selection import selection_with
+    from smpy.engine.model import kernel_model
 
-    machine.models.to_c()
+    kernel_model(machine.models)
     choice = machine.models.collectives
     selection_with(choice.algorithms, choice.table)
 
@@ -284,11 +282,10 @@ def _reach_facts(reach: Reach) -> list[tuple[str, str]]:
 
 def _bisection_text(bisection: Bisection | None) -> str:
     if bisection is None:
-        return "not known: this topology has no formula for it, and so many hosts are not measured"
+        return "not known: this topology has no formula for it"
     if bisection.source == "bound":
         return f"at most {_rate(bisection.bandwidth_bytes_per_s)} one way (cables between some halves of the hosts)"
-    source = {"formula": "a formula: all that links can carry", "measured": "measured over the machine's routes"}
-    return f"{_rate(bisection.bandwidth_bytes_per_s)} one way ({source[bisection.source]})"
+    return f"{_rate(bisection.bandwidth_bytes_per_s)} one way (a formula: all that links can carry)"
 
 
 def _route_lines(routes: Sequence[RouteView]) -> list[str]:
@@ -327,11 +324,11 @@ def _ranks_text(ranks: Sequence[int]) -> str:
     return f"{', '.join(map(str, ranks[: _RANKS_MAX - 1]))}, ..., {ranks[-1]}{count}"
 
 
-def _finding_lines(machine: Overview, found: Sequence[Finding]) -> list[str]:
+def _finding_lines(machine: Overview, found: Sequence[MachineWarning]) -> list[str]:
     pairs = "" if machine.reach is None else f", {_count(machine.reach.n_pairs, 'route')} walked"
     what = f"{machine.name}: {_count(machine.n_hosts, 'host')}, {_count(machine.n_links, 'link')}{pairs}"
     lines = [f"{finding.what}: {finding.text}" if finding.what else finding.text for finding in found]
-    return [f"{what}: {_count(len(found), 'odd thing') if found else 'nothing odd'}", *(f"  {line}" for line in lines)]
+    return [f"{what}: {_count(len(found), 'warning') if found else 'no warnings'}", *(f"  {line}" for line in lines)]
 
 
 def _count(count: int, what: str) -> str:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from smpy.units import format_bytes, format_time
 
 if TYPE_CHECKING:
-    from smpy.emulate.run import Progress
-    from smpy.study.turn import Progress as Stand
+    from smpy.emulate.run.run import RunProgress
+    from smpy.study.point_collector import StudyProgress as Stand
 
 FIRST_S: Final = 1.0  # shorter runs show none
 EVERY_S: Final = 0.2
@@ -20,14 +20,14 @@ ERASE: Final = "\r\x1b[K"
 
 
 class ProgressLine:
-    """Call it with each `Progress`; it draws some of them on a terminal."""
+    """Call it with each `RunProgress`; it draws some of them on a terminal."""
 
     def __init__(self, terminal: TextIO) -> None:
         self._terminal = terminal
         self._is_drawn = False
         self._next_s = FIRST_S
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: RunProgress) -> None:
         if progress.wall_s < self._next_s:
             return
         self._next_s = progress.wall_s + EVERY_S

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from smpy.cli.algorithms_option import algorithms_option
-from smpy.cli.changes_option import changes_option
 from smpy.cli.click_classes import GroupedCommand, grouped_option
-from smpy.cli.placement_options import placement_options, seed_option
 from smpy.cli.results import errors_told, json_option, tell
+from smpy.cli.run_options import PLACEMENT, run_options
 from smpy.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ def _times(ctx: click.Context, param: click.Parameter, value: str) -> float:
 def _ideal(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
     if value is None:
         return ()
-    from smpy.platforms.models import IDEAL_PARTS
+    from smpy.platforms.models.network_models import IDEAL_PARTS
 
     parts = tuple(part.strip().lower() for part in value.split(","))
     for part in parts:
@@ -46,24 +44,14 @@ def _ideal(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 
 @click.command("replay", cls=GroupedCommand, short_help="Perform a trace on its machine, or another one.")
 @click.argument("trace", type=click.Path(path_type=Path))
-@grouped_option(
-    "--platform",
-    group="Machine",
-    metavar="MACHINE",
-    help="Another machine, as smpy run takes it. Without it: that of the run.",
+@run_options("platform", help="Another machine, as smpy run takes it. Without it: that of the run.")
+@run_options("n_ranks", help="Number of ranks of a time-independent trace; without it, as many as it lists files.")
+@run_options(*PLACEMENT, "options", "network")
+@run_options(
+    "algorithms",
+    flags=("--collectives",),
+    help="The algorithm a collective uses, such as alltoall=ring (without it, as in the run). Repeatable.",
 )
-@grouped_option(
-    "-np",
-    "-n",
-    "n_ranks",
-    group="Ranks",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Number of ranks of a time-independent trace; without it, as many as it lists files.",
-)
-@placement_options
-@changes_option
-@algorithms_option("--collectives", "(without it, as in the run).")
 @grouped_option(
     "--cpu",
     group="Computing",
@@ -73,13 +61,13 @@ def _ideal(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     metavar="TIMES",
     help="All cores compute so much faster.",
 )
-@seed_option
+@run_options("seed")
 @grouped_option(
     "--ideal",
     group="Model",
     callback=_ideal,
     metavar="PART,...",
-    help="What there is none of: contention, bandwidth, latency, overhead (of calls, polls and looks at the clock), or "
+    help="What there is none of: contention, bandwidth, latency, overhead (of calls, polls and reads of the clock), or "
     "all.",
 )
 @json_option
@@ -88,6 +76,7 @@ def command(
     platform: str | None,
     n_ranks: int | None,
     options: tuple[tuple[str, str], ...],
+    network: str | None,
     algorithms: tuple[tuple[str, str], ...],
     cpu: float,
     ideal: tuple[str, ...],
@@ -107,10 +96,12 @@ def command(
       smpy replay trace --set network.bandwidth=x2
       smpy replay trace --platform dragonfly.toml --cpu 2x
       smpy replay trace --ideal latency,overhead
+      smpy replay trace --network ib
       smpy replay smpi_simgrid.txt --platform cluster.xml -np 16
     """
     with errors_told():
-        changes = {"options": options, "algorithms": algorithms or None, "cpu": cpu, "ideal": ideal, **placement}
+        changes: dict[str, Any] = {"options": options, "network": network, "algorithms": algorithms or None}
+        changes |= {"cpu": cpu, "ideal": ideal, **placement}
         if trace.is_dir() or not trace.exists():
             from smpy.records.trace import Trace
             from smpy.replay import replay

@@ -34,7 +34,7 @@ def command(what: Path, path: Path | None, *, no_replay: bool) -> None:
     """Write one page of HTML. It needs no network: any browser shows it from the file.
 
     On a trace: where the time went, what bounds the run, causes of waits, a timeline of its ranks. On a study, its TOML
-    file or its folder: figures to choose, a table to sort.
+    file or its folder: figures to choose, a table to sort. The words of the page are in the glossary: docs/glossary.md.
 
     \b
       smpy run -np 64 --trace trace jacobi.py
@@ -66,9 +66,9 @@ def _write_page(folder: Path, path: Path, *, with_replays: bool) -> None:
 
 def _analyses(trace: Trace) -> dict[str, Analysis | str]:
     """Efficiencies, bounds and causes of waits, or why there are none."""
-    from smpy.analysis.bounds import bounds
-    from smpy.analysis.pop import pop
-    from smpy.analysis.waits import waits
+    from smpy.analysis.pop_metrics import pop
+    from smpy.analysis.run_bounds import bounds
+    from smpy.analysis.wait_analysis import waits
     from smpy.replay import replay
 
     found: dict[str, Analysis | str] = {}

@@ -13,8 +13,9 @@ from smpy.cli.interrupts import hear_interrupts
 from smpy.cli.progress import replays_told, study_told
 from smpy.cli.results import errors_told, json_option, plot_option, show
 from smpy.cli.run import EXIT_INTERRUPTED
-from smpy.cli.run import command as run_command
+from smpy.cli.run_options import config_of, run_options
 from smpy.errors import UsageError
+from smpy.options import OPTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,33 +23,18 @@ if TYPE_CHECKING:
     from smpy.study.scale import Growth
 
 _NOT_OF_A_POINT: Final = (
-    "n_ranks", "json_path", "profile", "quiet", "trace", "trace_window_s", "trace_ranks", "program", "args",
+    "n_ranks", "json_path", "profile", "quiet", "repeat", "trace", "overwrite", "trace_window_s", "trace_ranks",
 )  # fmt: skip
-_RUN_OPTIONS: Final = [
-    param for param in run_command.params if isinstance(param, click.Option) and param.name not in _NOT_OF_A_POINT
-]
 
 
 class _Command(GroupedCommand):
-    """Has the options of `smpy run`, too, and hands them on as they were written.
-
-    Arguments after the program are its own if `--ranks` stands before it; else those after `--` are.
-    """
+    """Takes arguments after the program as its own if `--ranks` stands before it; else those after `--`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.allow_interspersed_args = False
         written, _, _ = self.make_parser(ctx).parse_args(list(args))
-        if "ranks" not in written:
-            ctx.allow_interspersed_args = True
-            written, _, _ = self.make_parser(ctx).parse_args(list(args))
-        names = {param.name: _name(param) for param in _RUN_OPTIONS}
-        ctx.meta[__name__] = {names[name]: value for name, value in written.items() if name in names}
+        ctx.allow_interspersed_args = "ranks" not in written
         return super().parse_args(ctx, args)
-
-
-def _name(option: click.Option) -> str:
-    """Name of an option in `smpy.simulate`."""
-    return "module" if option.opts == ["-m"] else max(option.opts, key=len).lstrip("-").replace("-", "_")
 
 
 def _ranks(ctx: click.Context, param: click.Parameter, value: str) -> Sequence[int]:
@@ -101,12 +87,10 @@ def _growth(ctx: click.Context, param: click.Parameter, value: str | None) -> Gr
 )
 @json_option
 @plot_option
+@run_options(*(name for name in OPTIONS if name not in _NOT_OF_A_POINT))
 @click.argument("program")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
-@click.pass_context
 def command(
-    ctx: click.Context,
-    /,
     ranks: Sequence[int],
     weak: Growth | None,
     folder: Path | None,
@@ -115,7 +99,7 @@ def command(
     plot_path: Path | None,
     program: str,
     args: tuple[str, ...],
-    **run_options: Any,
+    **given: Any,
 ) -> None:
     """Run a program on more and more ranks, and report its speed-up, efficiency and the factors that limit it.
 
@@ -127,8 +111,10 @@ def command(
       smpy study scale jacobi.py --ranks 1:256 --weak --n:1/2 -- --n 1024
     """
     with errors_told():
+        from smpy.runs.run_text import options_of
         from smpy.study.scale import scale
 
+        options = options_of(config_of({"program": program, "n_ranks": ranks[0], **given}))
         hear_interrupts()
         try:
             with study_told() as progress, replays_told() as told:
@@ -136,7 +122,7 @@ def command(
                     program,
                     args[args[:1] == ("--",) :],
                     ranks,
-                    options=ctx.meta[__name__],
+                    options={name: value for name, value in options.items() if name != "ranks"},
                     weak=weak,
                     folder=folder,
                     workers=workers,
@@ -147,6 +133,3 @@ def command(
             click.echo("smpy: interrupted: runs that have ended are kept; the same command goes on", err=True)
             sys.exit(EXIT_INTERRUPTED)
         show(result, json_path, plot_path)
-
-
-command.params += _RUN_OPTIONS

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from smpy.cli.click_classes import GroupedCommand, grouped_option
-from smpy.cli.placement_options import placement_options, seed_option
+from smpy.cli.click_classes import GroupedCommand
 from smpy.cli.progress import replays_told
 from smpy.cli.results import errors_told, json_option, plot_option, show
+from smpy.cli.run_options import PLACEMENT, run_options
 
 
 @click.command(
@@ -41,14 +41,8 @@ from smpy.cli.results import errors_told, json_option, plot_option, show
     show_default=True,
     help="Of samples, what counts alike between low and high: equal differences, or equal factors.",
 )
-@grouped_option(
-    "--platform",
-    group="Machine",
-    metavar="MACHINE",
-    help="Another machine, as smpy run takes it. Without it: that of the run.",
-)
-@placement_options
-@seed_option
+@run_options("platform", help="Another machine, as smpy run takes it. Without it: that of the run.")
+@run_options(*PLACEMENT, "seed")
 @json_option
 @plot_option
 def command(

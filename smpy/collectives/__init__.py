@@ -1,6 +1,6 @@
 """Collective algorithms as schedules, and the tables that choose among them.
 
-A folder an operation, a file an algorithm: a file that stands in the folder of an operation is found by itself. An
+A folder an operation, a file a family of algorithms: a file in the folder of an operation is found by itself. An
 algorithm from outside smpy registers with the same decorator:
 
     from smpy.collectives import Call, Schedule, algorithm

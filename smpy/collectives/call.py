@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.ranks import Ranks, all_ranks, ranks_from_root
-from smpy.collectives.schedule import NBYTES, NO_BLOCKS, RANK, ROOT, EqualBlocks, Offsets, Table, Value
+from smpy.collectives.schedule import NBYTES, NO_BLOCKS, RANK, ROOT, EqualBlocks, Offsets, ScheduleTable, Value
 
 _VARYING: Final = {"gatherv", "scatterv", "allgatherv", "alltoallv", "alltoallw", "reduce_scatter", "neighbour"}
 _VARYING_BETWEEN_GROUPS: Final = {*_VARYING, "allgather", "alltoall"}
@@ -89,51 +88,20 @@ class Call:
         return self.hosts
 
 
-def numeric_call(
-    operation: str,
-    rank: int,
-    n_ranks: int,
-    root: int = 0,
-    nbytes: int = 0,
-    *,
-    item_bytes: int = 1,
-    n_remote: int = 0,
-    tables: Sequence[Sequence[int]] = (),
-    hosts: Hosts | None = None,
-) -> Call:
-    """A call in numbers: an algorithm gives the plain list of the steps of one rank."""
-    return _call(operation, rank, n_ranks, root, nbytes, tables, item_bytes, n_remote, hosts)
-
-
 def symbolic_call(
     operation: str, n_ranks: int, *, item_bytes: int = 1, n_remote: int = 0, hosts: Hosts | None = None
 ) -> Call:
     """A call in symbols: an algorithm gives the program of every rank."""
-    tables = [Table(k) for k in range(_N_TABLES)]
-    return _call(operation, RANK, n_ranks, ROOT, NBYTES, tables, item_bytes, n_remote, hosts)
-
-
-def _call(
-    operation: str,
-    rank: Value,
-    n_ranks: int,
-    root: Value,
-    nbytes: Value,
-    tables: Sequence[Offsets],
-    item_bytes: int,
-    n_remote: int,
-    hosts: Hosts | None,
-) -> Call:
-    out, into, targets, sources = (*tables, *[NO_BLOCKS] * _N_TABLES)[:_N_TABLES]
-    if not _has_varying_blocks(operation):
-        out = into = EqualBlocks(nbytes)
+    out, into, targets, sources = (ScheduleTable(k) for k in range(_N_TABLES))
+    blocks = EqualBlocks(NBYTES)
+    is_varying = _has_varying_blocks(operation)
     return Call(
-        rank=rank,
+        rank=RANK,
         n_ranks=n_ranks,
-        root=root,
-        nbytes=nbytes,
-        out=out,
-        into=into,
+        root=ROOT,
+        nbytes=NBYTES,
+        out=out if is_varying else blocks,
+        into=into if is_varying else blocks,
         item_bytes=item_bytes,
         n_remote=n_remote,
         targets=targets,

@@ -127,9 +127,11 @@ def algorithms_of(operation: str) -> dict[str, Algorithm]:
         If there is no such operation.
     """
     known = _known(operation)
-    plain = operation.removeprefix("inter_")
-    plain = plain if plain in BLOCKING else plain.removeprefix("i")
-    _find(_FOLDERS.get(plain, plain))
+    if operation.startswith("inter_"):
+        _find("between_groups")
+    else:
+        blocking = operation if operation in BLOCKING else operation.removeprefix("i")
+        _find(_FOLDERS.get(blocking, blocking))
     return known
 
 

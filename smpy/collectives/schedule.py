@@ -1,8 +1,8 @@
 """A collective's schedule: the steps of a rank, written once for every rank.
 
 An algorithm is a function of a `Call` that fills a `Schedule`. Given a call in symbols (`RANK`, `ROOT`, `NBYTES`,
-`Table(0)`) it gives the words of a program that the kernel performs for any rank; given a call in numbers it gives the
-plain list of one rank's steps, which is what tests and figures read.
+`ScheduleTable(0)`) it gives the words of a program that the kernel performs for any rank; given a call in numbers it
+gives the plain list of one rank's steps, which is what tests and figures read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from smpy.engine.kernel import lib
+from smpy.engine.schedules import Instruction, Term
 
 
 class Formula:
@@ -30,104 +30,104 @@ class Formula:
         return Formula(*_terms(other), *self.terms, term)
 
     def __add__(self, other: Value) -> Formula:
-        return self._with(other, lib.TERM_ADD)
+        return self._with(other, Term.ADD)
 
     def __radd__(self, other: Value) -> Formula:
-        return self._after(other, lib.TERM_ADD)
+        return self._after(other, Term.ADD)
 
     def __sub__(self, other: Value) -> Formula:
-        return self._with(other, lib.TERM_SUB)
+        return self._with(other, Term.SUB)
 
     def __rsub__(self, other: Value) -> Formula:
-        return self._after(other, lib.TERM_SUB)
+        return self._after(other, Term.SUB)
 
     def __mul__(self, other: Value) -> Formula:
-        return self._with(other, lib.TERM_MUL)
+        return self._with(other, Term.MUL)
 
     def __rmul__(self, other: Value) -> Formula:
-        return self._after(other, lib.TERM_MUL)
+        return self._after(other, Term.MUL)
 
     def __floordiv__(self, other: Value) -> Formula:
-        return self._with(other, lib.TERM_DIV)
+        return self._with(other, Term.DIV)
 
     def __rfloordiv__(self, other: Value) -> Formula:
-        return self._after(other, lib.TERM_DIV)
+        return self._after(other, Term.DIV)
 
     def __mod__(self, other: Value) -> Formula:
-        return self._with(other, lib.TERM_MOD)
+        return self._with(other, Term.MOD)
 
     def __rmod__(self, other: Value) -> Formula:
-        return self._after(other, lib.TERM_MOD)
+        return self._after(other, Term.MOD)
 
     def __and__(self, other: Value) -> Formula:
-        return self._with(other, lib.TERM_AND)
+        return self._with(other, Term.AND)
 
     def __rand__(self, other: Value) -> Formula:
-        return self._after(other, lib.TERM_AND)
+        return self._after(other, Term.AND)
 
     def __or__(self, other: Value) -> Formula:
-        return self._with(other, lib.TERM_OR)
+        return self._with(other, Term.OR)
 
     def __ror__(self, other: Value) -> Formula:
-        return self._after(other, lib.TERM_OR)
+        return self._after(other, Term.OR)
 
     def __xor__(self, other: Value) -> Formula:
-        return self._with(other, lib.TERM_XOR)
+        return self._with(other, Term.XOR)
 
     def __rxor__(self, other: Value) -> Formula:
-        return self._after(other, lib.TERM_XOR)
+        return self._after(other, Term.XOR)
 
     def __lshift__(self, other: Value) -> Formula:
-        return self._with(other, lib.TERM_SHL)
+        return self._with(other, Term.SHL)
 
     def __rlshift__(self, other: Value) -> Formula:
-        return self._after(other, lib.TERM_SHL)
+        return self._after(other, Term.SHL)
 
     def __rshift__(self, other: Value) -> Formula:
-        return self._with(other, lib.TERM_SHR)
+        return self._with(other, Term.SHR)
 
     def __rrshift__(self, other: Value) -> Formula:
-        return self._after(other, lib.TERM_SHR)
+        return self._after(other, Term.SHR)
 
     def __lt__(self, other: Value) -> Formula:
-        return self._with(other, lib.TERM_LT)
+        return self._with(other, Term.LT)
 
     def __le__(self, other: Value) -> Formula:
-        return self._with(other, lib.TERM_LE)
+        return self._with(other, Term.LE)
 
     def __gt__(self, other: Value) -> Formula:
-        return self._after(other, lib.TERM_LT)
+        return self._after(other, Term.LT)
 
     def __ge__(self, other: Value) -> Formula:
-        return self._after(other, lib.TERM_LE)
+        return self._after(other, Term.LE)
 
     def __eq__(self, other: Value) -> Formula:  # type: ignore[override]
-        return self._with(other, lib.TERM_EQ)
+        return self._with(other, Term.EQ)
 
     def __ne__(self, other: Value) -> Formula:  # type: ignore[override]
-        return self._with(other, lib.TERM_NE)
+        return self._with(other, Term.NE)
 
 
 Value: TypeAlias = int | Formula
 
 
 def _terms(value: Value) -> tuple[int, ...]:
-    return value.terms if isinstance(value, Formula) else (lib.TERM_CONSTANT, int(value))
+    return value.terms if isinstance(value, Formula) else (Term.CONSTANT, int(value))
 
 
-RANK = Formula(lib.TERM_RANK)
-ROOT = Formula(lib.TERM_ROOT)
-NBYTES = Formula(lib.TERM_BYTES)
+RANK = Formula(Term.RANK)
+ROOT = Formula(Term.ROOT)
+NBYTES = Formula(Term.BYTES)
 
 
 def smaller(one: Value, other: Value) -> Value:
     """The minimum of two values."""
-    return _chosen(lib.TERM_MIN, one, other) if _is_formula(one, other) else min(one, other)  # type: ignore[type-var]
+    return _chosen(Term.MIN, one, other) if _is_formula(one, other) else min(one, other)  # type: ignore[type-var]
 
 
 def larger(one: Value, other: Value) -> Value:
     """The maximum of two values."""
-    return _chosen(lib.TERM_MAX, one, other) if _is_formula(one, other) else max(one, other)  # type: ignore[type-var]
+    return _chosen(Term.MAX, one, other) if _is_formula(one, other) else max(one, other)  # type: ignore[type-var]
 
 
 def _is_formula(*values: Value) -> bool:
@@ -138,7 +138,7 @@ def _chosen(term: int, one: Value, other: Value) -> Formula:
     return Formula(*_terms(one), *_terms(other), term)
 
 
-class Table:
+class ScheduleTable:
     """Symbol for the numbers a rank brings along as its table `k`."""
 
     __slots__ = ("_k",)
@@ -147,7 +147,7 @@ class Table:
         self._k = k
 
     def __getitem__(self, index: Value) -> Formula:
-        return Formula(*_terms(index), lib.TERM_TABLE, self._k)
+        return Formula(*_terms(index), Term.TABLE, self._k)
 
 
 class Offsets(Protocol):
@@ -179,7 +179,7 @@ def block_bytes(offsets: Offsets, index: Value) -> Value:
     return size
 
 
-class Step(NamedTuple):
+class ScheduleStep(NamedTuple):
     """One step of one rank; peers and sizes that a step does not have are -1 and 0."""
 
     name: str
@@ -199,12 +199,12 @@ class Schedule:
 
     Attributes
     ----------
-    steps : list of Step
+    steps : list of ScheduleStep
         The steps of a rank, when the algorithm was called with numbers.
     """
 
     def __init__(self, rank: Value) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[ScheduleStep] = []
         self._is_for_numbers = not isinstance(rank, Formula)
         self._words: list[int] = []
         self._n_loops = 0
@@ -212,31 +212,31 @@ class Schedule:
 
     def words(self) -> list[int]:
         """The program for the kernel, when the algorithm was called with symbols."""
-        return [*self._words, lib.CALL_HALT]
+        return [*self._words, Instruction.HALT]
 
     def send(self, to: Value, nbytes: Value) -> None:
         """Send, and go on when the buffer may be reused."""
-        self._add("send", lib.CALL_SEND, to, nbytes)
+        self._add("send", Instruction.SEND, to, nbytes)
 
     def recv(self, source: Value, nbytes: Value) -> None:
         """Receive, and go on when the message is there."""
-        self._add("recv", lib.CALL_RECV, source, nbytes)
+        self._add("recv", Instruction.RECV, source, nbytes)
 
     def isend(self, to: Value, nbytes: Value) -> None:
         """Start a send; `wait_all` completes it."""
-        self._add("isend", lib.CALL_ISEND, to, nbytes)
+        self._add("isend", Instruction.ISEND, to, nbytes)
 
     def irecv(self, source: Value, nbytes: Value) -> None:
         """Start a receive; `wait_all` completes it."""
-        self._add("irecv", lib.CALL_IRECV, source, nbytes)
+        self._add("irecv", Instruction.IRECV, source, nbytes)
 
     def exchange(self, to: Value, nbytes: Value, source: Value, nbytes_in: Value) -> None:
         """Send and receive at once, and wait for both."""
-        self._add("exchange", lib.CALL_EXCHANGE, to, nbytes, source, nbytes_in)
+        self._add("exchange", Instruction.EXCHANGE, to, nbytes, source, nbytes_in)
 
     def wait_all(self) -> None:
         """Wait for everything started."""
-        self._add("wait_all", lib.CALL_WAIT_ALL)
+        self._add("wait_all", Instruction.WAIT_ALL)
 
     def extend(self, then: Schedule) -> None:
         """Go on with all that `then` does."""
@@ -252,7 +252,7 @@ class Schedule:
             yield
             self._is_skipped = outer
             return
-        self._words += [lib.CALL_IF, *condition.terms, lib.TERM_END, 0]
+        self._words += [Instruction.IF, *condition.terms, Term.END, 0]
         start = len(self._words)
         yield
         self._words[start - 1] = len(self._words) - start
@@ -262,23 +262,23 @@ class Schedule:
         if self._is_for_numbers:
             yield from range(int(first), int(bound))  # type: ignore[arg-type]  # numbers, like the rank
             return
-        self._words += [lib.CALL_LOOP, *_terms(first), lib.TERM_END, *_terms(bound), lib.TERM_END, 0]
+        self._words += [Instruction.LOOP, *_terms(first), Term.END, *_terms(bound), Term.END, 0]
         start = len(self._words)
         self._n_loops += 1
-        yield Formula(lib.TERM_LOOP, self._n_loops - 1)
+        yield Formula(Term.LOOP, self._n_loops - 1)
         self._n_loops -= 1
         length = len(self._words) - start + 2
-        self._words += [lib.CALL_AGAIN, length]
+        self._words += [Instruction.AGAIN, length]
         self._words[start - 1] = length
 
     def _add(self, name: str, code: int, *values: Value) -> None:
         if not self._is_for_numbers:
             self._words.append(code)
             for value in values:
-                self._words += [*_terms(value), lib.TERM_END]
+                self._words += [*_terms(value), Term.END]
         elif not self._is_skipped:
             numbers = [int(value) for value in values]  # type: ignore[arg-type]
             if name in ("recv", "irecv"):
-                self.steps.append(Step(name, source=numbers[0], bytes_in=numbers[1]))
+                self.steps.append(ScheduleStep(name, source=numbers[0], bytes_in=numbers[1]))
             else:
-                self.steps.append(Step(name, *numbers))
+                self.steps.append(ScheduleStep(name, *numbers))

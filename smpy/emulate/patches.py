@@ -39,7 +39,7 @@ class Patches:
             self._undo.append(lambda: setattr(owner, name, before))
 
     def keep_entry(self, table: dict[Any, Any], key: object) -> None:
-        """Note what a dictionary has under `key`, to put it back."""
+        """Note the entry of a dictionary under `key`, to put it back."""
         before = table.get(key, _MISSING)
         if before is _MISSING:
             self._undo.append(lambda: table.pop(key, None))
@@ -47,7 +47,7 @@ class Patches:
             self._undo.append(lambda: table.__setitem__(key, before))
 
     def entry(self, table: dict[Any, Any], key: object, value: object) -> None:
-        """Replace what a dictionary has under `key`."""
+        """Replace the entry of a dictionary under `key`."""
         self.keep_entry(table, key)
         table[key] = value
 

@@ -1,9 +1,9 @@
 """The state of each rank, and which rank runs.
 
-Whatever all ranks share but differs by rank (`sys.argv`, `random`, the clock, a private module) asks `running()`. The
-answer travels in the context of the rank's greenlet and of the threads that the rank starts: it is right whoever
-switches, and None in the hub. Where a program has made an empty context (each `greenlet` of its own begins with one),
-the answer is the rank whose turn it is.
+Shared objects that differ by rank (`sys.argv`, `random`, the clock, a private module) ask `running()`. The answer
+travels in the context of the rank's greenlet and of the threads that the rank starts: it is right whoever switches, and
+None in the hub. In an empty context that a program has made (each `greenlet` of its own begins with one), the answer is
+the rank whose turn it is.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ReferenceType
 
-from smpy.engine.beside import belong_to
 from smpy.engine.running import current, is_running
+from smpy.engine.thread_ranks import belong_to
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine

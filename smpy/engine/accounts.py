@@ -24,7 +24,7 @@ class Accounts:
     count : sequence of int
         Number of calls.
     spent_s : sequence of sequence of float
-        Seconds, a column for each kind in the order of `smpy.engine.spent.Spent`.
+        Seconds, a column for each kind in the order of `smpy.engine.time_categories.Spent`.
     sent_bytes, received_bytes : sequence of int
         Bytes in messages.
     messages_of_size : sequence of sequence of int

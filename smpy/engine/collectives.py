@@ -6,8 +6,9 @@ from array import array
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from smpy.engine.kernel import ffi, lib, surface
+from smpy.engine.kernel import ffi, lib
 from smpy.engine.loop import Loop, check
+from smpy.engine.surface import surface
 
 _MOST_TABLES = 4
 
@@ -137,6 +138,10 @@ class Collectives(Loop):
         """Rank of the caller in a communicator, -1 when it is not a member."""
         with self._communicators:
             return int(lib.sim_comm_rank(self._sim, comm, self.rank))
+
+    def peers_of(self, comm: int) -> list[int]:
+        """World rank of each rank that messages on a communicator go to and come from."""
+        return self.world_ranks(int(lib.sim_comm_other(self._sim, comm)))
 
     def world_ranks(self, comm: int) -> list[int]:
         """World rank of each rank of a communicator."""

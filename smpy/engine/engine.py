@@ -8,20 +8,21 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.engine.accounts import Accounts, accounts, caused_waits_s, kept_waiting_s, link_loads, message_pairs
-from smpy.engine.collectives import Collectives
-from smpy.engine.kernel import ffi, lib, surface
-from smpy.engine.messages import LeftOver, WaitingRank
+from smpy.engine.added_ranks import AddedRanks
+from smpy.engine.kernel import ffi, lib
+from smpy.engine.messages import LeftKind, LeftOver, WaitingRank, WaitKind
 from smpy.engine.point_to_point import PointToPoint
-from smpy.engine.spent import Spent
+from smpy.engine.surface import surface
+from smpy.engine.time_categories import Spent
 from smpy.engine.trace import n_rows, take_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_SEQUENCE: Final = "MessageSequence.perform"
+_SEQUENCE: Final = "MessageProgram.perform"
 
 
-class Engine(PointToPoint, Collectives):
+class Engine(PointToPoint, AddedRanks):
     """One simulated world.
 
     Parameters
@@ -65,9 +66,9 @@ class Engine(PointToPoint, Collectives):
         for rank in range(self.n_ranks):
             look(self._sim, rank, out)
             if out.kind != lib.WAIT_NOTHING:
-                call, step = self._blocked_in(rank, out)
+                kind, (call, step) = WaitKind(out.kind), self._blocked_in(rank, out)
                 found.append(
-                    WaitingRank(rank, out.kind, out.comm, out.peer, out.tag, out.bytes, out.n_requests, call, step)
+                    WaitingRank(rank, kind, out.comm, out.peer, out.tag, out.bytes, out.n_requests, call, step)
                 )
         return found
 
@@ -76,7 +77,9 @@ class Engine(PointToPoint, Collectives):
         if surface is not None and (of_sequence := surface.step_waited_for(rank, wait.request)):
             call, step = of_sequence
             return ("Wait" if call in ("Isend", "Irecv") else call), step
-        if wait.kind == lib.WAIT_PROBE and self._waits_in[rank] == _SEQUENCE:  # `Arrival.wait`, and what follows it
+        if (
+            wait.kind == lib.WAIT_PROBE and self._waits_in[rank] == _SEQUENCE
+        ):  # `AwaitedMessage.wait`, and what follows it
             return "Iprobe", -1
         return self._waits_in[rank], -1
 
@@ -86,7 +89,7 @@ class Engine(PointToPoint, Collectives):
         number = 0
         while number := lib.sim_left_over(self._sim, number, kind):
             of, line = lib.sim_request(self._sim, number), self._line(number)
-            yield LeftOver(kind[0], of.rank, bool(of.is_send), of.comm, of.peer, of.tag, of.bytes, line)
+            yield LeftOver(LeftKind(kind[0]), of.rank, bool(of.is_send), of.comm, of.peer, of.tag, of.bytes, line)
 
     def target_of(self, sent: LeftOver) -> int:
         """World rank of the receiver of a message that is left over."""
@@ -98,7 +101,7 @@ class Engine(PointToPoint, Collectives):
 
     def place_of_line(self, number: int) -> tuple[str, int]:
         """The file and line that the kernel knows by a number; 0: none."""
-        place: tuple[str, int] = self.sites.line_at(number) if number else ("", 0)
+        place: tuple[str, int] = self.call_recorder.line_at(number) if number else ("", 0)
         return place
 
     def statistics(self) -> Any:
@@ -133,14 +136,16 @@ class Engine(PointToPoint, Collectives):
 
     def count_links(self) -> None:
         """Count traffic of links; to be called before the run."""
-        lib.sim_count_links(self._sim)
+        if lib.sim_count_links(self._sim) < 0:
+            raise MemoryError("no memory for the traffic of links")
 
     def count_pairs(self, *, all_of_ranks: bool) -> None:
         """Count messages by pair; to be called before the run.
 
         Pairs are of ranks, and of hosts once pairs of ranks get many, unless `all_of_ranks`.
         """
-        lib.sim_count_pairs(self._sim, all_of_ranks)
+        if lib.sim_count_pairs(self._sim, all_of_ranks) < 0:
+            raise MemoryError("no memory for a matrix of messages")
 
     def begin_trace(self, window_s: tuple[float, float] | None, ranks: Sequence[int] | None) -> bool:
         """Before the first call: have the kernel write a trace, of all or of what touches a window or some ranks.

@@ -1,7 +1,7 @@
 """Memory of which only private zones have a content, by address: the memory of arrays that share pages.
 
-The kernel asks the same table whenever it moves bytes (kernels/event/folded_table.h): messages neither read nor write
-the rest.
+The kernel asks the same table whenever it moves bytes (kernels/event/basics/folded_table.h): messages neither read nor
+write the rest.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Laws of the loop:
 2. A rank leaves the processor only in `block`, and comes back when the kernel has executed its timeline: one switch a
    block, straight to the next rank, none when the answer is its own.
 3. A rank's body catches everything, so that only its end returns to the hub.
-4. What follows from a transfer (deliveries) and what ranks left to be said (notes) is done before anyone resumes.
+4. Deliveries, which follow from transfers, and notes that ranks have left are performed before anyone resumes.
 5. A signal sets a flag and the hub raises; the user's code never sees it.
 6. Only the thread that turns the loop appends to timelines; what other threads ask of the kernel, they read.
 7. A rank comes back in the greenlet in which it left, which may be one that its program has made.
@@ -21,29 +21,33 @@ from dataclasses import replace
 from math import isnan
 from threading import Event, RLock, current_thread, get_ident
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 from greenlet import getcurrent, greenlet
 
-from smpy.engine import beside
+from smpy.engine import thread_ranks
 from smpy.engine.folded_memory import TABLE
-from smpy.engine.kernel import ffi, lib, surface
+from smpy.engine.kernel import ffi, lib
 from smpy.engine.messages import Load, PartialBytes, Ranges
+from smpy.engine.model import kernel_calls, kernel_model
 from smpy.engine.outcomes import CalledInThread
+from smpy.engine.surface import surface
 from smpy.errors import DeadlockError, Interrupted, MachineFailure, SmpyError, UsageError
 
 if TYPE_CHECKING:
-    from smpy.platforms.memory import Memory
-    from smpy.platforms.models import Models
-    from smpy.platforms.platform import Platform
+    from smpy.engine.launching import Launcher
+    from smpy.engine.platform import Platform
+    from smpy.platforms.models.machine_models import Models
+    from smpy.platforms.models.memory import Memory
 
 _INTERRUPTED = -100
 _NO_THREAD = 0
 _N_WAKES = 100
 _WAKE_INTERVAL_S = 0.01
 
-TROUBLE = {
-    lib.SIM_OUT_OF_MEMORY: "out of memory: run fewer ranks, or fold the large arrays (smpy.folded)",
+OUT_OF_MEMORY: Final = "out of memory: run fewer ranks, or fold the large arrays (smpy.folded)"
+TROUBLE: Final = {
+    lib.SIM_OUT_OF_MEMORY: OUT_OF_MEMORY,
     lib.SIM_BAD_RANK: "a message for a rank outside its communicator",
     lib.SIM_BAD_REQUEST: "a request that is over, or that another rank has started: each rank completes its own",
     lib.SIM_BAD_SCHEDULE: "a collective's schedule is malformed, or reads or makes a number that is out of range",
@@ -51,10 +55,12 @@ TROUBLE = {
 }
 """Meanings of the kernel's error codes."""
 
+PATH_VARIANCE: Final[int] = lib.PATH_VARIANCE
+"""Index of the sum of variances, the last one, among the sums over a critical path."""
 _LOSSES = (lib.SIM_HOST_OFF, lib.SIM_HOST_STOPPED, lib.SIM_LINK_OFF)
 
 
-class Clock(Protocol):
+class ComputingClock(Protocol):
     """Clock that measures the running rank's own computing."""
 
     def start(self) -> None:
@@ -94,7 +100,7 @@ def check(code: int) -> None:
 
 def _line_of_program() -> tuple[str, int]:
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.startswith(beside.OURS):
+    while frame is not None and frame.f_code.co_filename.startswith(thread_ranks.OURS):
         frame = frame.f_back
     return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
@@ -124,9 +130,11 @@ class Loop:
     wake : callable
         Called in a thread that breaks the run off: has `leave_if_broken_off` called in the one that turns the loop.
     kept : dict of type to object
-        State that layers above keep for this world, each in one object of a class of its own (`running.of_world`).
+        State that layers above keep for this world, each in one object of a class of its own (`running.per_world`).
     start_s : float
         Seconds that a rank takes to start MPI.
+    spawn_s : float
+        Seconds that a rank which others start takes before its program begins.
     ends_with_barrier : bool
         Whether ending MPI is a barrier of all ranks.
     call_numbers : dict of str to int
@@ -142,44 +150,56 @@ class Loop:
         Whether the kernel writes a trace.
     n_looks, looker : int
         Number of times that ranks have read the clock, and the last rank that did, or -1.
+    n_ranks, n_first_ranks : int
+        Number of ranks, and of those that the run began with.
+    has_added_ranks : bool
+        Whether ranks were added to those that the run began with: COMM_WORLD is not the same for all.
+    launcher : Launcher or None
+        Starts programs on further ranks; None: there can be none.
     guard : callable or None
         Makes every MPI call, as ``guard(method, *args, **kwargs)``; None: they are made as they are.
     """
 
     def __init__(self, platform: Platform, models: Models, host_of_rank: Sequence[int]) -> None:
-        self.n_ranks = len(host_of_rank)
+        self.n_ranks = self.n_first_ranks = len(host_of_rank)
         self.platform = platform
-        self.clock: Clock | None = None
+        self.clock: ComputingClock | None = None
         self.bursts: Bursts | None = None
         self.has_folded = False
         self.is_strict = False
         self.kernels_above_peak: dict[str, tuple[float, float]] = {}
         self._host_of_rank = array("i", host_of_rank)
-        self._model = models.to_c()
+        self._model = kernel_model(models)
         self._wtime_s = models.calls.wtime_s
         self.n_looks, self.looker = 0, -1
-        sim = lib.sim_new(platform.handle, self._model, self.n_ranks, ffi.from_buffer("int[]", self._host_of_rank))
+        sim = lib.sim_new(
+            platform.handle, self._model.model, self.n_ranks, ffi.from_buffer("int[]", self._host_of_rank)
+        )
         if sim == ffi.NULL:
             raise SmpyError(f"no memory for {self.n_ranks} ranks: run fewer")
         self._sim = ffi.gc(sim, lib.sim_free)
         lib.sim_use_folded_table(sim, TABLE)
         for calls, hosts in platform.own_calls(models).items():
-            own = replace(models, calls=calls).to_c()
-            check(lib.sim_host_costs(self._sim, len(hosts), hosts, ffi.addressof(own, "calls")))
+            own = kernel_calls(replace(models, calls=calls))
+            check(lib.sim_host_costs(self._sim, len(hosts), hosts, own))
         self.start_s = models.calls.init_s
+        self.spawn_s = models.calls.spawn_s
         self.ends_with_barrier = models.calls.finalize_barrier
         self._hub: greenlet = getcurrent()
         self._thread = get_ident()
         self._greenlets: list[greenlet | None] = [None] * self.n_ranks
         self._waits_in: list[str] = [""] * self.n_ranks
+        self._added_worlds: list[int] = []
+        self.has_added_ranks = False
+        self.launcher: Launcher | None = None
         self.call_numbers: dict[str, int] = {"": 0}
         self.kernel_names = {"execute"}
         self.region_numbers: dict[str, int] = {}
         self.is_traced = False
-        self.sites: Any = surface or self
+        self.call_recorder: Any = surface or self
         self._line_numbers: dict[tuple[str, int], int] = {("", 0): 0}
         self._deliveries: dict[int, Load] = {}
-        self._said: dict[int, Any] = {}
+        self._notes_by_id: dict[int, Any] = {}
         self._n_tokens = 0
         self._body: Callable[[int], None] = lambda rank: None
         self._is_interrupted = False
@@ -187,7 +207,7 @@ class Loop:
         self._has_returned = Event()
         self._communicators = RLock()
         self.wake: Callable[[], None] = lambda: None
-        self.kept: dict[type, Any] = {}
+        self.world_storage: dict[type, Any] = {}
         self.guard: Callable[..., Any] | None = None
 
     def suspended(self) -> list[greenlet]:
@@ -199,8 +219,8 @@ class Loop:
         ffi.release(self._sim)
         self._sim = None
         self._deliveries.clear()
-        self._said.clear()
-        self.kept.clear()
+        self._notes_by_id.clear()
+        self.world_storage.clear()
 
     # ---- the loop ----
 
@@ -212,7 +232,7 @@ class Loop:
     @property
     def rank(self) -> int:
         """World rank of the running rank; in another thread, that of the one it belongs to."""
-        return int(lib.sim_running_rank(self._sim)) if get_ident() == self._thread else beside.rank()
+        return int(lib.sim_running_rank(self._sim)) if get_ident() == self._thread else thread_ranks.rank()
 
     @property
     def timeline(self) -> int:
@@ -281,7 +301,7 @@ class Loop:
             elif word == lib.SIM_DONE:
                 return None
             elif word == lib.SIM_STOPPED:
-                return self._said.pop(lib.sim_stop_id(self._sim))
+                return self._notes_by_id.pop(lib.sim_stop_id(self._sim))
             elif word == lib.SIM_STUCK:
                 raise DeadlockError(f"at {self.now_s:.9g} s no rank can run and none will wake")
             elif word == lib.SIM_BROKEN:
@@ -337,10 +357,10 @@ class Loop:
             return body.switch(rank)  # type: ignore[no-any-return]
         return body.switch()  # type: ignore[no-any-return]
 
-    def _live(self, rank: int) -> None:
-        self._body(rank)
-        lib.sim_append_end(self._sim, rank)
-        self._greenlets[rank] = None
+    def _live(self, timeline: int) -> None:
+        self._body(int(lib.sim_rank_of(self._sim, timeline)))
+        lib.sim_append_end(self._sim, timeline)
+        self._greenlets[timeline] = None
 
     def _next(self) -> int:
         word = lib.sim_next(self._sim)
@@ -395,7 +415,7 @@ class Loop:
         ids = list(listed[0][0:n])
         lib.sim_notes_done(self._sim)
         for key in ids:
-            self._said.pop(key)()
+            self._notes_by_id.pop(key)()
 
     def _token(self) -> int:
         self._n_tokens += 1
@@ -409,7 +429,7 @@ class Loop:
         if timeline < 0:
             return False
         call = self.call_numbers.setdefault(name, len(self.call_numbers))
-        comm = getattr(arguments[0], "_kernel_comm", -1) if arguments else -1
+        comm = -1 if not arguments or isinstance(arguments[0], type) else getattr(arguments[0], "_kernel_comm", -1)
         line = self._line_numbers.setdefault(_line_of_program(), len(self._line_numbers))
         lib.sim_begin_call(self._sim, timeline, call, line, comm)
         return True
@@ -426,14 +446,14 @@ class Loop:
 
     def leave(self, rank: int) -> None:
         """Leave the run in a child process: it goes on in the parent alone, and this thread is a rank's."""
-        beside.belong_to(rank)
+        thread_ranks.belong_to(rank)
         self._thread = _NO_THREAD
         if surface is not None:
             surface.detach()
 
     def _refuse(self) -> NoReturn:
-        call, frame = beside.called_from()
-        rank = beside.rank()
+        call, frame = thread_ranks.called_from()
+        rank = thread_ranks.rank()
         if self._thread == _NO_THREAD:
             raise UsageError(
                 f"{call}: a child process that rank {rank} has started cannot call MPI; "
@@ -469,14 +489,14 @@ class Loop:
     def note(self, what: Callable[[], None]) -> None:
         """Call `what` when simulated time reaches the running rank's tail, notes of all ranks in simulated order."""
         key = self._token()
-        self._said[key] = what
-        lib.sim_append_note(self._sim, self.timeline, key)
+        self._notes_by_id[key] = what
+        lib.sim_append_marker(self._sim, self.timeline, key)
         self._keep_pace()
 
     def stop(self, what: object) -> None:
         """End the run when simulated time reaches the running rank's tail; `run` then returns `what`."""
         key = self._token()
-        self._said[key] = what
+        self._notes_by_id[key] = what
         lib.sim_append_stop(self._sim, self.timeline, key)
 
     def _keep_pace(self) -> None:
@@ -486,10 +506,10 @@ class Loop:
     # ---- time ----
 
     def clock_s(self) -> float:
-        """The caller's date, in seconds; in another thread the clock of `smpy.engine.beside`."""
+        """The caller's date, in seconds; in another thread the clock of `smpy.engine.thread_ranks`."""
         if get_ident() != self._thread:
             known_s = float(lib.sim_clock_s(self._sim, self.rank))
-            return beside.date_s(self.now_s if isnan(known_s) else known_s)
+            return thread_ranks.date_s(self.now_s if isnan(known_s) else known_s)
         date_s = float(lib.sim_clock_s(self._sim, self.rank))
         if isnan(date_s):
             self.block("Wtime")
@@ -506,7 +526,7 @@ class Loop:
             self._keep_pace()
         return date_s
 
-    def glance_s(self) -> float:
+    def earliest_clock_s(self) -> float:
         """The earliest date that the running rank can have, found without giving way; asking costs what `wtime` does.
 
         Computing that the clock has not charged yet is part of it, and stays uncharged.
@@ -527,7 +547,7 @@ class Loop:
         lib.sim_append_sleep(self._sim, self.timeline, seconds)
         self._keep_pace()
 
-    def pay(self, seconds: float) -> None:
+    def spend_overhead(self, seconds: float) -> None:
         """Have the running rank spend time inside MPI."""
         lib.sim_append_overhead(self._sim, self.timeline, seconds)
         self._keep_pace()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import NamedTuple, TypeAlias
+
+from smpy.engine.kernel import lib
 
 Ranges: TypeAlias = Sequence[tuple[int, int]]
 """Ranges of bytes, in order and apart: the first and behind the last of each."""
@@ -105,14 +108,25 @@ CANCELLED = Envelope(ANY, ANY, 0, 0, is_cancelled=True)
 """Envelope of a request that was cancelled in time."""
 
 
-class WaitingRank(NamedTuple):
-    """Wait of one rank; `kind` is one of the kernel's WAIT_* numbers.
+class WaitKind(IntEnum):
+    """Kind of thing that a rank waits for, as the kernel numbers it."""
 
-    `step` is the number of the step that it waits for in a `MessageSequence`, elsewhere -1.
+    SEND = lib.WAIT_SEND
+    RECV = lib.WAIT_RECV
+    SEVERAL = lib.WAIT_SEVERAL
+    PROBE = lib.WAIT_PROBE
+    COLLECTIVE = lib.WAIT_COLLECTIVE
+    TIME = lib.WAIT_TIME
+
+
+class WaitingRank(NamedTuple):
+    """Wait of one rank.
+
+    `step` is the number of the step that it waits for in a `MessageProgram`, elsewhere -1.
     """
 
     rank: int
-    kind: int
+    kind: WaitKind
     comm: int
     peer: int
     tag: int
@@ -122,14 +136,23 @@ class WaitingRank(NamedTuple):
     step: int = -1
 
 
+class LeftKind(IntEnum):
+    """Kind of operation that is left over, as the kernel numbers it."""
+
+    SEND = lib.LEFT_SEND
+    RECV = lib.LEFT_RECV
+    REQUEST = lib.LEFT_REQUEST
+    COLLECTIVE = lib.LEFT_COLLECTIVE
+
+
 class LeftOver(NamedTuple):
     """Operation that a rank started and did not complete.
 
-    `kind` is one of the kernel's LEFT_* numbers; `line` the program's file and line, an empty name where it is
+    `line` is the program's file and line, an empty name where it is
     not known.
     """
 
-    kind: int
+    kind: LeftKind
     rank: int
     is_send: bool
     comm: int

@@ -134,7 +134,7 @@ class PointToPoint(Loop):
         index = int(lib.sim_answer(self._sim, self.rank))
         return None if index < 0 else (index, self._collect(numbers[index]))
 
-    def peek(self, request: int, call: str = "Get_status") -> Envelope | None:
+    def get_status(self, request: int, call: str = "Get_status") -> Envelope | None:
         """Look whether a request is complete, without releasing it; it takes the time that a look of `iprobe` takes."""
         if request <= 0:
             return NO_MESSAGE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from smpy.engine.kernel import surface
+from smpy.engine.surface import surface
 
 __all__ = ["poll_until"]
 

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 from smpy.engine.engine import Engine
 from smpy.engine.kernel import ffi, lib
 from smpy.engine.loop import TROUBLE, check
-from smpy.errors import DeadlockError, SmpyError
+from smpy.errors import DeadlockError, SmpyError, UsageError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 _OF_ROWS: Final = (lib.SIM_BAD_RANK, lib.SIM_BAD_REQUEST, lib.SIM_BAD_SCHEDULE, lib.SIM_BAD_SIZE)
+
+
+_STRETCHES_MAX: Final = 100
+"""Stretches of 50 ms of the kernel's work at one date, after which free polls are taken to have no end."""
 
 
 class RowsError(SmpyError):
@@ -61,10 +65,22 @@ class ReplayEngine(Engine):
             If the rows end before the ranks do, or no rank can perform one of them.
         SmpyError
             If the machine does not let the ranks go on.
+        UsageError
+            If its polls are free, and ranks poll at one date without end.
         """
         check(lib.sim_replay_begin(self._sim))
+        polling = self.platform.models.polling
+        polls_are_free = polling.test_s == 0 or polling.iprobe_s == 0
+        date_s, n_stretches = 0.0, 0  # of the kernel's work at this date without new rows
         while True:
             word = lib.sim_replay_next(self._sim)
+            n_stretches = n_stretches + 1 if word == lib.SIM_YIELD and self.now_s == date_s else 0
+            date_s = self.now_s
+            if polls_are_free and n_stretches == _STRETCHES_MAX:
+                raise UsageError(
+                    f"at {date_s:.9g} s ranks of the trace poll without end: polls of this machine are free "
+                    "(smpi/test and smpi/iprobe, or mpi.test and mpi.iprobe): give them a time"
+                )
             if word >= 0:
                 rows = rows_for(word)
                 if rows is None:

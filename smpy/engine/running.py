@@ -40,9 +40,9 @@ def is_running() -> bool:
     return _engine is not None
 
 
-def of_world(kind: type[K]) -> K:
+def per_world(kind: type[K]) -> K:
     """The running world's one object of a class, for a layer above; made when it is first asked for."""
-    kept = current().kept
+    kept = current().world_storage
     found: K | None = kept.get(kind)
     if found is None:
         found = kept[kind] = kind()
@@ -80,7 +80,7 @@ def _call(method: Callable[P, R], name: str) -> Callable[P, R]:
         engine = _engine
         clock = engine.clock if engine is not None else None
         made = method if engine is None or engine.guard is None else functools.partial(engine.guard, method)
-        has_begun = engine is not None and engine.is_here() and engine.sites.begin_call(name, args)
+        has_begun = engine is not None and engine.is_here() and engine.call_recorder.begin_call(name, args)
         stopped = clock if clock is not None and clock.stop() else None
         try:
             return made(*args, **kwargs)
@@ -91,7 +91,7 @@ def _call(method: Callable[P, R], name: str) -> Callable[P, R]:
             raise
         finally:
             if has_begun and engine is not None and _engine is engine:
-                engine.sites.end_call()
+                engine.call_recorder.end_call()
             if stopped is not None:
                 stopped.start()
 

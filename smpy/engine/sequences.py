@@ -11,14 +11,14 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from operator import index
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from smpy.engine.kernel import surface
 from smpy.engine.polling import poll_until
 from smpy.engine.running import current, is_running, mpi_call
+from smpy.engine.surface import surface
 from smpy.errors import UsageError
 
-__all__ = ["Arrival", "MessageSequence"]
+__all__ = ["AwaitedMessage", "MessageProgram"]
 
 Part: TypeAlias = int | tuple[int, int, int]
 """An array, by its place among those that a performance is given; or that, and the first and the end of some rows."""
@@ -29,134 +29,22 @@ Number: TypeAlias = int | tuple[int, int]
 _SEND, _RECV, _ISEND, _IRECV, _SENDRECV, _WAIT, _WAITALL, _LOOK, _PERFORM, _CALL, _EXECUTE = range(11)
 _TAG_OF_CALL: Final = -(2**31)
 _WHOLE: Final = -1
-_NUMBERS: Final = 7
-_STEP_NUMBERS: Final = 8
-_DEPTH: Final = 16
 
 _Step: TypeAlias = tuple[Any, ...]
 """Kind, array, first row, end, peer, tag, and the step that a Wait waits for; or kind and sequence; or kind, function
 or operations, and numbers, each a place (negative: none) and a summand."""
 
-
-class _PlainSequence:
-    """Python version of a class that the compiled surface has in C."""
-
-    def __init__(self) -> None:
-        self._written: list[_Step] = []
-        self._has_begun = False
-        self._depth = 0
-
-    def _may_change(self) -> None:
-        if self._has_begun:
-            raise ValueError("the sequence has been performed: it does not change any more")
-
-    def _add(self, *numbers: int) -> int:
-        parts = (numbers[:_NUMBERS], numbers[_NUMBERS:])
-        steps: list[_Step] = [part for part in parts if part]
-        self._may_change()
-        for kind, array, first, end, _, _, of in steps:
-            if not 0 <= array < 16:
-                raise ValueError("a part is (array, first row, end), with at most 16 arrays")
-            if end != _WHOLE and not 0 <= first <= end:
-                raise ValueError("a part's rows begin at 0, and end where they begin or later")
-            if kind == _WAIT and not (0 <= of < len(self._written) and self._written[of][0] in (_ISEND, _IRECV)):
-                raise ValueError("Wait: the step that it waits for is an Isend or Irecv before it")
-        self._written += steps
-        return len(self._written) - len(steps)
-
-    def _add_sequence(self, other: MessageSequence) -> int:
-        if not isinstance(other, MessageSequence):
-            raise TypeError("Perform: a MessageSequence")
-        self._may_change()
-        if other is self:
-            raise ValueError("a sequence does not perform itself")
-        if other._depth + 1 >= _DEPTH:
-            raise ValueError(f"sequences within one another are at most {_DEPTH}")
-        other._has_begun = True
-        self._depth = max(self._depth, other._depth + 1)
-        self._written.append((_PERFORM, other))
-        return len(self._written) - 1
-
-    def _add_call(self, function: Callable[..., object], *numbers: int) -> int:
-        return self._add_with_numbers(_CALL, function, numbers)
-
-    def _add_execution(self, work: tuple[str, float], *numbers: int) -> int:
-        return self._add_with_numbers(_EXECUTE, work, numbers)
-
-    def _add_with_numbers(self, kind: int, what: object, numbers: tuple[int, ...]) -> int:
-        self._may_change()
-        pairs = tuple(zip(numbers[::2], numbers[1::2], strict=True))
-        if len(pairs) > _STEP_NUMBERS:
-            raise ValueError(f"a step has at most {_STEP_NUMBERS} numbers")
-        self._written.append((kind, what, pairs))
-        return len(self._written) - 1
-
-    def _steps(self) -> list[_Step]:
-        return self._written
-
-    def perform(
-        self,
-        comm: Any,
-        *arrays: Any,
-        tag: int | None = None,
-        arrival: Arrival | None = None,
-        numbers: Sequence[int] = (),
-    ) -> None:
-        """Make all the calls, one after the other."""
-        self._has_begun = True
-        self._perform(comm, *arrays, tag=tag, arrival=arrival, numbers=numbers)
-
-    def _perform(self, comm: Any, *arrays: Any, **named: Any) -> None:
-        raise NotImplementedError
+if surface is None:
+    raise ImportError("sequences of messages need the compiled surface: unset SMPY_SURFACE")
 
 
-class _PlainArrival:
-    """Python version of a class that the compiled surface has in C."""
-
-    def __init__(self, comm: Any, source: int | None, tag: int, sequence: MessageSequence, *arrays: Any) -> None:
-        if not isinstance(sequence, MessageSequence):
-            raise TypeError("Arrival: what is performed is a MessageSequence")
-        self._comm, self._source, self._tag, self._sequence, self._arrays = comm, source, tag, sequence, arrays
-        self.is_done = False
-
-    def look(self) -> bool:
-        """Look whether the message is there, and go on if so; whether it is, or was before."""
-        return self.is_done or self._look()
-
-    def wait(self) -> None:
-        """Look until the message is there, and go on."""
-        if not self.is_done:
-            self._wait()
-
-    def overlap(self, sequence: MessageSequence, times: int, numbers: Sequence[int] = ()) -> int:
-        """Perform a sequence and look, up to `times` times, until the message is there: number of performances."""
-        return self._overlap(sequence, times, numbers)
-
-    def _overlap(self, sequence: MessageSequence, times: int, numbers: Sequence[int] = ()) -> int:
-        raise NotImplementedError
-
-    def _look(self) -> bool:
-        raise NotImplementedError
-
-    def _wait(self) -> None:
-        raise NotImplementedError
-
-
-if TYPE_CHECKING or surface is None:
-    SequenceBase = _PlainSequence
-    ArrivalBase = _PlainArrival
-else:
-    SequenceBase = surface.SequenceBase
-    ArrivalBase = surface.ArrivalBase
-
-
-class MessageSequence(SequenceBase):
+class MessageProgram(surface.SequenceBase):  # type: ignore[misc]  # a class in C
     """Sends and receives that one call performs, one after the other.
 
-    Each method but `perform` writes one step down, and has the name and the meaning of mpi4py's call. What is sent or
-    received is a part of one of the arrays that `perform` is given: their number, or a tuple of it, a first row and
-    an end; so one sequence serves arrays of all sizes, and all ranks for which its partners are right. A `tag` of None
-    is the one that `perform` is given.
+    Each method but `perform` writes one step down, and has the name and the meaning of mpi4py's call. A message sends
+    or fills a part of one of the arrays that `perform` is given: their number, or a tuple of it, a first row and an
+    end; so one sequence serves arrays of all sizes, and all ranks for which its partners are right. A `tag` of None is
+    the one that `perform` is given.
 
     A sequence may have others within it, computing that takes its time, and functions that are called in between.
     Their numbers are told, or some of those that `perform` is given: the numbers of rows that are left, say.
@@ -168,13 +56,13 @@ class MessageSequence(SequenceBase):
 
     Examples
     --------
-    >>> halo = MessageSequence()
+    >>> halo = MessageProgram()
     >>> halo.Sendrecv((0, 1, 2), dest=3, into=(0, 0, 1), source=3)  # row 1 goes, row 0 comes
     >>> halo.perform(comm, grid)  # doctest: +SKIP
 
     A time step of a solver, for any number of rows:
 
-    >>> step = MessageSequence()
+    >>> step = MessageProgram()
     >>> step.Perform(halo)
     >>> step.Execute(4.0, (0, -2), 100)  # 4 operations for each of 100 numbers in all rows but two
     >>> step.perform(comm, grid, numbers=(len(grid),))  # doctest: +SKIP
@@ -216,7 +104,7 @@ class MessageSequence(SequenceBase):
         """Have `perform` look here for the arrival that it is given, as long as that is not done."""
         self._add(_LOOK, 0, 0, _WHOLE, 0, 0, 0)
 
-    def Perform(self, sequence: MessageSequence) -> None:
+    def Perform(self, sequence: MessageProgram) -> None:
         """Perform another sequence, with the same arrays, tag, arrival and numbers; it does not change any more.
 
         At its own end it waits for the requests that it started and has not waited for.
@@ -241,14 +129,15 @@ class MessageSequence(SequenceBase):
         self._add_execution((kernel, float(flop)), *written)
 
     def _post(self, kind: int, part: Part, peer: int, tag: int | None) -> int:
-        return self._add(*_step(kind, part, peer, tag))
+        step: int = self._add(*_step(kind, part, peer, tag))
+        return step
 
     def _perform(
         self,
         comm: Any,
         *arrays: Any,
         tag: int | None = None,
-        arrival: Arrival | None = None,
+        arrival: AwaitedMessage | None = None,
         numbers: Sequence[int] = (),
     ) -> None:
         """Make the calls one by one."""
@@ -285,7 +174,7 @@ class MessageSequence(SequenceBase):
         _wait_for_all(requests)
 
 
-class Arrival(ArrivalBase):
+class AwaitedMessage(surface.ArrivalBase):  # type: ignore[misc]  # likewise
     """An awaited message, and the sequence to perform when it is there; the program goes on meanwhile.
 
     Parameters
@@ -296,7 +185,7 @@ class Arrival(ArrivalBase):
         Rank of the sender; None: there is nothing to look for, and the first look goes on.
     tag : int
         Its tag, and that of the steps of `sequence` that have none.
-    sequence : MessageSequence
+    sequence : MessageProgram
         Sequence to perform when the message is there, such as its receive.
     *arrays : array
         Arrays of the sequence.
@@ -326,7 +215,7 @@ class Arrival(ArrivalBase):
             poll_until(self._comm.Iprobe, self._source, self._tag)
         self._follow()
 
-    def _overlap(self, sequence: MessageSequence, times: int, numbers: Sequence[int] = ()) -> int:
+    def _overlap(self, sequence: MessageProgram, times: int, numbers: Sequence[int] = ()) -> int:
         n = 0
         while n < times and not self.is_done:
             sequence.perform(self._comm, *self._arrays, tag=self._tag, arrival=self, numbers=numbers)
@@ -335,7 +224,7 @@ class Arrival(ArrivalBase):
         return n
 
     def _follow(self) -> None:
-        self.is_done = True
+        self.is_done = True  # type: ignore[misc]  # a member of the class in C
         self._sequence._perform(self._comm, *self._arrays, tag=self._tag)
 
 

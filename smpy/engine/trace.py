@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from enum import IntFlag
+from itertools import count, takewhile
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from smpy.engine.kernel import ffi, lib
 
@@ -20,13 +22,46 @@ _STRUCTS: Final = {
 TABLES: Final = tuple(_STRUCTS)
 """The kernel's tables of a trace."""
 
-ACTIONS: Final = tuple(
-    sorted(
-        (name.removeprefix("DID_").lower() for name in dir(lib) if name.startswith("DID_") and name != "DID_KINDS"),
-        key=lambda name: int(getattr(lib, f"DID_{name.upper()}")),
-    )
-)
-"""Names of the actions of ranks, in the order of the kernel's numbers."""
+
+class RowColumns(IntFlag):
+    """Columns of a kind of row of `actions`, and their meaning to readers (world/rows.h)."""
+
+    COMM = lib.ROW_COMM
+    DETAIL = lib.ROW_DETAIL
+    COUNTED = lib.ROW_COUNTED
+    TABLES = lib.ROW_TABLES
+    POLL = lib.ROW_POLL
+    SECONDS = lib.ROW_SECONDS
+    SENDS = lib.ROW_SENDS
+
+
+class RowKind(NamedTuple):
+    """A kind of row of `actions`, in words: `means`, and `detail` for that column, or ""."""
+
+    name: str
+    means: str
+    detail: str
+    columns: int
+
+
+def _row_kinds() -> tuple[RowKind, ...]:
+    def text(words: Any) -> str:
+        return str(ffi.string(words).decode())
+
+    known = takewhile(bool, map(lib.sim_row_words, count()))
+    return tuple(RowKind(text(of.name), text(of.means), text(of.detail), of.columns) for of in known)
+
+
+ROW_KINDS: Final = _row_kinds()
+"""The kernel's kinds of rows of `actions`, in the order of its numbers."""
+
+ACTIONS: Final = tuple(kind.name for kind in ROW_KINDS)
+"""Their names."""
+
+
+def actions_with(columns: RowColumns) -> tuple[str, ...]:
+    """Names of the kinds that have all these columns."""
+    return tuple(kind.name for kind in ROW_KINDS if columns & kind.columns == columns)
 
 
 def dtype_of(table: str) -> np.dtype[Any]:

@@ -31,6 +31,8 @@ from smpy.mpi.data.special_buffers import (
     InPlaceType,
 )
 from smpy.mpi.io.file import FILE_NULL, File
+from smpy.mpi.io.representations import Register_datarep
+from smpy.mpi.process.names import Close_port, Lookup_name, Open_port, Publish_name, Unpublish_name
 from smpy.mpi.requests.grequests import Grequest
 from smpy.mpi.requests.matched import MESSAGE_NO_PROC, MESSAGE_NULL, Message
 from smpy.mpi.requests.persistent import Prequest
@@ -69,14 +71,6 @@ from smpy.mpi.state.error_codes import (
 from smpy.mpi.state.error_handlers import ERRHANDLER_NULL, ERRORS_ABORT, ERRORS_ARE_FATAL, ERRORS_RETURN, Errhandler
 from smpy.mpi.state.exceptions import Exception, Get_error_class, Get_error_string  # mpi4py's name for it
 from smpy.mpi.state.info import INFO_ENV, INFO_NULL, Info
-from smpy.mpi.state.unsimulated import (
-    Close_port,
-    Lookup_name,
-    Open_port,
-    Publish_name,
-    Register_datarep,
-    Unpublish_name,
-)
 from smpy.mpi.topology.balanced_dims import Compute_dims
 from smpy.mpi.topology.cartcomm import Cartcomm
 from smpy.mpi.topology.graphcomms import Distgraphcomm, Graphcomm

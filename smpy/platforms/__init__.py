@@ -8,26 +8,33 @@ from typing import TYPE_CHECKING, Any, Final
 from smpy.platforms.default_cluster import default_cluster
 
 if TYPE_CHECKING:
-    from smpy.platforms.builder import PlatformBuilder
     from smpy.platforms.cluster import Cluster, HostGroup, JoinedNames, ListedNames, NumberedNames
     from smpy.platforms.declared_parts import BypassRoute, DeclaredRoute, Host, Link, ProfileConnection, Router
     from smpy.platforms.declared_zone import DeclaredZone
     from smpy.platforms.description import Description
     from smpy.platforms.edge_list import Edge, hosts_among, read_edges
-    from smpy.platforms.hostfile import read_hostfile
-    from smpy.platforms.kernel_costs import EmpiricalNoise, HalfNormalNoise, KernelCost, KernelCosts
     from smpy.platforms.link_classes import LinkClass
     from smpy.platforms.links import Coordinates, Direction, Hop, Sharing
     from smpy.platforms.machine import read_machine
-    from smpy.platforms.memory import Cache, Memory
-    from smpy.platforms.models import CallCosts, CollectiveChoice, Models, NetworkModel, Overhead, Polling, Step
-    from smpy.platforms.own_format.settings import Settings
+    from smpy.platforms.models.kernel_costs import EmpiricalNoise, HalfNormalNoise, KernelCost, KernelCosts
+    from smpy.platforms.models.machine_models import (
+        CallCosts,
+        CollectiveChoice,
+        Models,
+        NetworkModel,
+        Overhead,
+        Polling,
+        Step,
+    )
+    from smpy.platforms.models.memory import Cache, Memory
+    from smpy.platforms.models.network_models import Network, network_model
+    from smpy.platforms.models.prices import Prices
+    from smpy.platforms.own_format.settings import TomlTable
     from smpy.platforms.own_format.wanted_hosts import WantedHosts
     from smpy.platforms.parts import Computer, Part, ReadPart, Zone
     from smpy.platforms.parts_list import CableParts, HostParts, PartsList, SwitchParts
-    from smpy.platforms.placement import place
-    from smpy.platforms.platform import Platform, Route
-    from smpy.platforms.prices import Prices
+    from smpy.platforms.placement.hostfile import read_hostfile
+    from smpy.platforms.placement.placement import place
     from smpy.platforms.profiles import Changing, Profile, read_profile
     from smpy.platforms.simgrid.clusters import read_cluster
     from smpy.platforms.simgrid.elements import Element
@@ -89,26 +96,24 @@ __all__ = [
     "ListedNames",
     "Memory",
     "Models",
+    "Network",
     "NetworkModel",
     "NumberedNames",
     "Overhead",
     "Part",
     "PartsList",
     "Peer",
-    "Platform",
-    "PlatformBuilder",
     "Polling",
     "Prices",
     "Profile",
     "ProfileConnection",
     "ReadPart",
-    "Route",
     "Router",
-    "Settings",
     "Sharing",
     "StarZone",
     "Step",
     "SwitchParts",
+    "TomlTable",
     "Torus",
     "TreeShape",
     "VivaldiZone",
@@ -116,6 +121,7 @@ __all__ = [
     "Zone",
     "default_cluster",
     "hosts_among",
+    "network_model",
     "place",
     "read_cluster",
     "read_edges",
@@ -127,26 +133,25 @@ __all__ = [
 ]
 
 _NAMES: Final = {
-    "builder": ("PlatformBuilder",),
     "cluster": ("Cluster", "HostGroup", "JoinedNames", "ListedNames", "NumberedNames"),
     "declared_parts": ("BypassRoute", "DeclaredRoute", "Host", "Link", "ProfileConnection", "Router"),
     "declared_zone": ("DeclaredZone",),
     "description": ("Description",),
     "edge_list": ("Edge", "hosts_among", "read_edges"),
-    "hostfile": ("read_hostfile",),
-    "kernel_costs": ("EmpiricalNoise", "HalfNormalNoise", "KernelCost", "KernelCosts"),
-    "models": ("CallCosts", "CollectiveChoice", "Models", "NetworkModel", "Overhead", "Polling", "Step"),
+    "placement.hostfile": ("read_hostfile",),
+    "models.kernel_costs": ("EmpiricalNoise", "HalfNormalNoise", "KernelCost", "KernelCosts"),
+    "models.machine_models": ("CallCosts", "CollectiveChoice", "Models", "NetworkModel", "Overhead", "Polling", "Step"),
     "link_classes": ("LinkClass",),
     "links": ("Coordinates", "Direction", "Hop", "Sharing"),
     "machine": ("read_machine",),
-    "memory": ("Cache", "Memory"),
-    "own_format.settings": ("Settings",),
+    "models.memory": ("Cache", "Memory"),
+    "models.network_models": ("Network", "network_model"),
+    "own_format.settings": ("TomlTable",),
     "own_format.wanted_hosts": ("WantedHosts",),
     "parts": ("Computer", "Part", "ReadPart", "Zone"),
     "parts_list": ("CableParts", "HostParts", "PartsList", "SwitchParts"),
-    "placement": ("place",),
-    "platform": ("Platform", "Route"),
-    "prices": ("Prices",),
+    "placement.placement": ("place",),
+    "models.prices": ("Prices",),
     "profiles": ("Changing", "Profile", "read_profile"),
     "simgrid.clusters": ("read_cluster",),
     "simgrid.elements": ("Element",),

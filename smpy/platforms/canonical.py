@@ -8,7 +8,7 @@ from enum import Enum
 from functools import cache
 from typing import Any, NamedTuple
 
-from smpy.platforms.prices import COST_PROPERTIES
+from smpy.platforms.models.prices import COST_PROPERTIES
 
 
 class _Entry(NamedTuple):

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
-from typing import Any
 
-from smpy.engine.kernel import ffi, lib
-from smpy.platforms.memory import COPY_BANDWIDTH_BYTES_PER_S, Cache, Memory
+from smpy.platforms.models.memory import COPY_BANDWIDTH_BYTES_PER_S, Cache, Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +201,9 @@ class Cluster:
         Network cards a host has. So many planes of the network there are, each with links of its own, whose names begin
         with ``rail0_``, ``rail1_``, ... if there are several. All messages from one host to another take one of them;
         those to `rails` hosts in a row (counted from a multiple of `rails`), and from them, one each: a host has the
-        bandwidth of all its cards with many others, and that of one card with each. `kernels/event/route_rails.c` has
-        the rule. Messages from a host to itself all take the loopback and the memory of the same one.
+        bandwidth of all its cards with many others, and that of one card with each. The rule is in
+        `kernels/event/machine/route_rails.c`. Messages from a host to itself all take the loopback and the memory of
+        the same one.
     groups : tuple of HostGroup
         All hosts in order of position, if they are not all alike; the cluster's own cores, speed, memory and
         properties are then those of the first group.
@@ -277,50 +276,3 @@ class Cluster:
             return self.loopback_bandwidth_bytes_per_s
         copied_bytes_per_s = group.memory.core_bandwidth_bytes_per_s / 2 or COPY_BANDWIDTH_BYTES_PER_S
         return max(copied_bytes_per_s, self.rails * group.bandwidth_bytes_per_s)
-
-    def set_groups_inside(self, platform: Any, first_host: int, links: range) -> None:
-        """Set loopbacks and memories of hosts to those of their groups.
-
-        Parameters
-        ----------
-        platform : cdata
-            The kernel's `platform`, which has this cluster already.
-        first_host : int
-            Number of its first host.
-        links : range
-            Numbers of its links, on one rail after the other.
-        """
-        route, latency_s = ffi.new("int *"), ffi.new("double *")
-        lib.platform_route_links(platform, first_host, first_host, 1, route, latency_s)
-        n_links = len(links) // self.rails
-        offset = (route[0] - links.start) % n_links  # the route may be on any rail
-        for rail in links[::n_links]:
-            link = rail + offset
-            for group in self.groups:
-                inside = self.loopback_of(group), self.loopback_latency_s
-                lib.platform_set_links(platform, link, group.n_hosts, *inside)
-                if self.has_memory_links:
-                    shared = group.memory.messages_bytes_per_s, 0.0
-                    lib.platform_set_links(platform, link + self.n_hosts, group.n_hosts, *shared)
-                link += group.n_hosts
-
-    def to_c(self) -> Any:
-        """The kernel's `cluster`, owned by the cffi object that is returned."""
-        return ffi.new(
-            "cluster *",
-            {
-                "n_hosts": self.n_hosts,
-                "cores": self.cores,
-                "speed_flop_per_s": self.speed_flop_per_s,
-                "bandwidth_bytes_per_s": self.bandwidth_bytes_per_s,
-                "latency_s": self.latency_s,
-                "is_split": self.is_split,
-                "loopback_bandwidth_bytes_per_s": self.loopback_of(self.host_groups[0]),
-                "loopback_latency_s": self.loopback_latency_s,
-                "memory_bandwidth_bytes_per_s": self.memory.messages_bytes_per_s if self.has_memory_links else 0.0,
-                "limiter_bandwidth_bytes_per_s": self.limiter_bandwidth_bytes_per_s,
-                "backbone_bandwidth_bytes_per_s": self.backbone_bandwidth_bytes_per_s,
-                "backbone_latency_s": self.backbone_latency_s,
-                "backbone_policy": lib.LINK_FATPIPE if self.backbone_is_fatpipe else lib.LINK_SHARED,
-            },
-        )

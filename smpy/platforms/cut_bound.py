@@ -1,6 +1,6 @@
 """An upper bound of the bisection bandwidth: bandwidth of the cables between two halves of a network.
 
-Whatever its routes are, two halves of the hosts cannot send more to each other than the cables that join a set of nodes
+With any routes, two halves of the hosts cannot send more to each other than the cables that join a set of nodes
 with one half to the rest with the other. Any halves and any such set give a bound; here a few halves are tried, and for
 each the switches change sides as long as that leaves less to cross. Halves that nobody tried may have less.
 """

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.links import Coordinates, Hop, Sharing
 from smpy.platforms.parts import Computer, Part
 from smpy.platforms.parts_list import CableParts, HostParts, PartsList, SwitchParts
 from smpy.platforms.profiles import Changing, Profile
+
+if TYPE_CHECKING:
+    from smpy.engine.platform_builder import PlatformBuilder
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.parts import Part, ReadPart, Zone
 from smpy.platforms.parts_list import PartsList, total
 
 if TYPE_CHECKING:
+    from smpy.engine.platform_builder import PlatformBuilder
     from smpy.platforms.simgrid.elements import Element
 
 

@@ -1,6 +1,6 @@
 """The machine a program runs on when no platform is named: a CPU cluster of the 2020s, as large as the run needs.
 
-What each number stands for:
+Meaning of each number:
 
 * **Hosts**: two sockets of AMD EPYC 9554 [1]_, 64 cores each at 3.1 GHz base. A core's 49.6 Gflop/s are its peak in
   double precision at that frequency: 16 flop a cycle, two fused multiply-adds of 256 bits. Its memory bounds
@@ -23,17 +23,17 @@ What each number stands for:
 * **Within a host**: a message alone has the 24 GB/s of the adapter, which ranks of one host may use, too; on hosts
   that say their `core_memory_bandwidth`, half of that if it is more: each of the two cores that copy reads and writes
   each byte. All messages inside a host share 189 GB/s, a quarter of the bandwidth of its memory, which is 378 GB/s a
-  socket (STREAM, DDR5-4800 [9]_): each byte is copied twice through shared memory (`Memory.messages_bytes_per_s`). On
-  a host of two cores these rules say 11.7 and 12.2 GB/s, and MPICH streams 10.7 GB/s (`calibration/cloud-xeon`). What
-  stays in caches may be faster. A machine where that matters gives `host.loopback_bandwidth`, of each message alone.
-  0.5 us for a short message, overheads included, is an average over near cores, which take 0.2 to 0.4 us [8]_, and
-  those of the other socket.
+  socket (STREAM, DDR5-4800 [9]_): each byte is copied twice through shared memory (`Memory.messages_bytes_per_s`). On a
+  host of two cores these rules say 11.7 and 12.2 GB/s, and MPICH streams 10.7 GB/s (`calibration/cloud-xeon`). Data
+  that stays in caches may be faster. A machine where that matters gives `host.loopback_bandwidth`, of each message
+  alone. 0.5 us for a short message, overheads included, is an average over near cores, which take 0.2 to 0.4 us [8]_,
+  and those of the other socket.
 * **Collectives** use the algorithms that MPICH 4 and 5 choose by default (`smpy/collectives/tables/mpich-4.json`),
-  but none that goes through a host's shared memory; non-blocking ones, SMPI's. Where MPICH changes the algorithm, a
-  larger message may be faster than a smaller one: an Allreduce of 512 entries on 1,000 ranks takes half the time of
-  511, and one byte more than 12 KiB make a Bcast on 16 ranks a fifth faster.
+  but none that goes through a host's shared memory; non-blocking ones, SMPI's. At sizes at which MPICH changes the
+  algorithm, a larger message may be faster than a smaller one: an Allreduce of 512 entries on 1,000 ranks takes half
+  the time of 511, and one byte more than 12 KiB make a Bcast on 16 ranks a fifth faster.
 * **Polling**: an Iprobe or Test takes 1 us. A program that polls in vain is not stopped at every microsecond, but sees
-  what it waits for as soon as if it were (`polls_notice` in `smpy/platforms/models.py`). A call takes
+  what it waits for as soon as if it were (`polls_notice` in `smpy/platforms/models/machine_models.py`). A call takes
   0.2 us under MPICH (4.0 and 5.0, two ranks of one host). SMPI's own rule, 100 us and more with each failed poll of any
   rank, is for its platform files: thousands of ranks that poll would do little else.
 * **Fat tree**: as many ports up as down. A switch of the lowest level takes up to 20 hosts; 40 of them fill two levels
@@ -63,7 +63,15 @@ from typing import Final
 from smpy.errors import UsageError
 from smpy.platforms.cluster import Cluster, NumberedNames
 from smpy.platforms.description import Description
-from smpy.platforms.models import CallCosts, CollectiveChoice, Models, NetworkModel, Overhead, Polling, Step
+from smpy.platforms.models.machine_models import (
+    CallCosts,
+    CollectiveChoice,
+    Models,
+    NetworkModel,
+    Overhead,
+    Polling,
+    Step,
+)
 from smpy.platforms.simgrid.options import with_options
 from smpy.platforms.topologies.fat_tree import FatTree, TreeShape, switched_tree
 
@@ -77,6 +85,7 @@ LOOPBACK_LATENCY_S: Final = 0.1e-6
 HEADERS_BYTES: Final = 26 + 8
 EAGER_MAX_BYTES: Final = 8192
 OVERHEAD_S: Final = 0.2e-6
+RENDEZVOUS_CROSSINGS: Final = 3
 COPY_S_PER_BYTE: Final = 1 / 10e9
 POLL_S: Final = 1e-6
 
@@ -86,7 +95,7 @@ _OVERHEAD: Final = (
 )
 MODELS: Final = Models(
     NetworkModel(
-        latency_factor=(Step(EAGER_MAX_BYTES + HEADERS_BYTES, 3),),
+        latency_factor=(Step(EAGER_MAX_BYTES + HEADERS_BYTES, RENDEZVOUS_CROSSINGS),),
         bandwidth_factor=(),
         weight_bytes=0,
         tcp_gamma_bytes=0,
@@ -105,7 +114,9 @@ MODELS: Final = Models(
 )
 
 
-def default_cluster(n_ranks: int, options: Iterable[tuple[str, str]] = ()) -> Description:
+def default_cluster(
+    n_ranks: int, options: Iterable[tuple[str, str]] = (), *, network: str | None = None
+) -> Description:
     """The default machine, with at least one core for each rank.
 
     Parameters
@@ -114,6 +125,8 @@ def default_cluster(n_ranks: int, options: Iterable[tuple[str, str]] = ()) -> De
         Number of ranks that will run.
     options : iterable of (str, str)
         Names and values of options of the models that stand above its own.
+    network : str, optional
+        Name of a network model in place of its own.
 
     Raises
     ------
@@ -142,7 +155,7 @@ def default_cluster(n_ranks: int, options: Iterable[tuple[str, str]] = ()) -> De
         loopback_latency_s=LOOPBACK_LATENCY_S,
         messages_share_memory=True,
     )
-    models = with_options(MODELS, options)
+    models = with_options(MODELS, options, network=network)
     return Description("the default cluster", FatTree(cluster, shape), models, fills_hosts=True)
 
 

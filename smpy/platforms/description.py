@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from smpy.errors import PlatformError
 from smpy.platforms.canonical import canonical_text
-from smpy.platforms.garbage import collection_paused
-from smpy.platforms.models import SMPI_MODELS, Models
+from smpy.platforms.gc_pause import collection_paused
+from smpy.platforms.models.machine_models import SMPI_MODELS, Models
+from smpy.platforms.models.prices import NO_PRICES, Prices
 from smpy.platforms.parts import Zone
-from smpy.platforms.prices import NO_PRICES, Prices
 
 if TYPE_CHECKING:
+    from smpy.engine.platform import Platform
     from smpy.platforms.declared_parts import ProfileConnection
-    from smpy.platforms.kernel_costs import KernelCosts
+    from smpy.platforms.models.kernel_costs import KernelCosts
     from smpy.platforms.parts_list import PartsList
-    from smpy.platforms.platform import Platform
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -108,7 +108,7 @@ class Description:
         PlatformError
             If its parts do not fit together, or this computer has no memory for it.
         """
-        from smpy.platforms.builder import PlatformBuilder, located
+        from smpy.engine.platform_builder import PlatformBuilder, located
 
         builder = PlatformBuilder(self.name, self.models)
         try:

@@ -14,7 +14,7 @@ from typing import Final
 
 from smpy.errors import PlatformError, meant
 from smpy.input_files import read_input
-from smpy.platforms.host_order import natural_key
+from smpy.platforms.host_names import natural_key
 from smpy.units import has_unit, parse_bandwidth_bytes_per_s, parse_time_s
 
 COLUMNS: Final = ("a", "b", "bandwidth", "latency", "cables")

@@ -1,6 +1,6 @@
 """Classes of a topology's links that have a bandwidth and a latency of their own, such as a level of a fat tree.
 
-The wires of hosts are the cluster's. Those between switches are, too, unless their class says otherwise.
+The wires of hosts are the cluster's. Wires between switches are, too, unless their class says otherwise.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from smpy.units import exact_bandwidth, exact_time, parse_bandwidth_bytes_per_s,
 
 if TYPE_CHECKING:
     from smpy.platforms.cluster import Cluster
-    from smpy.platforms.own_format.settings import Settings
+    from smpy.platforms.own_format.settings import TomlTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,14 @@ class WireBlock(NamedTuple):
     latency_s: float
 
 
-def read_link_classes(settings: Settings, names: Sequence[str], cluster: Cluster) -> tuple[LinkClass, ...]:
+def read_link_classes(settings: TomlTable, names: Sequence[str], cluster: Cluster) -> tuple[LinkClass, ...]:
     """The classes that the table [topology] speaks of: `level2_bandwidth`, `level2_latency`.
 
     Classes without their own keys take `switch_bandwidth` and `switch_latency`; without these, the cluster's.
 
     Parameters
     ----------
-    settings : Settings
+    settings : TomlTable
         The table [topology].
     names : sequence of str
         Names of the topology's classes.

@@ -11,17 +11,22 @@ from typing import TYPE_CHECKING
 from smpy.errors import PlatformError, meant
 from smpy.input_files import read_input
 from smpy.platforms.description import Description
-from smpy.platforms.garbage import collection_paused
+from smpy.platforms.gc_pause import collection_paused
 from smpy.platforms.presets import preset_file, preset_names
 from smpy.platforms.simgrid.options import with_options
 from smpy.platforms.topologies import topology_names
 
 if TYPE_CHECKING:
-    from smpy.platforms.own_format.changes import Change
+    from smpy.platforms.own_format.changes import SettingChange
 
 
 def read_machine(
-    what: str | Path, n_ranks: int, options: Iterable[tuple[str, str]] = (), *, ranks_per_host: int = 0
+    what: str | Path,
+    n_ranks: int,
+    options: Iterable[tuple[str, str]] = (),
+    *,
+    ranks_per_host: int = 0,
+    network: str | None = None,
 ) -> Description:
     """The machine that is named, described by a file, or by one line.
 
@@ -37,6 +42,8 @@ def read_machine(
         SimGrid's.
     ranks_per_host : int
         Largest number of ranks on a host; 0: as many as it has cores.
+    network : str, optional
+        Name of a network model (`smpy.platforms.models.networks.with_network`) in place of the machine's own.
 
     Raises
     ------
@@ -61,13 +68,13 @@ def read_machine(
         from smpy.platforms.simgrid.reader import read_simgrid_xml  # a run reads one of the formats
 
         with collection_paused():
-            return _changed_alike(read_simgrid_xml(path, simgrid_options, data), changes)
+            return _changed_alike(read_simgrid_xml(path, simgrid_options, data, network=network), changes)
     machine = _in_own_format(path, data, str(what), changes, n_ranks, ranks_per_host)
-    return replace(machine, models=with_options(machine.models, simgrid_options))
+    return replace(machine, models=with_options(machine.models, simgrid_options, network=network))
 
 
 def _in_own_format(
-    path: Path | None, data: bytes | None, line: str, changes: list[Change], n_ranks: int, ranks_per_host: int
+    path: Path | None, data: bytes | None, line: str, changes: list[SettingChange], n_ranks: int, ranks_per_host: int
 ) -> Description:
     """The machine of a TOML file, of a preset or of one line."""
     from smpy.platforms.own_format.describe import describe
@@ -94,8 +101,8 @@ def _in_own_format(
     return machine if data is None else replace(machine, sha256=sha256(data).hexdigest())
 
 
-def changed(machine: Description, options: Iterable[tuple[str, str]]) -> Description:
-    """A machine that was made in Python, with options above it.
+def changed(machine: Description, options: Iterable[tuple[str, str]], *, network: str | None = None) -> Description:
+    """A machine that was made in Python, with options and a network model above it.
 
     Raises
     ------
@@ -104,10 +111,10 @@ def changed(machine: Description, options: Iterable[tuple[str, str]]) -> Descrip
     """
     changes, simgrid_options = _split(options)
     machine = _changed_alike(machine, changes)
-    return replace(machine, models=with_options(machine.models, simgrid_options))
+    return replace(machine, models=with_options(machine.models, simgrid_options, network=network))
 
 
-def _split(options: Iterable[tuple[str, str]]) -> tuple[list[Change], list[tuple[str, str]]]:
+def _split(options: Iterable[tuple[str, str]]) -> tuple[list[SettingChange], list[tuple[str, str]]]:
     """The options of the machine, and SimGrid's; few runs have any."""
     given = list(options)
     if not given:
@@ -117,7 +124,7 @@ def _split(options: Iterable[tuple[str, str]]) -> tuple[list[Change], list[tuple
     return split_options(given)
 
 
-def _changed_alike(machine: Description, changes: list[Change]) -> Description:
+def _changed_alike(machine: Description, changes: list[SettingChange]) -> Description:
     if not changes:
         return machine
     from smpy.platforms.own_format.changes import changed_alike
@@ -134,10 +141,10 @@ def with_kernels(machine: Description, path: Path) -> Description:
         If the file cannot be read, or has no [kernels].
     """
     from smpy.platforms.own_format.kernels import read_kernels
-    from smpy.platforms.own_format.settings import Settings
+    from smpy.platforms.own_format.settings import TomlTable
     from smpy.platforms.own_format.toml_reader import read_toml
 
-    settings = Settings("", read_toml(path, named=preset_file), str(path))
+    settings = TomlTable("", read_toml(path, named=preset_file), str(path))
     kernels = settings.table("kernels")
     costs = read_kernels(kernels)
     kernels.check_keys()

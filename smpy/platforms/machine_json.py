@@ -3,7 +3,7 @@
 An object is a dataclass: its `class`, and the fields that differ from their defaults (a changed default is a new
 `FORMAT`). Arrays are tuples, `[start, stop, step]` is a range, a member of an enumeration is its name. The reader makes
 objects of machines' classes only, and checks fields by their annotated types. It knows a topology from outside smpy
-once that module is imported; the file cannot import it.
+once that module is imported; the file cannot import it. Network models of installed packages are known.
 """
 
 from __future__ import annotations
@@ -20,16 +20,18 @@ from math import isfinite
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 from smpy.errors import PlatformError
+from smpy.input_files import strict_json
 from smpy.platforms.declared_zone import DeclaredZone
 from smpy.platforms.description import Description
-from smpy.platforms.garbage import collection_paused
+from smpy.platforms.gc_pause import collection_paused
+from smpy.platforms.models.network_models import Network, import_installed
 from smpy.platforms.parts import Computer, Part, Zone
 
 FORMAT: Final = 1
 """Format of the text: it grows with any change of existing fields, of defaults or of this notation."""
 
 _CLASS: Final = "class"
-_INCOMPLETE: Final = (Part, Computer, Zone, DeclaredZone)  # base classes, no parts themselves
+_INCOMPLETE: Final = (Part, Computer, Zone, DeclaredZone, Network)  # base classes, no parts themselves
 _INTEGER_LIMIT: Final = 1 << 64
 _NOT_FINITE: Final = ("inf", "-inf", "nan")
 
@@ -55,12 +57,12 @@ def machine_from_json(text: bytes) -> Description:
     """
     try:
         with collection_paused():
-            content = json.loads(text, parse_constant=_no_constant)
+            content = strict_json(text)
             if not isinstance(content, dict) or not isinstance(content.get("format"), int):
                 raise _Wrong("", "it is no machine: it has no format")
             if content["format"] != FORMAT:
                 raise _Wrong("", f"it has format {content['format']}, and this version of smpy reads {FORMAT}")
-            machine: Description = _Reader().value(Description, content.get("machine"), "machine")
+            machine: Description = _ValueReader().value(Description, content.get("machine"), "machine")
             return machine
     except RecursionError:
         raise PlatformError("its zones are nested too deeply") from None
@@ -137,11 +139,7 @@ class _Wrong(ValueError):
         super().__init__(f"{place}: {message}" if place else message)
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
-
-
-class _Reader:
+class _ValueReader:
     """Reads values of annotated types; classes and their annotations are looked up once."""
 
     def __init__(self) -> None:
@@ -205,6 +203,9 @@ class _Reader:
         if not isinstance(plain, dict) or not isinstance(plain.get(_CLASS), str):
             raise _Wrong(place, f"must be an object with a {_CLASS!r}")
         name = plain[_CLASS]
+        if kind is Network and name not in self._classes_of(kind):
+            import_installed()
+            del self._classes[kind]
         chosen = self._classes_of(kind).get(name)
         if chosen is None:
             what = kind.__name__.lower()

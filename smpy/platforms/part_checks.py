@@ -1,11 +1,13 @@
-"""Checks of the numbers of a host and of a link; a wrong one raises a `PlatformError` that names it."""
+"""Checks of the numbers of hosts, links and clusters; a wrong one raises a `PlatformError` that names the part."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from smpy.errors import PlatformError
-from smpy.platforms.memory import Memory
+from smpy.platforms.cluster import Cluster
+from smpy.platforms.models.memory import Memory
 from smpy.units import LARGEST, SMALLEST
 
 COUNT_MAX: Final = 2**31 - 1  # of hosts, of cores a host, of links
@@ -38,3 +40,38 @@ def check_link(name: str, bandwidth_bytes_per_s: float, latency_s: float) -> Non
         raise PlatformError(f"link {name!r} has a latency of {latency_s:g} s: it cannot be negative")
     if latency_s > LARGEST:
         raise PlatformError(f"link {name!r} has a latency of {latency_s:g} s: it can be {LARGEST:g} s")
+
+
+def check_cluster(cluster: Cluster, host_names: Sequence[str]) -> None:
+    """Refuse a cluster with numbers that cannot be; `host_names` are its hosts' names."""
+    _check_groups(cluster, host_names)
+    if not 1 <= cluster.rails <= COUNT_MAX:
+        raise PlatformError(f"cluster {cluster.name!r} has {cluster.rails} rails: a host needs at least 1")
+    if not cluster.bandwidth_bytes_per_s > 0:
+        raise PlatformError(f"the links of cluster {cluster.name!r} have no bandwidth: it must be above 0")
+    check_link(f"{cluster.name}_link", cluster.bandwidth_bytes_per_s, cluster.latency_s)
+    for what, bandwidth, latency in (
+        *(("loopback", cluster.loopback_of(group), cluster.loopback_latency_s) for group in cluster.host_groups),
+        *(("memory", group.memory.messages_bytes_per_s, 0.0) for group in cluster.host_groups),
+        ("backbone", cluster.backbone_bandwidth_bytes_per_s, cluster.backbone_latency_s),
+        ("limiter", cluster.limiter_bandwidth_bytes_per_s, 0.0),
+    ):
+        if latency > 0 and not bandwidth > 0:
+            raise PlatformError(f"the {what} of cluster {cluster.name!r} has a latency and no bandwidth: give it one")
+        if bandwidth != 0 or latency != 0:
+            check_link(f"{cluster.name}_{what}", bandwidth, latency)
+
+
+def _check_groups(cluster: Cluster, host_names: Sequence[str]) -> None:
+    groups, first = cluster.host_groups, 0
+    if min(group.n_hosts for group in groups) < 1 or sum(group.n_hosts for group in groups) != len(host_names):
+        numbers = ", ".join(str(group.n_hosts) for group in groups)
+        raise PlatformError(
+            f"cluster {cluster.name!r} has {len(host_names)} hosts, and groups of {numbers}: they have to add up"
+        )
+    for group in groups:
+        some_host = f"{host_names[first]} of cluster {cluster.name}"
+        check_host(some_host, group.speed_flop_per_s, group.cores, group.sockets, group.memory)
+        if cluster.groups:
+            check_link(f"of {some_host}", group.bandwidth_bytes_per_s, group.latency_s)
+        first += group.n_hosts

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from smpy.platforms.memory import Cache, Memory
+from smpy.platforms.models.memory import Cache, Memory
 from smpy.platforms.parts_list import PartsList
 
 if TYPE_CHECKING:
-    from smpy.platforms.builder import PlatformBuilder
-    from smpy.platforms.own_format.settings import Settings
+    from smpy.engine.platform_builder import PlatformBuilder
+    from smpy.platforms.own_format.settings import TomlTable
     from smpy.platforms.own_format.wanted_hosts import WantedHosts
     from smpy.platforms.simgrid.elements import Element
 
@@ -92,12 +92,12 @@ class Zone(Part):
         raise element.error(f"no file can describe a {cls.__name__}")
 
     @classmethod
-    def from_settings(cls, settings: Settings, hosts: WantedHosts) -> Zone:
+    def from_settings(cls, settings: TomlTable, hosts: WantedHosts) -> Zone:
         """The topology that the table [topology] of a machine describes, for those that are registered so.
 
         Parameters
         ----------
-        settings : Settings
+        settings : TomlTable
             The table [topology]; the keys that are read are those it takes.
         hosts : WantedHosts
             Makes the cluster for a number of places, and says how many are wanted.

@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, auto
 from typing import Final
 
-from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError
 from smpy.units import LARGEST, SMALLEST
 
@@ -24,11 +23,11 @@ _REPETITION: Final = re.compile(rf"(LOOPAFTER|PERIODICITY)\s+({_NUMBER})", re.AS
 class Changing(Enum):
     """Quantity of a host or link that follows a profile."""
 
-    SPEED = lib.PROFILE_SPEED
-    HOST_IS_ON = lib.PROFILE_HOST_IS_ON
-    BANDWIDTH = lib.PROFILE_BANDWIDTH
-    LATENCY = lib.PROFILE_LATENCY
-    LINK_IS_ON = lib.PROFILE_LINK_IS_ON
+    SPEED = auto()
+    HOST_IS_ON = auto()
+    BANDWIDTH = auto()
+    LATENCY = auto()
+    LINK_IS_ON = auto()
 
     @property
     def is_of_host(self) -> bool:
@@ -89,12 +88,6 @@ class Profile:
                 f"it repeats every {self.period_s:g} s: at least its last date, {before_s:g} s, and "
                 f"{SHORTEST_PERIOD_S:g} s"
             )
-
-    def to_c(self) -> tuple[int, object, object, float]:
-        """Arguments of the kernel's `platform_add_series` after the platform."""
-        dates_s = ffi.new("double[]", [date_s for date_s, _ in self.values])
-        values = ffi.new("double[]", [value for _, value in self.values])
-        return len(self.values), dates_s, values, self.period_s or 0.0
 
     def _error(self, message: str) -> PlatformError:
         error = PlatformError(f"{self.origin}: {message}" if self.origin else f"profile: {message}")

@@ -14,10 +14,12 @@ whose routes do not tell what its links join is refused, and what no route tells
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from smpy.errors import PlatformError
-from smpy.platforms.platform import Platform
+
+if TYPE_CHECKING:
+    from smpy.engine.platform import Platform
 
 NODES_MAX: Final = 200
 
@@ -25,7 +27,7 @@ _Walk = tuple[int, int, list[int]]  # source, target, links
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class ParallelLinks:
     """All links between two nodes, or from one to itself, by their numbers."""
 
     nodes: tuple[int, int]
@@ -38,7 +40,7 @@ class RouteGraph:
 
     n_hosts: int
     n_nodes: int
-    edges: tuple[Edge, ...]
+    edges: tuple[ParallelLinks, ...]
 
 
 def route_graph(platform: Platform) -> RouteGraph:
@@ -139,7 +141,7 @@ class _Ends:
         for link in self._seen:
             tail, head = (numbers.setdefault(self._find(end), len(numbers)) for end in self._ends(link))
             edges.setdefault((min(tail, head), max(tail, head)), []).append(link)
-        found = tuple(Edge(nodes, tuple(sorted(links))) for nodes, links in edges.items())
+        found = tuple(ParallelLinks(nodes, tuple(sorted(links))) for nodes, links in edges.items())
         return RouteGraph(self._n_hosts, len(numbers), found)
 
     def _ends(self, link: int) -> tuple[int, int]:

@@ -13,10 +13,10 @@ charged, then one of `seconds`; 0: none. Columns of a block:
     n_short      uint32
     seconds      float64
 
-A line's `places` are new ones ("program.py:12"), numbered likewise; number 0 is outside the program. Its `sources`
-are the SHA-256 of files that the program consists of. A row takes 16 bytes, and fewer when it is compressed. Whatever
-ends a recording, its blocks can be read: the head says whether it was over. The head's `crc32` is of its other keys,
-that of a block's line of its other keys and of the columns. Version 1, which had none, is read, too.
+A line's `places` are new ones ("program.py:12"), numbered likewise; number 0 is outside the program. Its `sources` are
+the SHA-256 of files that the program consists of. A row takes 16 bytes, and fewer when it is compressed. After any end
+of a recording, its blocks can be read: the head says whether it was over. The head's `crc32` is of its other keys, that
+of a block's line of its other keys and of the columns. Version 1, which had none, is read, too.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from smpy.records.time_words import USER_CODE
+
 _COMPREHENSIONS: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 
 
@@ -59,14 +61,14 @@ def calling(function: str) -> str:
 
 
 def called(call: str | None, line: str | None) -> str:
-    """Words for a call, to stand before its line; the program's own computing goes up to that line.
+    """Words for a call, to stand before its line; user code goes up to that line.
 
     Examples
     --------
     >>> called("Recv", "late.py:10"), called("", "late.py:10"), called("", "")
-    ('Recv', 'computing up to', 'computing')
+    ('Recv', 'user code up to', 'user code')
     """
-    return call or ("computing up to" if line else "computing")
+    return call or (f"{USER_CODE} up to" if line else USER_CODE)
 
 
 def function_name(qualified: str) -> str:

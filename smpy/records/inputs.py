@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from smpy.platforms.description import Description
 
-from smpy.platforms.host_ranges import folded
+from smpy.platforms.host_names import folded
 
 SPELT_OUT_MAX: Final = 4096
 

@@ -41,7 +41,7 @@ from smpy.errors import UsageError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from smpy.compute.burst_spread import Spread
+    from smpy.compute.clock.burst_spread import Spread
     from smpy.records.computing_lines import ComputingLine
 
 KINDS: Final = (
@@ -64,6 +64,7 @@ LATE: Final = KINDS[-3:]
 SIZES_BYTES: Final = (0, *(4**k for k in range(15)))
 """Lower limits of the sizes by which messages are counted."""
 
+_ROUNDING: Final = 1e-9
 _ROWS_MAX: Final = 100_000
 
 
@@ -169,7 +170,7 @@ class SiteTotal:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Profile:
+class RunProfile:
     """Time and bytes by rank and call site. Columns are of one length: a row for each rank and call site.
 
     Parameters
@@ -263,7 +264,7 @@ class Profile:
             for kind, column in enumerate(self.spent_s):
                 total.spent_s[kind] += column[row]
                 row_s += column[row]
-            if row_s > total.slowest_s:
+            if row_s > total.slowest_s * (1 + _ROUNDING):  # of equal ranks, the first
                 total.slowest, total.slowest_s = rank, row_s
         for size, counts in enumerate(self.messages_of_size):
             for site, n in zip(self.site, counts, strict=True):
@@ -333,7 +334,7 @@ class Profile:
         try:
             import pandas as pd
         except ImportError as error:
-            raise UsageError(f'tables need pandas: {error}; pip install "smpy-mpi[analysis]"') from error
+            raise UsageError(f"tables need pandas: {error}; pip install '.[analysis]'") from error
         kinds = [f"{kind}_s" for kind in KINDS]
         totals = self.by_site()
         place = ["call", "line", "comm", "comm_size"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from smpy.records.computing_lines import FunctionTime, by_function, called, calling
-from smpy.records.profile import INTERVAL_KINDS, KINDS, LATE, CallSite, LinkLoad, Profile, SiteTotal
+from smpy.records.profile import INTERVAL_KINDS, KINDS, LATE, CallSite, LinkLoad, RunProfile, SiteTotal
+from smpy.records.remark import Remark
+from smpy.records.shared_hosts import shared_hosts
 from smpy.records.text_table import text_table
+from smpy.records.time_words import KIND_WORDS, USER_CODE, kind_words
 from smpy.units import format_bytes, format_time
 
 _COSTLIEST: Final = 3
@@ -23,17 +26,17 @@ _SUMS: Final = {
     "overhead": ("overhead",),
     "polling": ("polling", "probing"),
     "transfer": ("transfer",),
-    "late": LATE,
+    "waiting": LATE,
 }
 _SELDOM: Final = ("sleep", "polling")  # columns that are shown if any rank has such time
 
 
-def highlights(profile: Profile) -> list[tuple[str, str]]:
+def highlights(profile: RunProfile) -> list[tuple[str, str]]:
     """Lines of a summary: the costliest lines of the program, and the rank whose delays cause most waits.
 
     Parameters
     ----------
-    profile : Profile
+    profile : RunProfile
         Profile of the run.
 
     Returns
@@ -72,37 +75,55 @@ def highlights(profile: Profile) -> list[tuple[str, str]]:
     return facts
 
 
-def _cause(profile: Profile, waited_s: float) -> str:
+def _cause(profile: RunProfile, waited_s: float) -> str:
     """Words for the rank that causes most waits, if it certainly does, and causes more than noise explains."""
     caused_s = profile.caused_waits_s
-    first, *others = sorted(range(len(caused_s)), key=caused_s.__getitem__, reverse=True)[:2] or [-1]
     unknown_s = max(waited_s - sum(caused_s), 0.0)
-    most_s = caused_s[first] if caused_s else 0.0
+    is_known = unknown_s <= _ROUNDING * waited_s
+    most_s = max(caused_s, default=0.0)
+    equal = [rank for rank, seconds in enumerate(caused_s) if seconds >= (1 - _ROUNDING) * most_s]
+    next_s = max((seconds for seconds in caused_s if seconds < (1 - _ROUNDING) * most_s), default=0.0)
     if waited_s <= profile.noise_waiting_s or 0 < most_s <= profile.noise_waiting_s:
         return "no rank more than noise of this machine explains"
-    if most_s <= unknown_s + (caused_s[others[0]] if others else 0.0):
+    if most_s <= unknown_s + next_s or (len(equal) > 1 and not is_known):
         return "delays that ranks pass on: --trace FOLDER, then smpy analyze waits FOLDER, names their causes"
-    least = "" if unknown_s <= _ROUNDING * waited_s else "at least "
-    longer = _longer_than_others(profile, first, most_s)
-    return f"rank {first} most: {least}{most_s / waited_s:.1%} of what ranks wait for others{longer}"
+    least = "" if is_known else "at least "
+    more = f" (and {len(equal) - 1:,} more as much)" if len(equal) > 1 else ""
+    longer = _longer_than_others(profile, equal[0], most_s)
+    return f"rank {equal[0]} most{more}: {least}{most_s / waited_s:.1%} of what ranks wait for others{longer}"
 
 
-def _longer_than_others(profile: Profile, rank: int, caused_s: float) -> str:
+def _longer_than_others(profile: RunProfile, rank: int, caused_s: float) -> str:
     """Words for the place where a rank takes longer than the mean of others, if that explains most of their waits."""
     n_others = max(len(profile.finish_s) - 1, 1)
     places = [_place(site, profile) for site in profile.sites]
     longer_s = {place: 0.0 for place, _ in places}
-    for row, (whose, site) in enumerate(zip(profile.rank, profile.site, strict=True)):
-        place, share = places[site]
-        seconds = share * sum(profile.spent_s[kind][row] for kind in _OWN)
+    rows = [
+        (whose, places[site][0], places[site][1] * sum(profile.spent_s[kind][row] for kind in _OWN))
+        for row, (whose, site) in enumerate(zip(profile.rank, profile.site, strict=True))
+    ]
+    for whose, place, seconds in rows:
         longer_s[place] += seconds if whose == rank else -seconds / n_others
     place = max(longer_s, key=longer_s.__getitem__)
     if longer_s[place] * n_others < _MOST * caused_s:
         return ""
-    return f"; it is {format_time(longer_s[place])} longer in {place}"
+    return f"; it is {format_time(longer_s[place])} longer in {place}{_as_long(rows, rank, place)}"
 
 
-def _place(site: CallSite, profile: Profile) -> tuple[str, float]:
+def _as_long(rows: Iterable[tuple[int, str, float]], rank: int, place: str) -> str:
+    """Words for the other ranks that take as long in a place as the rank that is named."""
+    spent_s: dict[int, float] = {}
+    for whose, where, seconds in rows:
+        if where == place:
+            spent_s[whose] = spent_s.get(whose, 0.0) + seconds
+    least_s = (1 - _ROUNDING) * spent_s[rank]
+    others = [whose for whose, seconds in spent_s.items() if whose != rank and seconds >= least_s]
+    if len(others) > 1:
+        return f", and so are {len(others):,} other ranks"
+    return f", and so is rank {others[0]}" if others else ""
+
+
+def _place(site: CallSite, profile: RunProfile) -> tuple[str, float]:
     """A call and its line, or the function with most samples of a line's computing; its share of the time there."""
     lines = [] if site.call else [row for row in profile.computing_lines if row.ended_by == site.line]
     if lines:
@@ -111,14 +132,14 @@ def _place(site: CallSite, profile: Profile) -> tuple[str, float]:
     return f"{called(site.call, site.line)} {site.line}".rstrip(), 1.0
 
 
-def _hot_link(profile: Profile) -> LinkLoad | None:
+def _hot_link(profile: RunProfile) -> LinkLoad | None:
     """Shared link that several messages saturated longest; None: none was saturated for long."""
     shared = [link for link in profile.links if link.is_shared and link.most_flows > 1 and link.saturated_s > 0]
     hottest = max(shared, key=lambda link: link.saturated_s, default=None)
     return hottest if hottest is not None and hottest.saturated_s >= _HOT_SHARE * profile.makespan_s else None
 
 
-def _is_told_by_lines(total: SiteTotal, profile: Profile) -> bool:
+def _is_told_by_lines(total: SiteTotal, profile: RunProfile) -> bool:
     """Whether samples tell where the time of a site was spent."""
     return not total.site.call and any(row.ended_by == total.site.line for row in profile.computing_lines)
 
@@ -130,7 +151,7 @@ def _in_words(total: SiteTotal) -> str:
         return f"{called(site.call, site.line)} {site.line}".rstrip()
     parts = sorted(zip(total.spent_s, KINDS, strict=True), reverse=True)
     words = ", ".join(
-        f"{kind.replace('_', ' ')} {part / whole_s:.0%}" for part, kind in parts[:2] if part >= 0.05 * whole_s
+        f"{kind_words(kind, site.call)} {part / whole_s:.0%}" for part, kind in parts[:2] if part >= 0.05 * whole_s
     )
     return f"{site.call} {site.line}".rstrip() + f": {words}"
 
@@ -140,19 +161,22 @@ def _function_in_words(function: FunctionTime) -> str:
     shares = [(line.rpartition(":")[2], seconds / function.seconds) for line, seconds in function.lines.items()]
     words = [f"line {number} {share:.0%}" for number, share in shares[:2] if share >= 0.05]
     split = f": {', '.join(words)}" if len(words) > 1 else ""
-    return f"computing in {calling(function.function)} {next(iter(function.lines))}{split}"
+    return f"{USER_CODE} in {calling(function.function)} {next(iter(function.lines))}{split}"
 
 
-def tables(profile: Profile) -> str:
+def tables(profile: RunProfile, remarks: Iterable[Remark] = ()) -> str:
     """The profile as tables: by call site, by line of computing, by rank, by pair of ranks or hosts, by link.
 
     Parameters
     ----------
-    profile : Profile
+    profile : RunProfile
         Profile of the run.
+    remarks : iterable of Remark, optional
+        Remarks on the run: the kernels that shared hosts slowed down stand below the call sites.
     """
     parts = [
         _sites_table(profile.by_site()),
+        shared_hosts(remark.to_record() for remark in remarks),
         _computing_table(profile),
         _ranks_table(profile),
         _pairs_table(profile),
@@ -164,7 +188,7 @@ def tables(profile: Profile) -> str:
 def _sites_table(totals: Sequence[SiteTotal]) -> str:
     whole_s = sum(it.total_s for it in totals)
     sums = [name for name in _SUMS if name not in _SELDOM or any(_of(it, *_SUMS[name]) for it in totals)]
-    head = ("time", "share", "calls", *sums, "sent", "slowest", "call", "line")
+    head = ("time", "share", "calls", *sums, "sent", "slowest rank", "call", "line")
     rows = [
         (
             format_time(it.total_s),
@@ -181,7 +205,7 @@ def _sites_table(totals: Sequence[SiteTotal]) -> str:
     return "All ranks, by call site\n" + text_table(head, rows, n_words=2)
 
 
-def _computing_table(profile: Profile) -> str:
+def _computing_table(profile: RunProfile) -> str:
     functions = by_function(profile.computing_lines, profile.computed_s())
     whole_s = sum(each.total_s for each in profile.by_site())
     lines = [(seconds, each.function, line) for each in functions for line, seconds in each.lines.items() if seconds]
@@ -193,20 +217,20 @@ def _computing_table(profile: Profile) -> str:
     left = len(lines) - len(rows)
     table = text_table(("time", "share", "function", "line"), rows, n_words=2)
     more = f"\n  ... {left:,} more: --json has them all" if left else ""
-    return f"Computing of all ranks, by line (sampled)\n{table}{more}" if rows else ""
+    return f"User code of all ranks, by line (sampled)\n{table}{more}" if rows else ""
 
 
 def _of(total: SiteTotal, *kinds: str) -> float:
     return sum(total.spent_s[KINDS.index(kind)] for kind in kinds)
 
 
-def _ranks_table(profile: Profile) -> str:
+def _ranks_table(profile: RunProfile) -> str:
     names = INTERVAL_KINDS
     by_rank = profile.by_rank()
     shown = [i for i, _ in enumerate(names) if any(row[i] for row in by_rank)]
     caused_s = profile.caused_waits_s or [0.0] * len(by_rank)
     noise_s = profile.noise_waiting_s
-    head = ("rank", *(names[i].replace("_", " ") for i in shown), "kept waiting", "waits due to")
+    head = ("rank", *(KIND_WORDS[names[i]] for i in shown), "others waited", "waits due to")
     some, left = _first_and_last(range(len(by_rank)))
     rows = [
         (
@@ -220,7 +244,7 @@ def _ranks_table(profile: Profile) -> str:
     return "By rank\n" + text_table(head, rows) + (f"\n  ... {left:,} more: --json has them all" if left else "")
 
 
-def _pairs_table(profile: Profile) -> str:
+def _pairs_table(profile: RunProfile) -> str:
     if not profile.pairs:
         return ""
     unit = "host" if profile.pairs_are_of_hosts else "rank"
@@ -228,10 +252,11 @@ def _pairs_table(profile: Profile) -> str:
     rows = [(str(a), str(b), f"{n:,}", format_bytes(size)) for a, b, n, size in largest[:_MANY_ROWS]]
     left = len(largest) - len(rows)
     table = text_table((f"from {unit}", f"to {unit}", "messages", "bytes"), rows)
-    return "Who sends most to whom\n" + table + (f"\n  ... {left:,} more: --json has them all" if left else "")
+    more = f"\n  ... {left:,} more: --json has them all" if left else ""
+    return f"Communication matrix, largest pairs first\n{table}{more}"
 
 
-def _links_table(profile: Profile) -> str:
+def _links_table(profile: RunProfile) -> str:
     if not profile.links:
         return ""
     hottest = sorted(profile.links, key=lambda it: (-it.saturated_s, -it.bytes))
@@ -246,7 +271,7 @@ def _links_table(profile: Profile) -> str:
         for it in hottest[:_MANY_ROWS]
     ]
     left = len(hottest) - len(rows)
-    table = text_table(("saturated", "busy", "bytes", "most at once", "link"), rows, n_words=1)
+    table = text_table(("saturated", "busy", "bytes", "messages at once", "link"), rows, n_words=1)
     head = "Links, saturated by several messages at once: contention in the network" if _hot_link(profile) else "Links"
     return f"{head}\n{table}" + (f"\n  ... {left:,} more: --json has them all" if left else "")
 

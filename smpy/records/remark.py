@@ -27,3 +27,7 @@ class Remark:
     lines: tuple[str, ...]
     facts: Mapping[str, Any]
     is_fault: bool = False
+
+    def to_record(self) -> dict[str, Any]:
+        """JSON-serialisable dict of the topic and the facts."""
+        return {"topic": self.topic, **self.facts}

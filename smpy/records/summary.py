@@ -27,7 +27,8 @@ Its JSON is one object, a key a line. `schema` comes first and changes when a ke
     profile             time and bytes by rank and call site (`smpy.records.profile`)
     remarks             facts that a reader should know of the run: a topic and its facts each
     finish_s            of each rank; null if it had not ended
-    host                this machine, this moment: name, processor, versions, command, wall_s, peak_rss_bytes, ...
+    host                this machine, this moment: name, processor, versions, wall_s, peak_rss_bytes, ...;
+                        command: as it was written; of a run from Python, one that gives the same run
 
 Equal runs give equal text but for `host`, which stands last: if computing is free or replayed, or
 when nothing was measured.
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from smpy.records.profile import Profile
+    from smpy.records.profile import RunProfile
     from smpy.records.repeats import Repeats
     from smpy.records.uncertainty import Uncertainty
 
@@ -100,12 +101,12 @@ class Summary:
         Most memory the process held.
     uncertainty : Uncertainty or None
         Uncertainty of the makespan from the costs of kernels; None: there is none, or a draw was made of it.
-    profile : Profile or None
+    profile : RunProfile or None
         Time and bytes by rank and call site.
     repeats : Repeats or None
         Makespans and shares of all runs, this one first, where several were asked for.
     host : mapping or None
-        The machine that ran it, and when, as JSON has it (`this_machine`); None: this one, now.
+        JSON-serialisable facts of the machine that ran it, and the date (`this_machine`); None: this one, now.
     """
 
     inputs: Inputs
@@ -125,7 +126,7 @@ class Summary:
     wall_s: float
     peak_rss_bytes: int
     uncertainty: Uncertainty | None = None
-    profile: Profile | None = None
+    profile: RunProfile | None = None
     repeats: Repeats | None = None
     host: Mapping[str, Any] | None = None
 
@@ -166,7 +167,7 @@ class Summary:
             "is_folded": self.is_folded,
             "repeats": self.repeats.to_record() if self.repeats else None,
             "profile": self.profile.to_record() if self.profile else None,
-            "remarks": [{"topic": remark.topic, **remark.facts} for remark in self.remarks],
+            "remarks": [remark.to_record() for remark in self.remarks],
             "finish_s": finish_s,
             "host": (this_machine(self.wall_s) if self.host is None else dict(self.host))
             | {"peak_rss_bytes": self.peak_rss_bytes, "speed_flop_per_s": self.host_speed_flop_per_s},

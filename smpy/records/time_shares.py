@@ -18,7 +18,7 @@ class TimeShares:
         The program computed.
     communication : float
         Messages travelled for a rank that waited for them; overheads of sending and receiving; polls that waited for
-        nothing; looks at the clock.
+        nothing; reads of the clock.
     waiting : float
         Blocked or polling in MPI because of others: nothing that the rank waited for was on its way yet. Its partner
         had not posted the other side, or some rank of the communicator had not entered the collective.

@@ -14,7 +14,7 @@ from smpy.errors import DamagedFileError, UsageError, meant
 from smpy.input_files import read_plain_file
 from smpy.records.trace_checks import Known, RowChecks
 from smpy.records.trace_info import check_file, read_info
-from smpy.records.trace_layout import COLUMNS
+from smpy.records.trace_layout import COLUMNS, damaged
 
 if TYPE_CHECKING:
     import numpy as np
@@ -213,7 +213,7 @@ class Trace:
             import pyarrow as pa
             import pyarrow.parquet as pq
         except ImportError as error:
-            raise UsageError(f'traces need pyarrow: {error}; pip install "smpy-mpi[analysis]"') from error
+            raise UsageError(f"traces need pyarrow: {error}; pip install '.[analysis]'") from error
         pool = pa.default_memory_pool()
         pa.set_memory_pool(pa.system_memory_pool())  # the file keeps it: pyarrow's own clears huge pages
         try:
@@ -241,7 +241,7 @@ class Trace:
             If it is not as it was written.
         """
         if not self._is_whole(name):
-            raise DamagedFileError(f"{self.folder / name} is missing: record the run again")
+            raise damaged(f"{self.folder / name} is missing")
         return read_plain_file(self.folder / name, "trace")
 
     def _checks(self, name: str, *, in_order: bool) -> RowChecks:
@@ -261,9 +261,7 @@ class Trace:
         file = self._open("comms")
         comms = np.zeros(1, np.int32) if file is None else numbers(file.read(["comm"])["comm"])
         if not ((comms >= 0) & (comms <= n_comms)).all():
-            raise DamagedFileError(
-                f"{self._path('comms')} has a communicator with a wrong number: record the run again"
-            )
+            raise damaged(f"{self._path('comms')} has a communicator with a wrong number")
         return Known(
             n_ranks=self.n_ranks,
             n_sites=n_sites,
@@ -277,13 +275,11 @@ class Trace:
     def _check_layout(self, name: str, file: pq.ParquetFile) -> None:
         n_rows, expected = file.metadata.num_rows, self.info["trace"]["files"][f"{name}.parquet"]["rows"]
         if n_rows != expected:
-            raise DamagedFileError(f"{self._path(name)} has {n_rows:,} of {expected:,} rows: record the run again")
+            raise damaged(f"{self._path(name)} has {n_rows:,} of {expected:,} rows")
         for column in _schema(name):
             here = file.schema_arrow.field(column.name) if column.name in file.schema_arrow.names else None
             if here is None or getattr(here.type, "value_type", here.type) != column.type:
-                raise DamagedFileError(
-                    f"{self._path(name)} has no column {column.name} of {column.type}: record the run again"
-                )
+                raise damaged(f"{self._path(name)} has no column {column.name} of {column.type}")
 
     def _opened_with(self, name: str, columns: Sequence[str] | None) -> pq.ParquetFile | None:
         file = self._open(name)
@@ -294,7 +290,7 @@ class Trace:
         return file
 
     def _damaged(self, name: str, error: Exception) -> DamagedFileError:
-        return DamagedFileError(f"{self.folder / name}.parquet cannot be read: {error}; record the run again")
+        return damaged(f"{self.folder / name}.parquet cannot be read: {error}")
 
 
 def _source(path: Path) -> Path | pa.BufferReader:

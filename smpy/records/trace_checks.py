@@ -8,20 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from smpy.errors import DamagedFileError
 from smpy.records.columns import is_known, numbers
 from smpy.records.profile import INTERVAL_KINDS
-from smpy.records.trace_layout import MAY_BE_NULL
+from smpy.records.trace_layout import MAY_BE_NULL, damaged
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-_IN_COMMUNICATOR: Final = (
-    "collective", "improbe", "iprobe", "irecv", "irecv_held", "isend", "mprobe", "probe", "recv", "send", "start",
-)  # fmt: skip
-_FOLLOWED: Final = ("collective", "start")  # `amount` rows follow each
-_POLLS: Final = ("improbe", "iprobe", "get_status", "test")  # each is repeated `amount` times
 _ROUNDING: Final = 1e-12  # share of the makespan: dates may be sums in another order
 
 
@@ -109,7 +103,7 @@ class RowChecks:
             try:
                 column.validate(full=True)
             except pa.ArrowInvalid as error:
-                raise DamagedFileError(f"{self._path}: column {name}: {error}: record the run again") from error
+                raise damaged(f"{self._path}: column {name}: {error}") from error
 
     def _check_column(self, name: str, column: Any, known: Known) -> None:
         if name.endswith("_s"):
@@ -165,7 +159,7 @@ class RowChecks:
     def _check_actions(self, columns: dict[str, Any], known: Known) -> None:
         import numpy as np
 
-        from smpy.engine.trace import ACTIONS
+        from smpy.engine.trace import ACTIONS, RowColumns, actions_with
 
         words = self._words(columns["action"], ACTIONS)
         action = numbers(columns["action"].indices)
@@ -175,17 +169,26 @@ class RowChecks:
             rows: NDArray[np.bool_] = chosen[action]
             return rows
 
+        def has(columns: RowColumns) -> NDArray[np.bool_]:
+            return is_one_of(actions_with(columns))
+
         if "comm" in columns and columns["comm"].null_count:
-            self._refuse(is_one_of(_IN_COMMUNICATOR) & ~is_known(columns["comm"]), "no communicator")
+            self._refuse(has(RowColumns.COMM) & ~is_known(columns["comm"]), "no communicator")
         if "amount" in columns:
             amount = numbers(columns["amount"])
             self._refuse(~((amount >= 0) & (amount < np.inf)), "an amount that is no number of 0 or more")
-            self._refuse(is_one_of(_POLLS) & (amount > known.n_failed_polls), "more polls than the run made")
+            self._refuse(
+                has(RowColumns.POLL) & (amount > known.n_failed_polls),
+                "more polls than the run made",
+            )
             self._refuse(is_one_of(("latch",)) & (amount > known.n_ranks), "a latch for more ranks than there are")
-            self._refuse(is_one_of(_FOLLOWED) & (amount > known.n_actions), "more entries than there are rows")
+            self._refuse(
+                has(RowColumns.TABLES) & (amount > known.n_actions),
+                "more entries than there are rows",
+            )
         if "detail" in columns:
             many = numbers(columns["detail"]) > known.n_actions
-            self._refuse(is_one_of(("wait_all",)) & many, "more requests than there are rows")
+            self._refuse(has(RowColumns.COUNTED) & many, "more requests than there are rows")
             regions = is_one_of(("begin_region", "end_region"))
             self._refuse(regions & (numbers(columns["detail"]) >= known.n_names), "a region that has no name")
         if "tag" in columns:
@@ -197,7 +200,7 @@ class RowChecks:
         words: list[str] = column.dictionary.to_pylist()
         for word in words:
             if word not in known:
-                raise DamagedFileError(f"{self._path}: {word!r} is none of {', '.join(known)}: record the run again")
+                raise damaged(f"{self._path}: {word!r} is none of {', '.join(known)}")
         return words
 
     def _within(self, column: Any, first: int, last: int | None, what: str) -> None:
@@ -206,6 +209,10 @@ class RowChecks:
         self._refuse(wrong if last is None else wrong | (value > last), what)
 
     def _refuse(self, wrong: NDArray[Any], what: str) -> None:
-        if wrong.any():
-            row = self._n_rows + int(wrong.argmax()) + 1
-            raise DamagedFileError(f"{self._path}: row {row:,} has {what}: record the run again")
+        refuse_rows(self._path, self._n_rows, wrong, what)
+
+
+def refuse_rows(path: object, n_before: int, wrong: NDArray[Any], what: str) -> None:
+    """Raise an error that names the first of the rows that are wrong, counted from 1 behind `n_before` others."""
+    if wrong.any():
+        raise damaged(f"{path}: row {n_before + int(wrong.argmax()) + 1:,} has {what}")

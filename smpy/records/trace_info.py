@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from smpy.errors import DamagedFileError, UsageError
-from smpy.input_files import read_plain_file
+from smpy.input_files import read_plain_file, strict_json
 from smpy.records.trace_info_rules import broken_rule
-from smpy.records.trace_layout import INFO, READABLE
+from smpy.records.trace_layout import INFO, READABLE, REMEDY, damaged
 
 _SEAL: Final = "sha256"
-_REMEDY: Final = "record the run again"
 
 
 # ---- writing ----
@@ -90,13 +89,13 @@ def read_info(folder: Path) -> dict[str, Any]:
     """
     path = folder / INFO
     try:
-        content = json.loads(read_plain_file(path, "trace"), parse_constant=_no_constant)
+        content = strict_json(read_plain_file(path, "trace"))
     except OSError as error:
         raise UsageError(
             f"{folder} is not a trace: {path.name}: {error.strerror}; name the folder that `smpy run --trace` wrote"
         ) from error
     except (ValueError, RecursionError) as error:  # no JSON, or no UTF-8
-        raise DamagedFileError(f"{path} is damaged: {error}; {_REMEDY}") from error
+        raise damaged(f"{path} is damaged: {error}") from error
     if not isinstance(content, dict) or not isinstance(content.get("trace"), dict):
         raise UsageError(f"{path} is not of a trace: name the folder that `smpy run --trace` wrote")
     number = content["trace"].get("format")
@@ -104,16 +103,16 @@ def read_info(folder: Path) -> dict[str, Any]:
         why = ", whose machine is a pickle, which may run code when it is read" if number == 2 else ""
         raise UsageError(
             f"{folder} was recorded by another version of smpy, {content.get('smpy', 'which is not known')}: it is a "
-            f"trace of format {number}{why}; this version reads format {', '.join(map(str, READABLE))}: {_REMEDY}"
+            f"trace of format {number}{why}; this version reads format {', '.join(map(str, READABLE))}: {REMEDY}"
         )
     try:
         is_sealed = content.get(_SEAL) == _checksum({key: value for key, value in content.items() if key != _SEAL})
     except RecursionError:  # lists nested almost too deeply for the reader of JSON are too deep for its writer
         is_sealed = False
     if not is_sealed:
-        raise DamagedFileError(f"{path} has changed since it was written, or a part of it is missing: {_REMEDY}")
+        raise damaged(f"{path} has changed since it was written, or a part of it is missing")
     if broken := broken_rule(content):
-        raise DamagedFileError(f"{path} is damaged: {broken}; {_REMEDY}")
+        raise damaged(f"{path} is damaged: {broken}")
     window_s = content["trace"]["window_s"]
     if window_s is not None and window_s[1] is None:
         window_s[1] = inf
@@ -141,21 +140,19 @@ def check_file(folder: Path, name: str, files: Mapping[str, Any]) -> bool:
     known = files.get(name)
     if known is None:
         if path.exists():
-            raise DamagedFileError(f"{path} is no part of this trace: remove it, or {_REMEDY}")
+            raise DamagedFileError(f"{path} is no part of this trace: remove it, or {REMEDY}")
         return False
     try:
         if not path.is_file():
-            raise DamagedFileError(f"{path} {'is no plain file' if path.exists() else 'is missing'}: {_REMEDY}")
+            raise damaged(f"{path} {'is no plain file' if path.exists() else 'is missing'}")
         n_bytes = path.stat().st_size
         if n_bytes != known["bytes"]:
             how = "shorter" if n_bytes < known["bytes"] else "longer"
-            raise DamagedFileError(
-                f"{path} is {how} than when it was written: {n_bytes:,} of {known['bytes']:,} bytes; {_REMEDY}"
-            )
+            raise damaged(f"{path} is {how} than when it was written: {n_bytes:,} of {known['bytes']:,} bytes")
         if _sum_of(path) != known[_SEAL]:
-            raise DamagedFileError(f"{path} has changed since it was written: {_REMEDY}")
+            raise damaged(f"{path} has changed since it was written")
     except OSError as error:
-        raise DamagedFileError(f"{path} cannot be read: {error.strerror or error}; {_REMEDY}") from error
+        raise damaged(f"{path} cannot be read: {error.strerror or error}") from error
     return True
 
 
@@ -165,7 +162,3 @@ def _sum_of(path: Path) -> str:
         while n_bytes := file.readinto(block):
             total.update(block[:n_bytes])
     return total.hexdigest()
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")

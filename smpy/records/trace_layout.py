@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from smpy.errors import DamagedFileError
+
 FORMAT: Final = 3
 """Format of the files: it grows with any change of tables, columns, kinds, actions or keys of `run.json`."""
 
@@ -87,3 +89,10 @@ MAY_BE_NULL: Final = {
     "collectives": {"total_bytes"},
 }
 """Columns that may be null."""
+
+REMEDY: Final = "record the run again"
+
+
+def damaged(what: str) -> DamagedFileError:
+    """Error of a trace that is not as it was written."""
+    return DamagedFileError(f"{what}; {REMEDY}")

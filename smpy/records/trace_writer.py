@@ -51,7 +51,7 @@ class TraceWriter:
             import pyarrow as pa
             import pyarrow.parquet as parquet
         except ImportError as error:
-            raise UsageError(f'a trace is written by pyarrow: {error}; pip install "smpy-mpi[trace]"') from error
+            raise UsageError(f"a trace is written by pyarrow: {error}; pip install '.[trace]'") from error
         self.pa, self._parquet = pa, parquet
         self.folder = folder
         self.files: dict[str, dict[str, Any]] = {}

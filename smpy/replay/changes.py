@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from smpy.engine.kernel import lib
 from smpy.errors import UsageError, meant
+from smpy.platforms.models.machine_models import SHORTEST_POLL_S
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from smpy.engine.platform import Platform
     from smpy.platforms.description import Description
-    from smpy.platforms.models import Overhead
-    from smpy.platforms.platform import Platform
+    from smpy.platforms.models.machine_models import Overhead
 
 Better = tuple[str, float] | tuple[str, str, float] | tuple[str, str, str, float]
 """A part and how many times better: ("latency", 1.1), ("kernel", "dgemm", 2.0), ("kernel", "dgemm", "node-3", 2.0)."""
@@ -29,10 +29,9 @@ _N_NAMES: Final = {
     "host": (1,),
 }
 KINDS: Final = tuple(_N_NAMES)
-ALL: Final = -1
 
 
-class Change(NamedTuple):
+class PartImprovement(NamedTuple):
     """A part that is so many times better.
 
     Attributes
@@ -61,7 +60,7 @@ class Divisors(NamedTuple):
     of_site: NDArray[np.float64]
 
 
-def checked(better: Iterable[Better]) -> list[Change]:
+def checked(better: Iterable[Better]) -> list[PartImprovement]:
     """Changes, checked and with names of their fields.
 
     Raises
@@ -76,11 +75,11 @@ def checked(better: Iterable[Better]) -> list[Change]:
         if not 0 < factor < float("inf"):
             raise UsageError(f"{what} cannot be {factor} times better: give a number above 0")
         name, host = ([str(name) for name in names] + ["", ""])[:2]
-        changes.append(Change(str(what), name, host, float(factor)))
+        changes.append(PartImprovement(str(what), name, host, float(factor)))
     return changes
 
 
-def memory_factors(ideal: Iterable[str], better: Sequence[Change]) -> tuple[float, float]:
+def memory_factors(ideal: Iterable[str], better: Sequence[PartImprovement]) -> tuple[float, float]:
     """Factors on the memory bandwidth of each host, and of each core; 0: no limit."""
     factors = dict.fromkeys(MEMORY_PARTS, 1.0)
     for change in better:
@@ -105,11 +104,17 @@ def with_less_overhead(machine: Description, factor: float) -> Description:
         isend_overhead=less(models.calls.isend_overhead),
         recv_overhead=less(models.calls.recv_overhead),
     )
-    polling = replace(models.polling, test_s=models.polling.test_s / factor, iprobe_s=models.polling.iprobe_s / factor)
-    return replace(machine, models=replace(models, calls=calls, polling=polling))
+    polls = models.polling
+    polls = replace(polls, test_s=_shorter(polls.test_s, factor), iprobe_s=_shorter(polls.iprobe_s, factor))
+    return replace(machine, models=replace(models, calls=calls, polling=polls))
 
 
-def improve_links(platform: Platform, better: Sequence[Change]) -> None:
+def _shorter(poll_s: float, factor: float) -> float:
+    """Cost of a poll that costs so many times less, but not less than a poll can."""
+    return max(poll_s / factor, min(poll_s, SHORTEST_POLL_S))
+
+
+def improve_links(platform: Platform, better: Sequence[PartImprovement]) -> None:
     """Make the links of a platform better, before a world is on it.
 
     Raises
@@ -119,11 +124,11 @@ def improve_links(platform: Platform, better: Sequence[Change]) -> None:
     """
     for what, name, _, factor in better:
         if what == "latency":
-            lib.platform_scale_link(platform.handle, ALL, 1.0, 1 / factor)
+            platform.scale_links(latency=1 / factor)
         elif what == "bandwidth":
-            lib.platform_scale_link(platform.handle, ALL, factor, 1.0)
+            platform.scale_links(bandwidth=factor)
         elif what == "link":
-            lib.platform_scale_link(platform.handle, _link(platform, name), factor, 1.0)
+            platform.scale_links(bandwidth=factor, link=_link(platform, name))
 
 
 def _link(platform: Platform, name: str) -> int:
@@ -134,7 +139,7 @@ def _link(platform: Platform, name: str) -> int:
 
 
 def faster(
-    better: Sequence[Change],
+    better: Sequence[PartImprovement],
     cpu: float,
     *,
     host_of_rank: Sequence[str],

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from smpy.engine.kernel import lib
 from smpy.errors import UsageError, meant
 from smpy.platforms.profiles import Changing
 from smpy.replay.rows_of_action import rows_of_action
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from smpy.platforms.platform import Platform
+    from smpy.engine.platform import Platform
     from smpy.records.trace import Trace
 
 NOISY_PARTS: Final = ("cpu", "net")
@@ -104,4 +103,4 @@ def told_of_noise(denoise: Iterable[str], quiet: QuietWork | None) -> str:
 def still_links(platform: Platform) -> None:
     """Have links keep their latency and bandwidth, whatever profiles say, before a world is on the platform."""
     for what in (Changing.BANDWIDTH, Changing.LATENCY):
-        lib.platform_drop_profiles(platform.handle, what.value)
+        platform.drop_profiles(what)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smpy.errors import DamagedFileError, PlatformError
+from smpy.errors import PlatformError
 from smpy.platforms.machine_json import machine_from_json
-from smpy.records.trace_layout import MACHINE
+from smpy.records.trace_layout import MACHINE, damaged
 
 if TYPE_CHECKING:
     from smpy.platforms.description import Description
@@ -25,11 +25,9 @@ def recorded_machine(trace: Trace) -> Description:
     try:
         machine = machine_from_json(trace.file_bytes(MACHINE))
     except OSError as error:
-        raise DamagedFileError(f"{path}: {error.strerror}; record the run again") from error
+        raise damaged(f"{path}: {error.strerror}") from error
     except PlatformError as error:
-        raise DamagedFileError(
-            f"{path} is not a machine of this version of smpy: {error}; record the run again"
-        ) from error
+        raise damaged(f"{path} is not a machine of this version of smpy: {error}") from error
     if machine.fingerprint != trace.info["platform_fingerprint"]:
-        raise DamagedFileError(f"{path} is not the machine of the run: record the run again")
+        raise damaged(f"{path} is not the machine of the run")
     return machine

@@ -16,14 +16,15 @@ from smpy.engine.replaying import ReplayEngine, RowsError
 from smpy.errors import DamagedFileError, DeadlockError, UsageError
 from smpy.platforms.description import Description
 from smpy.platforms.machine import changed, read_machine
-from smpy.platforms.models import IDEAL_PARTS
-from smpy.platforms.placement import place
+from smpy.platforms.models.machine_models import SHORTEST_POLL_S
+from smpy.platforms.models.network_models import IDEAL_PARTS
+from smpy.platforms.placement.placement import place
 from smpy.records.trace import Trace
-from smpy.records.trace_layout import MACHINE
+from smpy.records.trace_layout import MACHINE, damaged
 from smpy.replay.changes import (
     MEMORY_PARTS,
     Better,
-    Change,
+    PartImprovement,
     checked,
     faster,
     improve_links,
@@ -32,7 +33,7 @@ from smpy.replay.changes import (
 )
 from smpy.replay.noise import checked_noise, quiet_work, still_links, told_of_noise
 from smpy.replay.recorded_machine import recorded_machine
-from smpy.replay.rows import Rows
+from smpy.replay.rows import ActionRows
 
 if TYPE_CHECKING:
     from array import array
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_POLL_S: Final = 1e-9
-"""Duration of a poll that costs nothing: time goes on, so that the event it looks for can come."""
 _COMPUTING: Final = 0  # one of the kernel's kinds of time
 
 
@@ -84,6 +83,7 @@ def replay(
     *,
     platform: str | Path | Description | None = None,
     options: Iterable[tuple[str, str]] = (),
+    network: str | None = None,
     algorithms: Iterable[tuple[str, str]] | None = None,
     cpu: float = 1.0,
     ideal: Iterable[str] = (),
@@ -106,6 +106,8 @@ def replay(
         Another machine, as `smpy run` takes it; ranks are then placed on it anew.
     options : iterable of (str, str), optional
         Changes of the machine, as `--set` takes them.
+    network : str, optional
+        Name of a network model in place of the machine's own, as `--network` takes it.
     algorithms : iterable of (str, str), optional
         Collectives and the algorithms that they use; by default, as the run said.
     cpu : float, optional
@@ -125,8 +127,8 @@ def replay(
     on_yield : callable, optional
         Called between stretches of at most about 50 ms of the kernel's work.
     **placement
-        `hostfile`, `ranks_per_host`, `map_by`, `host_order` and `seed`, as `smpy.platforms.placement.place` takes
-        them; without any, on the machine of the run, ranks are where they were.
+        `hostfile`, `ranks_per_host`, `map_by`, `host_order` and `seed`, as `smpy.platforms.place` takes them;
+        without any, on the machine of the run, ranks are where they were.
 
     Raises
     ------
@@ -142,7 +144,7 @@ def replay(
         raise UsageError(f"{trace.folder} {why}: trace the whole run to replay it")
     changes, options, quiet_parts = checked(better), tuple(options), checked_noise(denoise)
     ideal = tuple(ideal)
-    machine, is_recorded = _machine(trace, platform, options, ideal, changes)
+    machine, is_recorded = _machine(trace, platform, options, network, ideal, changes)
     built = machine.build()
     improve_links(built, changes)
     if "net" in quiet_parts:
@@ -160,7 +162,7 @@ def replay(
     engine = ReplayEngine(built, built.models, host_of_rank)
     try:
         rows = _rows(trace, engine, info["algorithms"] if algorithms is None else algorithms, cpu, ideal, changes)
-        if not is_recorded or chosen or options:
+        if not is_recorded or chosen or options or network is not None:
             rows.keep_seconds(_slowdown(trace, engine, host_of_rank))
         quiet = quiet_work(trace) if "cpu" in quiet_parts else None
         rows.without_noise(quiet)
@@ -169,7 +171,7 @@ def replay(
         try:
             engine.perform(lambda _: next(batches, None), on_yield)
         except RowsError as error:
-            raise DamagedFileError(f"{trace.folder / 'actions.parquet'}: {error}; record the run again") from error
+            raise damaged(f"{trace.folder / 'actions.parquet'}: {error}") from error
         except DeadlockError as error:
             raise DeadlockError(f"{trace.folder}: {error}") from error
         result = result_of(engine, depends_on_time=bool(info["n_wildcards"] or info["n_polls"] or info["n_choices"]))
@@ -182,20 +184,22 @@ def _machine(
     trace: Trace,
     platform: str | Path | Description | None,
     options: Iterable[tuple[str, str]],
+    network: str | None,
     ideal: Iterable[str],
-    changes: Sequence[Change],
+    changes: Sequence[PartImprovement],
 ) -> tuple[Description, bool]:
     """The machine, and whether its hosts are those of the run."""
     other = recorded_machine(trace) if platform is None else platform
-    return machine_with(other, trace.n_ranks, options, tuple(ideal), changes), platform is None
+    return machine_with(other, trace.n_ranks, options, network, tuple(ideal), changes), platform is None
 
 
 def machine_with(
     platform: str | Path | Description,
     n_ranks: int,
     options: Iterable[tuple[str, str]],
+    network: str | None,
     ideal: tuple[str, ...],
-    changes: Sequence[Change],
+    changes: Sequence[PartImprovement],
 ) -> Description:
     """A machine with the changes that `replay` takes, except those of links, memory and computing.
 
@@ -208,18 +212,22 @@ def machine_with(
         if part not in (*IDEAL_PARTS, *MEMORY_PARTS):
             raise UsageError(f"{part!r} cannot be ideal: {', '.join((*IDEAL_PARTS, *MEMORY_PARTS))} can")
     if isinstance(platform, Description):
-        machine = changed(platform, list(options))
+        machine = changed(platform, list(options), network=network)
     else:
-        machine = read_machine(platform, n_ranks, list(options))
+        machine = read_machine(platform, n_ranks, list(options), network=network)
     if any(part in IDEAL_PARTS for part in ideal):
         parts = {*machine.models.network.ideal, *ideal}
-        network = replace(machine.models.network, ideal=tuple(part for part in IDEAL_PARTS if part in parts))
-        machine = replace(machine, models=replace(machine.models, network=network))
+        try:
+            improved = replace(machine.models.network, ideal=tuple(part for part in IDEAL_PARTS if part in parts))
+        except ValueError as wrong:
+            raise UsageError(str(wrong)) from None
+        machine = replace(machine, models=replace(machine.models, network=improved))
     for what, _, _, factor in changes:
         if what == "overhead":
             machine = with_less_overhead(machine, factor)
     if "overhead" in ideal:
-        polling = replace(machine.models.polling, test_s=_POLL_S, iprobe_s=_POLL_S, polls_grow=False, polls_notice=True)
+        costs = {"test_s": SHORTEST_POLL_S, "iprobe_s": SHORTEST_POLL_S}  # so that the event a poll looks for can come
+        polling = replace(machine.models.polling, **costs, polls_grow=False, polls_notice=True)
         machine = replace(machine, models=replace(machine.models, polling=polling))
     return machine
 
@@ -230,8 +238,8 @@ def _rows(
     algorithms: Iterable[tuple[str, str]],
     cpu: float,
     ideal: Iterable[str],
-    changes: Sequence[Change],
-) -> Rows:
+    changes: Sequence[PartImprovement],
+) -> ActionRows:
     choice = engine.platform.models.collectives
     pairs = [(operation, name) for operation, name in algorithms]
     known = Algorithms(selection_with((*choice.algorithms, *pairs), choice.table))
@@ -256,7 +264,7 @@ def _rows(
     for what, _, _, factor in changes:
         if what == "overhead":
             overhead *= factor
-    return Rows(trace, comm_of, schedule_of, divisors, overhead)
+    return ActionRows(trace, comm_of, schedule_of, divisors, overhead)
 
 
 def _members(trace: Trace) -> tuple[dict[int, list[int]], dict[int, int]]:

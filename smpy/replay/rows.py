@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.engine.trace import ACTIONS, dtype_of
+from smpy.engine.trace import ACTIONS, RowColumns, actions_with, dtype_of
 from smpy.errors import DamagedFileError
 from smpy.records.columns import numbers
+from smpy.records.trace_checks import refuse_rows
 from smpy.replay.recorded_machine import recorded_machine
 from smpy.replay.rows_of_action import rows_of_action
 
@@ -24,19 +25,19 @@ if TYPE_CHECKING:
 _BATCH_ROWS: Final = 1 << 17
 _COLUMNS: Final = ("rank", "action", "site", "comm", "peer", "tag", "bytes", "amount", "request", "detail")
 _ANY: Final = -1
-_RECEIVES: Final = tuple(ACTIONS.index(name) for name in ("irecv", "recv"))
-_COLLECTIVES: Final = tuple(ACTIONS.index(name) for name in ("collective", "start"))
+_RECEIVES: Final = tuple(map(ACTIONS.index, ("irecv", "recv")))
+_COLLECTIVES: Final = tuple(map(ACTIONS.index, actions_with(RowColumns.TABLES)))
 _COMPUTE: Final = ACTIONS.index("compute")
 _NOISE_FREE: Final = ACTIONS.index("noise_free")
 _OVERHEAD: Final = ACTIONS.index("overhead")
-_SENDS: Final = tuple(ACTIONS.index(name) for name in ("isend", "send"))
-_IN_SECONDS: Final = (ACTIONS.index("sleep"), _OVERHEAD)
+_SENDS: Final = tuple(map(ACTIONS.index, actions_with(RowColumns.SENDS)))
+_IN_SECONDS: Final = tuple(map(ACTIONS.index, actions_with(RowColumns.SECONDS)))
 _SLACK: Final = 1000.0  # factor by which profiles speed up cores, at most
 _FLOP_PER_S_MAX: Final = 1e15  # above most cores' speed: only beyond it the machine is read
 _BYTES_MAX: Final = 1 << 44  # largest size of a message that was never sent
 
 
-class Rows:
+class ActionRows:
     """The actions of a trace, batch by batch.
 
     Parameters
@@ -154,10 +155,7 @@ class Rows:
         self._n_rows += len(rows)
 
     def _refuse(self, wrong: NDArray[np.bool_], what: str) -> None:
-        if wrong.any():
-            row = self._n_rows + int(wrong.argmax()) + 1
-            path = self._trace.folder / "actions.parquet"
-            raise DamagedFileError(f"{path}: row {row:,} has {what}: record the run again")
+        refuse_rows(self._trace.folder / "actions.parquet", self._n_rows, wrong, what)
 
     @cached_property
     def _speeds_flop_per_s(self) -> NDArray[np.float64]:

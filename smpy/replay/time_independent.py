@@ -18,7 +18,7 @@ from smpy.collectives.selection import Algorithms, selection_with
 from smpy.engine.replaying import ReplayEngine
 from smpy.engine.trace import dtype_of
 from smpy.errors import UsageError
-from smpy.platforms.placement import place
+from smpy.platforms.placement.placement import place
 from smpy.replay.changes import Better, checked, faster, improve_links
 from smpy.replay.replay import ReplayResult, machine_with, result_of
 from smpy.replay.time_independent_actions import ROW_FIELDS, Actions, Row
@@ -101,6 +101,7 @@ def replay_time_independent(
     platform: str | Path | Description,
     *,
     options: Iterable[tuple[str, str]] = (),
+    network: str | None = None,
     algorithms: Iterable[tuple[str, str]] | None = None,
     cpu: float = 1.0,
     ideal: Iterable[str] = (),
@@ -118,7 +119,7 @@ def replay_time_independent(
         If it cannot be performed there.
     """
     changes = checked(better)
-    machine = machine_with(platform, trace.n_ranks, options, tuple(ideal), changes)
+    machine = machine_with(platform, trace.n_ranks, options, network, tuple(ideal), changes)
     built = machine.build()
     improve_links(built, changes)
     host_of_rank = place(built, trace.n_ranks, **{name: value for name, value in placement.items() if value})
@@ -133,7 +134,7 @@ def replay_time_independent(
 
         names = [engine.host_name(rank) for rank in range(trace.n_ranks)]
         times = faster(changes, cpu, host_of_rank=names, kernel_of_site=(), rank_of_site=()).flop_of_rank
-        rows = _Reader(
+        rows = _RowReader(
             trace,
             [
                 Actions(rank, trace.n_ranks, schedule_of, engine.sends_at_once, float(times[rank]))
@@ -146,7 +147,7 @@ def replay_time_independent(
         engine.close()
 
 
-class _Reader:
+class _RowReader:
     """Rows of the files, piece by piece."""
 
     def __init__(self, trace: TimeIndependentTrace, actions: Sequence[Actions]) -> None:

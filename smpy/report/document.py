@@ -6,9 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
-from typing import Any
+from typing import Any, Final
 
 from smpy.errors import UsageError
+from smpy.records.time_words import KIND_WORDS
+
+_GLOSSARY: Final = "https://github.com/smpy-mpi/smpy/blob/main/docs/glossary.md"
 
 
 def plotly_script(extra: str) -> str:
@@ -27,7 +30,7 @@ def plotly_script(extra: str) -> str:
     try:
         from plotly.offline import get_plotlyjs
     except ImportError as error:
-        raise UsageError(f'a report needs plotly: {error}; pip install "smpy-mpi[{extra}]"') from error
+        raise UsageError(f"a report needs plotly: {error}; pip install '.[{extra}]'") from error
     script: str = get_plotlyjs()
     return script
 
@@ -60,11 +63,12 @@ def document(
         f'<section id="{_anchor(name)}"><h2>{escape(name)}</h2>\n{content}</section>'
         for name, content in sections.items()
     )
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    content = {**data, "kind_words": dict(KIND_WORDS)}
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<link rel="icon" href="data:,"><style>\n{style}</style></head>\n<body><h1>{escape(title)}</h1>\n'
-        f"<nav>{links}</nav>\n{intro}\n{body}\n"
+        f'<nav>{links}<a href="{_GLOSSARY}">Glossary</a></nav>\n{intro}\n{body}\n'
         f'<script type="application/json" id="page-data">{text}</script>\n'
         f"<script>{plotly_js}</script>\n{scripts}\n</body></html>\n"
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from smpy.records.trace import Trace
 from smpy.report.packed import packed
-from smpy.report.timeline import Rows
+from smpy.report.timeline import PictureRows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,14 +17,14 @@ DRAWN_MAX: Final = 50_000
 _COLUMNS: Final = ("source", "target", "bytes", "send_posted_s", "ended_s", "send_site", "receive_site")
 
 
-def messages(trace: Trace, rows: Rows) -> dict[str, Any]:
+def messages(trace: Trace, rows: PictureRows) -> dict[str, Any]:
     """The matrix and the messages to draw, as the page has them.
 
     Parameters
     ----------
     trace : Trace
         Trace with the messages; memory does not grow with their number.
-    rows : Rows
+    rows : PictureRows
         Ranks that were traced: messages of others are counted nowhere.
     """
     matrix = np.zeros(rows.n * rows.n)

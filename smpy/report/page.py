@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from smpy.records.computing_lines import called, sites_by_line
 from smpy.records.files import check_writable, write_whole
 from smpy.records.time_shares import TimeShares
+from smpy.records.time_words import KIND_WORDS
 from smpy.records.trace import Trace
 from smpy.report.document import document, facts_table, figure, plotly_script, rows_table
 from smpy.units import format_bytes, format_time
@@ -56,9 +57,9 @@ def write_report(trace: Trace, path: Path, analyses: Mapping[str, Analysis | str
     plotly_js = plotly_script("analysis")
     from smpy.report.messages import messages
     from smpy.report.packed import packed
-    from smpy.report.timeline import Rows, time_by_row, timeline
+    from smpy.report.timeline import PictureRows, time_by_row, timeline
 
-    rows = Rows(trace)
+    rows = PictureRows(trace)
     profile = trace.info.get("profile") or {}
     data = {
         "ranks": rows.ranks.tolist(),
@@ -103,7 +104,7 @@ def _summary(info: Mapping[str, Any]) -> str:
         "computing": _COMPUTING.get(info.get("compute", "")),
         "command": " ".join(info["host"]["command"]) if "host" in info else None,
         "traced": _parts_traced(traced),
-        "not whole": None if traced["is_complete"] else "the run stopped before its end: this is what had happened",
+        "incomplete": None if traced["is_complete"] else "the run stopped before its end: this is what had happened",
     }
     remarks = [(str(it["topic"]), _in_words(it)) for it in info.get("remarks", [])]
     told = [*((name, fact) for name, fact in facts.items() if fact), *remarks]
@@ -125,7 +126,7 @@ def _in_words(remark: Mapping[str, Any]) -> str:
 
 
 def _profile(profile: Mapping[str, Any]) -> str:
-    by_rank = '<p class="note">Of each rank:</p>' + figure("ranks")
+    by_rank = '<p class="note">Time by rank:</p>' + figure("ranks")
     if not profile:
         return by_rank
     sites, kinds = sites_by_line(profile), profile["kinds"]
@@ -137,7 +138,7 @@ def _profile(profile: Mapping[str, Any]) -> str:
         "time",
         "share",
         "calls",
-        *(kinds[at].replace("_", " ") for at in shown),
+        *(KIND_WORDS.get(kinds[at], kinds[at]) for at in shown),
         "sent",
         "slowest rank",
     ]
@@ -178,7 +179,7 @@ def _messages(trace: Trace) -> str:
     if not n:
         return '<p class="note">None.</p>'
     count = "1 message" if n == 1 else f"{n:,} messages"
-    return f'<p class="note">{count}: who sent how much to whom.</p>{figure("matrix")}<p class="told"></p>'
+    return f'<p class="note">{count}: bytes by sender and receiver.</p>{figure("matrix")}<p class="told"></p>'
 
 
 def _hottest(profile: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -216,7 +217,7 @@ def _links(profile: Mapping[str, Any], makespan_s: float) -> str:
     note = (
         f'<p class="note">The busiest ones{more}. Busy: with messages on it; saturated: with as much as it carries.</p>'
     )
-    return note + figure("links") + rows_table(("link", "saturated", "busy", "bytes", "most at once"), rows, 1)
+    return note + figure("links") + rows_table(("link", "saturated", "busy", "bytes", "messages at once"), rows, 1)
 
 
 def _timeline(trace: Trace) -> str:
@@ -224,7 +225,7 @@ def _timeline(trace: Trace) -> str:
     from smpy.report.timeline import EXACT_MAX
 
     n, n_messages = trace.n_rows("intervals"), trace.n_rows("messages")
-    how = "each as it was" if n <= EXACT_MAX else "a point shows what took most of its time"
+    how = "each as it was" if n <= EXACT_MAX else "a point has the colour of the kind that took most of its time"
     of = f"the {DRAWN_MAX:,} that took longest" if n_messages > DRAWN_MAX else "all"
     return (
         f'<p class="note">{n:,} intervals, {how}. Draw a box to look closer; a double click shows all. '

@@ -18,7 +18,7 @@ async function unpackedAll(arrays) {
 }
 
 function words(name) {
-  return name.replaceAll("_", " ");
+  return page.kind_words[name] ?? name.replaceAll("_", " ");
 }
 
 function escaped(text) { // for plotly, which takes tags and entities of any label as markup

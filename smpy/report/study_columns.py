@@ -8,7 +8,7 @@ import numpy as np
 
 from smpy.report.packed import packed
 from smpy.study.levels import levels_of, text_of
-from smpy.study.table import FILES, SHARES, Table
+from smpy.study.table import FILES, SHARES, StudyTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 _UNITS: Final = {"s": "s", "bytes": "B", "eur": "EUR", "kwh": "kWh", "share": "share"}
 
 
-def page_columns(table: Table) -> list[dict[str, Any]]:
+def page_columns(table: StudyTable) -> list[dict[str, Any]]:
     """Name, unit and values of each column that has any.
 
     Parameters
     ----------
-    table : Table
+    table : StudyTable
         Table of any number of points.
     """
     frame = table.frame
@@ -32,7 +32,7 @@ def page_columns(table: Table) -> list[dict[str, Any]]:
     return [_column(table, name) for name in frame.columns if name not in left]
 
 
-def _column(table: Table, name: str) -> dict[str, Any]:
+def _column(table: StudyTable, name: str) -> dict[str, Any]:
     values = table.frame[name]
     if name in table.axes:
         return {"name": name, "is_axis": True, **_levels(name, values)}

@@ -307,7 +307,7 @@ function frontPicture() {
     return scatter(its, { name: series ? escaped(series.labels[code]) : "others", marker: { color, symbol, size: 7, opacity: 0.75 } });
   });
   traces.push(scatter(best, {
-    mode: "lines+markers", name: "the front", line: { color: "#000", width: 1.5, shape: front.isMoreX ? "vh" : "hv" },
+    mode: "lines+markers", name: "Pareto front", line: { color: "#000", width: 1.5, shape: front.isMoreX ? "vh" : "hv" },
     marker: { color: "rgba(0,0,0,0)", size: 12, line: { color: "#000", width: 1.5 } },
   }));
   const layout = {
@@ -324,7 +324,7 @@ async function drawFront(figure) {
   const draw = () => {
     const { traces, layout, best, n } = frontPicture();
     const left = best.length > FRONT_MAX ? `; the first ${FRONT_MAX}:` : "";
-    section.querySelector(".told").textContent = `${best.length} of ${n} are on the front${left}`;
+    section.querySelector(".told").textContent = `${best.length} of ${n} are on the Pareto front${left}`;
     frontTable(section.querySelector("div.front"), best);
     return Plotly.react(figure, traces, layout, CONFIG);
   };

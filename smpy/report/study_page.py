@@ -15,7 +15,7 @@ from smpy.report.study_columns import page_columns, words
 from smpy.report.study_profiles import page_profiles
 from smpy.study.findings import Finding, effects, findings, has_failed, with_results
 from smpy.study.levels import brief, levels_of
-from smpy.study.table import Table
+from smpy.study.table import StudyTable
 from smpy.units import format_time
 
 _FILES: Final = ("study.css", "study_points.js", "study_figures.js", "study_table.js", "study.js")
@@ -24,12 +24,12 @@ _ERROR_MAX: Final = 2000  # letters of an error in the page
 _POINTS_MAX: Final = 20  # points that are named beside an error
 
 
-def write_study_report(table: Table, path: Path) -> None:
+def write_study_report(table: StudyTable, path: Path) -> None:
     """Write the page.
 
     Parameters
     ----------
-    table : Table
+    table : StudyTable
         Table to show.
     path : Path
         File to write; an existing one is replaced.
@@ -52,7 +52,7 @@ def write_study_report(table: Table, path: Path) -> None:
     write_whole(path, document(_title(table), "", _sections(table, profiles["left"]), data, plotly_js, _FILES))
 
 
-def _sections(table: Table, n_without_profile: int) -> dict[str, str]:
+def _sections(table: StudyTable, n_without_profile: int) -> dict[str, str]:
     """Sections, by title, that have something to show."""
     found = with_results(table)
     sections = {"What the numbers say": _sentences(findings(table))}
@@ -95,12 +95,12 @@ def _left(n: int) -> str:
     )
 
 
-def _title(table: Table) -> str:
+def _title(table: StudyTable) -> str:
     n = len(table.frame)
     return f"{table.name}: {'1 point' if n == 1 else f'{n:,} points'}"
 
 
-def _errors(table: Table) -> Any:
+def _errors(table: StudyTable) -> Any:
     return table.frame["error"].fillna("").astype(str).str.slice(stop=_ERROR_MAX)
 
 
@@ -112,7 +112,7 @@ def _link(point: int | None) -> str:
     return "" if point is None else f' <a href="#point-{point}">point {point}</a>'
 
 
-def _varied(table: Table) -> str:
+def _varied(table: StudyTable) -> str:
     found = {effect.axis: effect for effect in effects(table)}
     rows = []
     for levels in (levels_of(axis, table.frame[axis]) for axis in table.axes):
@@ -133,7 +133,7 @@ def _varied(table: Table) -> str:
     return rows_table(("axis", "its values", "values", "best median", "worst median", "worst / best"), rows, 2)
 
 
-def _failed(table: Table) -> str:
+def _failed(table: StudyTable) -> str:
     frame = table.frame
     errors = _errors(table)
     return "\n".join(

@@ -28,7 +28,7 @@ _BINS_MIN: Final = 1 << 9
 _HELD_CELLS: Final = 1 << 20  # with a number for each kind
 
 
-class Rows:
+class PictureRows:
     """Ranks that were traced, and the rows of a picture that show them.
 
     Attributes
@@ -65,14 +65,14 @@ def window_s(trace: Trace) -> tuple[float, float]:
     return float(first_s), min(float(last_s), trace.makespan_s)
 
 
-def timeline(trace: Trace, rows: Rows) -> dict[str, Any]:
+def timeline(trace: Trace, rows: PictureRows) -> dict[str, Any]:
     """The timeline as the page has it: `exact` or `levels`.
 
     Parameters
     ----------
     trace : Trace
         Trace to show; memory does not grow with its length.
-    rows : Rows
+    rows : PictureRows
         Rows of the ranks.
     """
     first_s, last_s = window_s(trace)
@@ -90,7 +90,7 @@ def kind_numbers(column: Any) -> NDArray[np.int64]:
     return codes
 
 
-def _exact(trace: Trace, rows: Rows) -> dict[str, Any]:
+def _exact(trace: Trace, rows: PictureRows) -> dict[str, Any]:
     """Columns, sorted by rank and date; of a rank those from `first` on are."""
     table = trace.table("intervals", ["rank", "start_s", "end_s", "kind", "site", "other"]).combine_chunks()
     place = rows.place(table["rank"].to_numpy())
@@ -108,7 +108,7 @@ def _exact(trace: Trace, rows: Rows) -> dict[str, Any]:
     }
 
 
-def _levels(trace: Trace, rows: Rows, first_s: float, last_s: float) -> list[NDArray[np.uint8]]:
+def _levels(trace: Trace, rows: PictureRows, first_s: float, last_s: float) -> list[NDArray[np.uint8]]:
     """[rows, bins] each, the narrowest bins first. The run is read once for each slab of time, to hold no more."""
     n_bins = _BINS_MAX
     while n_bins > _BINS_MIN and n_bins * rows.n > _CELLS_MAX:
@@ -128,7 +128,7 @@ def _levels(trace: Trace, rows: Rows, first_s: float, last_s: float) -> list[NDA
     return [np.concatenate(level, axis=1) for level in slabs]
 
 
-def _spent(trace: Trace, rows: Rows, n_bins: int, from_s: float, to_s: float) -> NDArray[np.float32]:
+def _spent(trace: Trace, rows: PictureRows, n_bins: int, from_s: float, to_s: float) -> NDArray[np.float32]:
     """[rows, bins, kinds]: time in each bin, in bins' widths.
 
     Parts of an interval in its first and last bin are added there; the full bins between are kept as a step up and a
@@ -155,7 +155,7 @@ def _spent(trace: Trace, rows: Rows, n_bins: int, from_s: float, to_s: float) ->
     return partly
 
 
-def time_by_row(trace: Trace, rows: Rows) -> NDArray[np.float64]:
+def time_by_row(trace: Trace, rows: PictureRows) -> NDArray[np.float64]:
     """[rows, kinds]: seconds of each row's ranks, together."""
     spent_s = np.zeros(rows.n * len(KINDS))
     for batch in trace.batches("intervals", ["rank", "start_s", "end_s", "kind"]):

@@ -15,7 +15,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Final
 
-from smpy.emulate.package_imports import user_cache_folder
+from smpy.emulate.modules.package_imports import user_cache_folder
 
 _WRITES: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC  # "r+" reads what is there
 _ABSENT: Final = "absent"
@@ -27,8 +27,8 @@ class FilesRead:
     """Notes the files that this process opens, from now on: Python cannot be told to stop.
 
     A file that was not there is noted, too; of an installed package its first file alone. Files of Python's, numpy's
-    and smpy's are not: their versions are known. What a library reads on its own (HDF5), or a child process, is not
-    seen.
+    and smpy's are not: their versions are known. A file that a library (HDF5) or a child process reads on its own is
+    not seen.
     """
 
     def __init__(self) -> None:

@@ -2,7 +2,7 @@
 
 A function of a module is imported by the ranks, as they import everything. One of a notebook, or of the script that was
 started, cannot be: its source is executed, and before it that of the functions and classes there which it names, and
-imports of the modules it names. What else it names, and its arguments, are pickled.
+imports of the modules it names. Other objects that it names, and its arguments, are pickled.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ _PASSED_ON: Final = frozenset(
 )
 
 
-class Ended(NamedTuple):
+class RunEnd(NamedTuple):
     """End of a run: the status that `waitpid` tells, and whether it held too much memory."""
 
     status: int
@@ -129,7 +129,7 @@ class Guard:
                 with suppress(OSError):  # the descriptor of the listing is closed already
                     os.close(descriptor)
 
-    def watch(self) -> Ended:
+    def watch(self) -> RunEnd:
         """Watch the run until it and all processes that it has started have ended."""
         poller = select.poll()
         poller.register(self._woken, select.POLLIN)
@@ -148,7 +148,7 @@ class Guard:
                 self._kill()
             self._watch_memory()
         end_descendants(self._grace_s)
-        return Ended(status, self._over_limit_s is not None)
+        return RunEnd(status, self._over_limit_s is not None)
 
     def _reap(self) -> int | None:
         """Wait for children that have ended; the run's status if it has."""
@@ -183,7 +183,7 @@ class Guard:
             (os.killpg if self._has_group else os.kill)(self._run, number)
 
     def _watch_memory(self) -> None:
-        """Interrupt a run that holds too much, so that it tells where it was; kill one that goes on."""
+        """Sends SIGINT to a run above its memory limit, so that it reports its place, and SIGKILL if it goes on."""
         now_s = monotonic()
         if self._memory is None or now_s < self._next_look_s:
             return

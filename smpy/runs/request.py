@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from smpy.errors import SmpyError
-from smpy.runs.reads import Reads
+from smpy.options import RunConfig
+from smpy.runs.run_inputs import RunInputs
 
 if TYPE_CHECKING:
-    from smpy.platforms.description import Description
     from smpy.records.summary import Summary
 
 WANTED: Final = struct.Struct("=Q")
@@ -62,31 +62,28 @@ class MadeProgram:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """One run.
+class RunRequest:
+    """A run and its surroundings.
 
     Attributes
     ----------
-    arguments : tuple of str
-        Arguments of `smpy run`.
+    run : RunConfig
+        The run.
     directory : str
         Working directory.
     environment : mapping of str to str
         All environment variables.
-    platform : Description or None
-        The machine, if it was made in Python.
     made : MadeProgram or None
         The program, if it was made for this run.
     notes_reads : bool
         Whether the reply tells what was read.
     is_check : bool
-        Whether the options and the machine are read, and nothing runs.
+        Whether the machine is read, and nothing runs.
     """
 
-    arguments: tuple[str, ...]
+    run: RunConfig
     directory: str
     environment: Mapping[str, str]
-    platform: Description | None = None
     made: MadeProgram | None = None
     notes_reads: bool = False
     is_check: bool = False
@@ -110,7 +107,7 @@ class Reply:
         Encoding of its output.
     trace : Path or None
         Folder that has its trace.
-    reads : Reads
+    reads : RunInputs
         Files and variables that it has read, if the request wants to know.
     fingerprint : str
         Fingerprint of the machine and its costs, if it was only read.
@@ -122,7 +119,7 @@ class Reply:
     summary: Summary | None = None
     encoding: str = "utf-8"
     trace: Path | None = None
-    reads: Reads = field(default_factory=Reads)
+    reads: RunInputs = field(default_factory=RunInputs)
     fingerprint: str = ""
 
 
@@ -133,7 +130,7 @@ class Elsewhere:
     threads: Threads
 
 
-def write_value(descriptor: int, value: Request | Reply | Elsewhere) -> None:
+def write_value(descriptor: int, value: RunRequest | Reply | Elsewhere) -> None:
     """Replace the content of a file by a value."""
     os.ftruncate(descriptor, 0)
     os.lseek(descriptor, 0, os.SEEK_SET)
@@ -142,10 +139,10 @@ def write_value(descriptor: int, value: Request | Reply | Elsewhere) -> None:
         data = data[os.write(descriptor, data) :]
 
 
-def read_value(descriptor: int) -> Request | Reply | Elsewhere:
+def read_value(descriptor: int) -> RunRequest | Reply | Elsewhere:
     """The value that is the content of a file."""
     value = pickle.loads(read_bytes(descriptor))  # noqa: S301  # written by a process that runs what this one asked for
-    assert isinstance(value, Request | Reply | Elsewhere)
+    assert isinstance(value, RunRequest | Reply | Elsewhere)
     return value
 
 

@@ -10,10 +10,10 @@ from typing import Any, Final, TextIO, TypeVar
 from weakref import finalize
 
 from smpy.errors import SmpyError
-from smpy.records.profile import Profile
+from smpy.records.profile import RunProfile
 from smpy.records.summary import Summary
 from smpy.records.trace import Trace
-from smpy.runs.reads import Reads
+from smpy.runs.run_inputs import RunInputs
 from smpy.units import format_time
 
 _TRIES_MAX: Final = 3
@@ -36,7 +36,7 @@ class Run:
         Exit code of `smpy run`.
     trace_folder : Path or None
         Folder of the recorded trace, if the run had `trace`.
-    reads : Reads
+    reads : RunInputs
         Files and environment variables that it has read, if they were noted.
     stdout_file, stderr_file : TextIO or None
         All that the program printed, if that was more than 16 MiB: a file without a name, open for reading, which is
@@ -48,7 +48,7 @@ class Run:
     stderr: str
     exit_code: int = 0
     trace_folder: Path | None = None
-    reads: Reads = field(default_factory=Reads)
+    reads: RunInputs = field(default_factory=RunInputs)
     stdout_file: TextIO | None = None
     stderr_file: TextIO | None = None
 
@@ -61,7 +61,7 @@ class Run:
         return self.summary.makespan_s
 
     @property
-    def profile(self) -> Profile | None:
+    def profile(self) -> RunProfile | None:
         """Profile of the run's time and bytes."""
         return self.summary.profile
 
@@ -107,7 +107,7 @@ class RunError(SmpyError):
     failure : SmpyError or None
         Error in the run, a `DeadlockError` for instance; None: ranks ended with another exit code than 0, or the
         process of the run died.
-    reads : Reads
+    reads : RunInputs
         The same as in a `Run`.
     stdout_file, stderr_file : TextIO or None
         The same as in a `Run`; None in an error that was pickled.
@@ -122,7 +122,7 @@ class RunError(SmpyError):
         exit_code: int = 1,
         summary: Summary | None = None,
         failure: SmpyError | None = None,
-        reads: Reads | None = None,
+        reads: RunInputs | None = None,
         stdout_file: TextIO | None = None,
         stderr_file: TextIO | None = None,
     ) -> None:
@@ -132,7 +132,7 @@ class RunError(SmpyError):
         self.exit_code = exit_code
         self.summary = summary
         self.failure = failure
-        self.reads = reads or Reads()
+        self.reads = reads or RunInputs()
         self.stdout_file = stdout_file
         self.stderr_file = stderr_file
         _close_with(self, stdout_file, stderr_file)

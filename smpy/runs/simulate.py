@@ -10,16 +10,18 @@ from dataclasses import replace
 from pickle import UnpicklingError
 from typing import Final, TypedDict
 
+from smpy.arguments import BYTES_MAX, RANKS_MAX, seconds, text, whole_number
 from smpy.engine import running
 from smpy.errors import Interrupted, SmpyError, UsageError
+from smpy.options import RunConfig
 from smpy.platforms.description import Description
-from smpy.runs.arguments import BYTES_MAX, RANKS_MAX, seconds, text, whole_number, word
-from smpy.runs.command_line import command_line
 from smpy.runs.output import Output, read_output, remarks_on_output
-from smpy.runs.reads import Reads
-from smpy.runs.request import Elsewhere, MadeProgram, Reply, Request, Threads, read_value, write_value
+from smpy.runs.request import Elsewhere, MadeProgram, Reply, RunRequest, Threads, read_value, write_value
 from smpy.runs.run import KilledError, MemoryLimitError, Run, RunError, TimeLimitError
-from smpy.runs.warm_server import Ended, Files, empty_file, warm_server
+from smpy.runs.run_inputs import RunInputs
+from smpy.runs.run_text import run_config
+from smpy.runs.signature import takes_options
+from smpy.runs.warm_server import Files, ProcessEnd, empty_file, warm_server
 from smpy.units import format_bytes, format_time
 
 _STARTS_MAX: Final = 10  # starts of servers that are killed; a server that ends by itself counts as five
@@ -36,6 +38,7 @@ class _Limits(TypedDict):
     memory_limit_bytes: int | None
 
 
+@takes_options
 def simulate(
     program: str | os.PathLike[str] | Callable[..., object],
     *args: object,
@@ -63,9 +66,8 @@ def simulate(
     stdin : str
         Standard input of rank 0.
     **options : object
-        The options of `smpy run`, as `smpy run --help` has them, with underscores for dashes: `platform`, `compute`,
-        `map_by`, ... Those that may be repeated take a list, or a mapping: `set={"host.cores": 8}`,
-        `algorithm={"bcast": "ring"}`. `platform` may also be a `Description`.
+        The options of `smpy run`, with underscores for dashes. Repeatable ones take a list, or a mapping:
+        `set={"host.cores": 8}`, `algorithm={"bcast": "ring"}`. `platform` may also be a `Description`.
 
     Returns
     -------
@@ -93,25 +95,21 @@ def simulate(
     machine = platform if isinstance(platform, Description) else None
     if machine is not None:
         del options["platform"]
-    line = command_line(whole_number("ranks", ranks, RANKS_MAX), options)
+    options["ranks"] = whole_number("ranks", ranks, RANKS_MAX)
     limits: _Limits = {"timeout_s": timeout_s, "memory_limit_bytes": memory_limit_bytes}
     if not callable(program):
-        words = [word("program", program), *(_argument(f"args[{i}]", value) for i, value in enumerate(args))]
-        return run_line([*line, *words], machine, **limits, stdin=stdin)
+        words = [value if isinstance(value, os.PathLike) else str(value) for value in args]
+        return perform_run(run_config(program, words, options, machine), **limits, stdin=stdin)
     from smpy.runs.function_program import function_program
 
     with function_program(program, args) as made:
-        line += [f"--private={package}" for package in made.private]
-        return run_line([*line, made.file], machine, made, **limits, stdin=stdin)
+        run = run_config(made.file, [], options, machine)
+        run = replace(run, private=(*run.private, *made.private))
+        return perform_run(run, made, **limits, stdin=stdin)
 
 
-def _argument(name: str, value: object) -> str:
-    return word(name, value if isinstance(value, os.PathLike) else str(value))
-
-
-def run_line(
-    arguments: list[str],
-    platform: Description | None = None,
+def perform_run(
+    run: RunConfig,
     made: MadeProgram | None = None,
     *,
     timeout_s: float | None = None,
@@ -122,14 +120,12 @@ def run_line(
     environment: Mapping[str, str] | None = None,
     notes_reads: bool = False,
 ) -> Run:
-    """Perform `smpy run` with these arguments, in a process of its own.
+    """Perform a run in a process of its own.
 
     Parameters
     ----------
-    arguments : list of str
-        Arguments of `smpy run`.
-    platform : Description, optional
-        The machine, if it was made in Python.
+    run : RunConfig
+        The run.
     made : MadeProgram, optional
         The program, if it was made for this run.
     timeout_s, memory_limit_bytes, stdin
@@ -157,12 +153,12 @@ def run_line(
     text("stdin", stdin)
     where = _directory() if directory is None else directory
     variables = dict(os.environ if environment is None else environment)
-    request = Request(tuple(arguments), where, variables, platform, made, notes_reads)
+    request = RunRequest(run, where, variables, made, notes_reads)
     return _value(*_answer(request, stdin, timeout_s, memory_limit_bytes, show), timeout_s, memory_limit_bytes)
 
 
-def check_line(arguments: list[str], directory: str) -> str:
-    """Read the options of a run and its machine, in a process of its own, as `run_line` would.
+def check_run(run: RunConfig, directory: str) -> str:
+    """Read the machine of a run, in a process of its own, as `perform_run` would.
 
     Returns
     -------
@@ -172,9 +168,9 @@ def check_line(arguments: list[str], directory: str) -> str:
     Raises
     ------
     UsageError
-        If they cannot be used.
+        If it cannot be used.
     """
-    request = Request(tuple(arguments), directory, dict(os.environ), is_check=True)
+    request = RunRequest(run, directory, dict(os.environ), is_check=True)
     reply, ended, out, err = _answer(request, "", None, None, None)
     if reply is None or reply.failure is not None:
         _value(reply, ended, out, err, None, None)
@@ -183,12 +179,12 @@ def check_line(arguments: list[str], directory: str) -> str:
 
 
 def _answer(
-    request: Request,
+    request: RunRequest,
     stdin: str,
     timeout_s: float | None,
     memory_limit_bytes: int | None,
     show: Callable[[bytes, bytes], None] | None,
-) -> tuple[Reply | None, Ended, Output, Output]:
+) -> tuple[Reply | None, ProcessEnd, Output, Output]:
     """Reply to a request, the end of its process, and the process's standard output and standard error."""
     global _threads
     threads = _threads
@@ -223,13 +219,13 @@ def _files(stdin: str) -> Iterator[Files]:
 
 
 def _perform(
-    request: Request,
+    request: RunRequest,
     files: Files,
     threads: Threads,
     timeout_s: float | None,
     memory_limit_bytes: int | None,
     show: _Shower | None,
-) -> Ended:
+) -> ProcessEnd:
     """Have the run performed, by another server if the first one has just gone."""
     told = ""
     n_ended = 0
@@ -252,11 +248,16 @@ def _reply(files: Files) -> Reply | Elsewhere | None:
         reply = read_value(files.request)
     except (UnpicklingError, EOFError):  # it ended while it wrote
         return None
-    return None if isinstance(reply, Request) else reply
+    return None if isinstance(reply, RunRequest) else reply
 
 
 def _value(
-    reply: Reply | None, ended: Ended, out: Output, err: Output, timeout_s: float | None, memory_limit_bytes: int | None
+    reply: Reply | None,
+    ended: ProcessEnd,
+    out: Output,
+    err: Output,
+    timeout_s: float | None,
+    memory_limit_bytes: int | None,
 ) -> Run:
     """The run, unless its error is raised."""
     code = os.waitstatus_to_exitcode(ended.status)
@@ -265,7 +266,7 @@ def _value(
     summary = reply.summary if reply is not None else None
     if summary is not None:
         summary = replace(summary, remarks=(*summary.remarks, *remarks_on_output(out, err)))
-    reads = reply.reads if reply is not None else Reads()
+    reads = reply.reads if reply is not None else RunInputs()
 
     def error(kind: type[RunError], message: str) -> RunError:
         return kind(

@@ -13,7 +13,16 @@ from smpy.runs.files_read import is_of_the_program
 
 _ABSENT: Final = "absent"
 _ACCESSORS: Final = frozenset(
-    {"os", "collections", "collections.abc", "_collections_abc", "string", "re", "smpy.emulate.environment", __name__}
+    {
+        "os",
+        "collections",
+        "collections.abc",
+        "_collections_abc",
+        "string",
+        "re",
+        "smpy.emulate.process.environment",
+        __name__,
+    }
 )
 """Modules that read variables on behalf of others; `posixpath` does so in `expandvars`."""
 
@@ -22,8 +31,8 @@ class VariablesRead:
     """Notes the variables that the program reads through `os.environ`, from now on.
 
     A variable that was not set is noted, too; one that the program has set itself is not, nor what Python and installed
-    packages look up for themselves (`HOME`, `TERM`, `COLUMNS`): it differs from one login to the next. Whoever copies
-    all variables, for a child process, reads none of them.
+    packages look up for themselves (`HOME`, `TERM`, `COLUMNS`): it differs from one login to the next. A copy of all
+    variables, for a child process, reads none of them.
     """
 
     def __init__(self) -> None:

@@ -41,9 +41,9 @@ if sys.path[:1] == [""]:
 sys.path.insert(0, sys.argv.pop(1))
 import smpy
 del sys.path[0]
-import smpy.cli.run, smpy.emulate.run
+import smpy.emulate.run.run
 of_every_run = frozenset(sys.modules)
-from smpy.cli.run_server import main
+from smpy.runs.run_server import main
 main(of_every_run)
 """
 
@@ -55,7 +55,7 @@ _READ_ONCE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProcessEnd:
     """End of the process of a run.
 
     Attributes
@@ -135,7 +135,7 @@ class WarmServer:
         timeout_s: float | None = None,
         memory_limit_bytes: int | None = None,
         show: Callable[[], None] | None = None,
-    ) -> Ended | None:
+    ) -> ProcessEnd | None:
         """Have a run performed, and wait for its end.
 
         Parameters
@@ -151,7 +151,7 @@ class WarmServer:
 
         Returns
         -------
-        Ended or None
+        ProcessEnd or None
             None: the server had gone before it began the run.
 
         Raises
@@ -178,7 +178,9 @@ class WarmServer:
             self._controls.discard(control)
             control.close()  # a run that is still there is killed
 
-    def _await(self, control: socket.socket, timeout_s: float | None, show: Callable[[], None] | None) -> Ended | None:
+    def _await(
+        self, control: socket.socket, timeout_s: float | None, show: Callable[[], None] | None
+    ) -> ProcessEnd | None:
         try:
             is_over = _readable(control, timeout_s, show)
         except KeyboardInterrupt:
@@ -190,7 +192,7 @@ class WarmServer:
         if len(told) == ENDED.size:
             status, by_memory_limit = ENDED.unpack(told)
             if status != signal.SIGKILL or self.is_alive:
-                return Ended(status, by_memory_limit, not is_over)
+                return ProcessEnd(status, by_memory_limit, not is_over)
         raise KilledError(f"the process that starts runs has ended, and so has this run{self.last_words()}")
 
     def last_words(self) -> str:

@@ -80,7 +80,7 @@ class Axis:
     range: Range | None = None
 
     def drawn(self, share: float) -> tuple[Value, Settings]:
-        """The value at a share of the way through the axis, from 0 up to 1, and what it sets."""
+        """The value at a share of the way through the axis, from 0 up to 1, and its settings."""
         if self.range is not None:
             value = self.range.at(share)
             return value, {self.name: value}

@@ -10,8 +10,8 @@ from typing import Final
 
 from smpy.errors import PlatformError
 from smpy.platforms.description import Description
+from smpy.platforms.models.prices import HOST_PROPERTIES, NO_PRICES, POWER_PROPERTY, Prices
 from smpy.platforms.parts_list import CableParts, HostParts, PartsList, SwitchParts
-from smpy.platforms.prices import HOST_PROPERTIES, NO_PRICES, POWER_PROPERTY, Prices
 
 _S_PER_HOUR: Final = 3600.0
 _HOURS_PER_YEAR: Final = 8766.0  # of 365.25 days
@@ -90,7 +90,7 @@ class Bill:
         return self.energy_kwh(makespan_s, busy_cores) * self.kwh_eur + written_off_eur
 
     def to_json(self) -> dict[str, float | None]:
-        """The amounts, that of the whole machine among them; None: not known."""
+        """The amounts, with the whole machine's; None: not known."""
         amounts = {**asdict(self), "price_eur": self.price_eur}
         return {name: None if math.isnan(amount) else amount for name, amount in amounts.items()}
 
@@ -207,7 +207,7 @@ def _bill(parts: PartsList, own: Prices, others: Prices) -> Bill:
 
 
 def _for_what_is_not_noted(parts: PartsList, others: Prices) -> Prices:
-    """Prices of other origin, without those that some host has a property for."""
+    """Prices of other origin, without prices that a property of some host gives."""
     noted = {name for kind in parts.hosts for name, _ in kind.properties}
     dropped = [field for field, name in HOST_PROPERTIES.items() if name in noted]
     dropped += ["host_idle_w", "host_busy_w"] if POWER_PROPERTY in noted else []

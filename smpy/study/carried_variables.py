@@ -1,4 +1,4 @@
-"""Environment variables that points carry to their workers: only those that points need.
+"""Environment variables that points need, and carry to their workers.
 
 A shell's variables may hold secrets, and a scheduler may serve many users. So a point carries
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from smpy.runs.reads import Reads
+from smpy.runs.run_inputs import RunInputs
 from smpy.runs.variables_read import changed_variables
 from smpy.runs.warm_server import is_read_once
 
@@ -38,7 +38,7 @@ class CarriedVariables:
         """Values for a point that begins now; None: the variable is absent."""
         return {name: self._environment.get(name) for name in self._names}
 
-    def has_missed(self, carried: Mapping[str, str | None], reads: Reads) -> bool:
+    def has_missed(self, carried: Mapping[str, str | None], reads: RunInputs) -> bool:
         """Whether a run has read variables that it did not carry and that have another value in the study.
 
         All later points carry these variables.
@@ -49,6 +49,6 @@ class CarriedVariables:
 
 
 def variables_of_a_run(carried: Mapping[str, str | None], own: Mapping[str, str]) -> dict[str, str]:
-    """Variables of a run: the worker's own, except those that are read once, and those that the point carries."""
+    """Variables of a run: the worker's own, except variables that are read once, and the point's."""
     variables = {name: value for name, value in own.items() if not is_read_once(name) and name not in carried}
     return variables | {name: value for name, value in carried.items() if value is not None}

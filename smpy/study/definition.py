@@ -10,10 +10,10 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Final
 
+from smpy.arguments import BYTES_MAX, seconds, whole_number
 from smpy.errors import UsageError, meant
 from smpy.input_files import read_input
-from smpy.platforms.prices import NO_PRICES, Prices
-from smpy.runs.arguments import BYTES_MAX, seconds, whole_number
+from smpy.platforms.models.prices import NO_PRICES, Prices
 from smpy.study.axes import Axis, Settings, Value, flat_settings, read_axis
 from smpy.study.combine import DRAWN, WAYS, Combination, combinations
 
@@ -128,7 +128,7 @@ class Definition:
 
 
 def read_definition(path: str | os.PathLike[str]) -> tuple[Definition, Mapping[str, Any]]:
-    """A study from its TOML file, and what the file says.
+    """A study from its TOML file, and the content of the file.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def definition_of(table: Mapping[str, Any], folder: str | Path = ".") -> Definit
     for key in table:
         if key not in _KEYS:
             raise UsageError(f"a study has no {key!r}{meant(key, _KEYS)}")
-    read = _Reader(table)
+    read = _TableReader(table)
     program, module = read.text("program"), read.text("module")
     if (program is None) == (module is None):
         raise UsageError('which program? Say one of program = "FILE.py" and module = "NAME"')
@@ -320,7 +320,7 @@ def _results(given: Mapping[str, Any]) -> dict[str, str]:
     return dict(given)
 
 
-class _Reader:
+class _TableReader:
     """Reads keys of a table, each of its type."""
 
     def __init__(self, table: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import UsageError
 from smpy.records.files import in_place_when_whole, write_whole
-from smpy.study.table import FILES, REAL, Table
+from smpy.study.table import FILES, REAL, StudyTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,12 +18,12 @@ SUFFIXES: Final = {"csv": ".csv", "parquet": ".parquet", "extrap": ".extrap.json
 _NOT_METRICS: Final = ("point", "repetition", "error", *REAL, *FILES)
 
 
-def write_table(table: Table, form: str, path: Path) -> None:
+def write_table(table: StudyTable, form: str, path: Path) -> None:
     """Write a table.
 
     Parameters
     ----------
-    table : Table
+    table : StudyTable
         Table of a study.
     form : {"csv", "parquet", "extrap"}
         Comma-separated values; Parquet; JSON that Extra-P reads (`extrap --json`): axes of numbers are its parameters,
@@ -52,8 +52,8 @@ def write_parquet(frame: pd.DataFrame, path: Path) -> None:
     UsageError
         If it cannot be written.
     """
-    with in_place_when_whole(path) as scratch, scratch.open("wb") as file:  # pyarrow takes names of UTF-8 alone
-        _with_one_type_a_column(frame).to_parquet(file, index=False)
+    with in_place_when_whole(path) as scratch:  # its name need not be UTF-8, which pyarrow wants
+        scratch.write_bytes(_with_one_type_a_column(frame).to_parquet(index=False))
 
 
 def _with_one_type_a_column(frame: pd.DataFrame) -> pd.DataFrame:
@@ -64,7 +64,7 @@ def _with_one_type_a_column(frame: pd.DataFrame) -> pd.DataFrame:
     return whole
 
 
-def _extrap(table: Table) -> dict[str, Any]:
+def _extrap(table: StudyTable) -> dict[str, Any]:
     import pandas as pd
 
     frame = table.frame[table.frame["error"] == ""]

@@ -11,7 +11,7 @@ import numpy as np
 
 from smpy.study.levels import Levels, brief, levels_of
 from smpy.study.pareto import pareto_front
-from smpy.study.table import Table
+from smpy.study.table import StudyTable
 from smpy.study.uncertainty import Estimate
 from smpy.units import format_time
 
@@ -40,7 +40,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class AxisEffect:
     """Effect of an axis on the makespan: the least and the greatest median over its levels.
 
     Attributes
@@ -66,7 +66,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class Configuration:
     """A level of each axis, and the medians over the points that have them: the repetitions.
 
     Attributes
@@ -89,7 +89,7 @@ class Setting:
     price_eur: float
 
 
-def with_results(table: Table) -> pd.DataFrame:
+def with_results(table: StudyTable) -> pd.DataFrame:
     """The points that ran to their end."""
     return table.frame[table.frame["makespan_s"].notna() & ~has_failed(table.frame)]
 
@@ -99,12 +99,12 @@ def has_failed(frame: pd.DataFrame) -> pd.Series[bool]:
     return frame["error"].fillna("").astype(str) != ""
 
 
-def effects(table: Table) -> list[Effect]:
+def effects(table: StudyTable) -> list[AxisEffect]:
     """The effect of each axis that took several values, the largest first.
 
     Parameters
     ----------
-    table : Table
+    table : StudyTable
         Table of a study; only points that ran to their end count.
     """
     frame = with_results(table)
@@ -115,11 +115,11 @@ def effects(table: Table) -> list[Effect]:
         medians_s = [float(np.median(makespans_s[codes == code])) for code in range(len(labels))]
         if len(labels) > 1:
             best, worst = int(np.argmin(medians_s)), int(np.argmax(medians_s))
-            found.append(Effect(levels.axis, labels[best], labels[worst], medians_s[best], medians_s[worst]))
+            found.append(AxisEffect(levels.axis, labels[best], labels[worst], medians_s[best], medians_s[worst]))
     return sorted(found, key=lambda effect: -effect.ratio)
 
 
-def _is_drawn(levels: Levels, table: Table) -> bool:
+def _is_drawn(levels: Levels, table: StudyTable) -> bool:
     """Whether its levels have a point or two each, which differ in the other axes too: one says nothing of this one."""
     n = len(levels.labels)
     return len(table.axes) > 1 and levels.numbers is not None and n > _MANY_LEVELS and n * 2 > len(levels.codes)
@@ -131,12 +131,12 @@ def _quarters(levels: Levels) -> tuple[Sequence[str], NDArray[np.intp]]:
     return labels, np.searchsorted(edges, levels.codes, side="right") - 1
 
 
-def settings(table: Table) -> list[Setting]:
+def settings(table: StudyTable) -> list[Configuration]:
     """All combinations of levels that have results, in the order of the plan.
 
     Parameters
     ----------
-    table : Table
+    table : StudyTable
         Table of a study; only points that ran to their end count.
     """
     frame = with_results(table)
@@ -153,7 +153,7 @@ def settings(table: Table) -> list[Setting]:
     ]
     points = frame["point"].tolist()
     return [
-        Setting(
+        Configuration(
             ", ".join(
                 f"{levels.axis} = {brief(levels.labels[code])}" for levels, code in zip(axes, codes, strict=True)
             ),
@@ -165,19 +165,19 @@ def settings(table: Table) -> list[Setting]:
     ]
 
 
-def findings(table: Table) -> list[Finding]:
+def findings(table: StudyTable) -> list[Finding]:
     """Findings at the top of a report.
 
     Parameters
     ----------
-    table : Table
+    table : StudyTable
         Table with any number of points.
     """
     found = settings(table)
     return [*_counts(table), *_extremes(found), *_front(found), *_effects(table, len(found))]
 
 
-def _counts(table: Table) -> Iterator[Finding]:
+def _counts(table: StudyTable) -> Iterator[Finding]:
     n, n_done, n_failed = len(table.frame), len(with_results(table)), int(has_failed(table.frame).sum())
     if n_done == n:
         yield Finding(
@@ -192,7 +192,7 @@ def _counts(table: Table) -> Iterator[Finding]:
     yield Finding(f"Of {'1 point' if n == 1 else f'{n:,} points'}, {', '.join(told)}.")
 
 
-def _extremes(found: Sequence[Setting]) -> Iterator[Finding]:
+def _extremes(found: Sequence[Configuration]) -> Iterator[Finding]:
     if not found:
         return
     fastest, slowest = min(found, key=lambda it: it.makespan_s), max(found, key=lambda it: it.makespan_s)
@@ -208,17 +208,17 @@ def _extremes(found: Sequence[Setting]) -> Iterator[Finding]:
         yield Finding(f"The slowest takes {_makespan(slowest)}{_with(slowest)}{longer}.", slowest.point)
 
 
-def _with(setting: Setting) -> str:
+def _with(setting: Configuration) -> str:
     return f", with {setting.text}" if setting.text else ""
 
 
-def _makespan(setting: Setting) -> str:
+def _makespan(setting: Configuration) -> str:
     if setting.n_points > 1:
         return f"{format_time(setting.makespan_s)} (the median of {setting.n_points:,} repetitions)"
     return str(Estimate(setting.makespan_s, setting.half_width_s))
 
 
-def _front(found: Sequence[Setting]) -> Iterator[Finding]:
+def _front(found: Sequence[Configuration]) -> Iterator[Finding]:
     priced = [setting for setting in found if setting.price_eur == setting.price_eur]
     if len({setting.price_eur for setting in priced}) < 2:  # nothing to choose
         return
@@ -230,7 +230,7 @@ def _front(found: Sequence[Setting]) -> Iterator[Finding]:
         yield Finding(text, cheapest.point)
         return
     yield Finding(
-        f"Of {len(priced):,} with a price, {len(front):,} are on the front: nothing is both cheaper and faster. "
+        f"Of {len(priced):,} with a price, {len(front):,} are on the Pareto front: nothing is both cheaper and faster. "
         f"The cheapest of these costs {_bought(cheapest)}.",
         cheapest.point,
     )
@@ -239,12 +239,12 @@ def _front(found: Sequence[Setting]) -> Iterator[Finding]:
     yield Finding(f"The fastest of these costs {_bought(fastest)}{gain}.", fastest.point)
 
 
-def _bought(setting: Setting) -> str:
+def _bought(setting: Configuration) -> str:
     price = f"{setting.price_eur:,.0f}" if setting.price_eur >= 100 else f"{setting.price_eur:.4g}"
     return f"{price} EUR and takes {_makespan(setting)}{_with(setting)}"
 
 
-def _effects(table: Table, n_settings: int) -> Iterator[Finding]:
+def _effects(table: StudyTable, n_settings: int) -> Iterator[Finding]:
     found = effects(table)
     for effect in found:
         if effect.ratio < _NO_DIFFERENCE:

@@ -4,7 +4,8 @@ It is an SQLite file. Rows of points that have just ended are written in one tra
 killed process loses none of them. Each row has a checksum; the readable part of a damaged file is kept. The reader
 checks all of it, as the file may come from somebody else.
 
-Format 2 has the column `checksum`. Rows of format 1, which has none, are read; `add` makes it format 2.
+Format 3 has runs in its rows, and their hashes as keys. Rows of format 2, whose keys are hashes of command lines, are
+read; `add` makes it format 3.
 """
 
 from __future__ import annotations
@@ -22,20 +23,19 @@ from typing import Any, Final
 from smpy.errors import SmpyError, UsageError
 from smpy.study.bill import is_parts_record
 
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 _BUSY_S: Final = 30.0  # for a process that is writing
 _LENGTH_MAX: Final = 64 << 20  # bytes of a row
 _TABLES: Final = (
     "CREATE TABLE origins (id INTEGER PRIMARY KEY, origin TEXT NOT NULL UNIQUE)",
     "CREATE TABLE finished (key TEXT PRIMARY KEY, origin INTEGER NOT NULL, entry TEXT NOT NULL, checksum TEXT)",
 )
-_TABLES_OF_FORMAT_1: Final = (_TABLES[0], _TABLES[1].replace(", checksum TEXT", ""))
-_ROWS: Final = "SELECT finished.rowid, key, finished.origin, entry, {checksum} FROM finished"
+_ROWS: Final = "SELECT finished.rowid, key, finished.origin, entry, checksum FROM finished"
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """Files, versions and variables that a run depends on, beside its command line.
+class RunOrigin:
+    """Files, versions and variables that a run depends on, beside its options.
 
     Attributes
     ----------
@@ -74,6 +74,8 @@ class Entry:
         Whether it failed for a reason that may be gone: options or files that could not be read, a full disk.
     matches : mapping of str to (float or None)
         Numbers that regular expressions find in all that the program printed, if `output` is not all of it.
+    run : str
+        The run in JSON (`smpy.runs.run_text`); empty in a row of format 2.
     """
 
     row: Mapping[str, Any]
@@ -84,6 +86,7 @@ class Entry:
     is_measured: bool = False
     is_outside: bool = False
     matches: Mapping[str, float | None] = field(default_factory=dict)
+    run: str = ""
 
 
 class Journal:
@@ -131,11 +134,11 @@ class Journal:
         db.execute("PRAGMA trusted_schema = OFF")
         db.execute("PRAGMA cell_size_check = ON")
         self._format, tables = self._layout()
-        if self._format not in (0, 1, _FORMAT):
+        if self._format not in (0, _FORMAT - 1, _FORMAT):
             raise UsageError(f"{self.path} was written by another version of smpy: name another folder (--folder)")
         if not self._format and not tables:
             self._format, tables = self._made()
-        if tables != [text.encode() for text in (_TABLES_OF_FORMAT_1 if self._format == 1 else _TABLES)]:
+        if tables != [text.encode() for text in _TABLES]:
             self._format = 0
             self._lose("nothing of it can be read (its tables are not those of a journal)")
 
@@ -158,7 +161,7 @@ class Journal:
     def close(self) -> None:
         self._db.close()
 
-    def add(self, entries: Iterable[tuple[str, Origin, Entry]]) -> None:
+    def add(self, entries: Iterable[tuple[str, RunOrigin, Entry]]) -> None:
         """Write what came of points, by their keys; what was there of them goes.
 
         Raises
@@ -167,8 +170,7 @@ class Journal:
             If there is no room; none of them is written then.
         """
         with self._told("write"), self._db:
-            if self._format == 1:
-                self._db.execute("ALTER TABLE finished ADD COLUMN checksum TEXT")
+            if self._format == _FORMAT - 1:
                 self._db.execute(f"PRAGMA user_version = {_FORMAT}")
                 self._format = _FORMAT
             for key, origin, entry in entries:
@@ -180,12 +182,12 @@ class Journal:
                     (key, text, outcome, _checksum(key.encode(), text.encode(), outcome.encode())),
                 )
 
-    def get(self, key: str) -> tuple[Origin, Entry] | None:
+    def get(self, key: str) -> tuple[RunOrigin, Entry] | None:
         """Outcome of the point of this key; None: it has not finished, or its row cannot be read."""
         with self._told("read"):
             if not self._format:
                 return None
-            row = self._db.execute(f"{self._rows()} WHERE key = ?", (key,)).fetchone()
+            row = self._db.execute(f"{_ROWS} WHERE key = ?", (key,)).fetchone()
             if row is None:
                 return None
             origin = self._origin(row[2])
@@ -194,14 +196,14 @@ class Journal:
         except ValueError:
             return None
 
-    def entries(self) -> Iterator[tuple[str, Origin, Entry]]:
+    def entries(self) -> Iterator[tuple[str, RunOrigin, Entry]]:
         """Rows that can be read."""
         if not self._format:
             return
         with self._told("read"):
             origins = dict(self._all("SELECT id, origin FROM origins"))
             n_lost = 0
-            for row in self._all(self._rows()):
+            for row in self._all(_ROWS):
                 origin = origins[row[2]] if row[2] in origins else self._origin(row[2])  # it may be new
                 try:
                     read = _read_row(row, origin)
@@ -258,9 +260,6 @@ class Journal:
         repaired = Journal(self.path)
         repaired.damage = f"{self.damage}; the damaged file is kept as {kept.name}"
         return repaired
-
-    def _rows(self) -> str:
-        return _ROWS.format(checksum="NULL" if self._format == 1 else "checksum")
 
     def _all(self, query: str) -> Iterator[Any]:
         """Rows of a query; if a part cannot be read, the rows before it, then the rows after it from the end."""
@@ -322,7 +321,7 @@ def _checksum(key: bytes, origin: bytes, entry: bytes) -> str:
     return sha256(b"\0".join((key, origin, entry))).hexdigest()
 
 
-def _read_row(row: tuple[Any, ...], origin: Any) -> tuple[str, Origin, Entry]:
+def _read_row(row: tuple[Any, ...], origin: Any) -> tuple[str, RunOrigin, Entry]:
     """Check and decode a row.
 
     Raises
@@ -336,7 +335,7 @@ def _read_row(row: tuple[Any, ...], origin: Any) -> tuple[str, Origin, Entry]:
     if checksum is not None and checksum != _checksum(key, origin, entry).encode():
         raise ValueError("it has changed")
     try:
-        return key.decode(), Origin(**_checked(origin, _ORIGIN)), Entry(**_checked(entry, _ENTRY))
+        return key.decode(), RunOrigin(**_checked(origin, _ORIGIN)), Entry(**_checked(entry, _ENTRY))
     except (TypeError, RecursionError) as error:
         raise ValueError("it lacks a part") from error
 
@@ -386,4 +385,5 @@ _ENTRY: Final[dict[str, Callable[[Any], bool]]] = {
     "is_measured": _is_bool,
     "is_outside": _is_bool,
     "matches": _table_of(_is_number),
+    "run": _is_text,
 }

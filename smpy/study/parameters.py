@@ -54,7 +54,7 @@ class Parameter:
 
     @property
     def is_factor(self) -> bool:
-        """Whether values are times what the machine has."""
+        """Whether values multiply the machine's."""
         return self.range.unit == _TIMES
 
     def at(self, share: float) -> str:

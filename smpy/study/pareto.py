@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from smpy.errors import UsageError, meant
-from smpy.study.table import Table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def pareto_front(x: ArrayLike, y: ArrayLike) -> NDArray[np.bool_]:
@@ -52,28 +44,3 @@ def pareto_front(x: ArrayLike, y: ArrayLike) -> NDArray[np.bool_]:
     has_none_before = first == 0
     on_front[order] = (ys == ys[first]) & (has_none_before | (ys < least_before))
     return on_front
-
-
-def pareto_of(table: Table, x: str = "price_eur", y: str = "makespan_s") -> pd.DataFrame:
-    """The points of a study that are on the front of two of its columns, by rising x.
-
-    Parameters
-    ----------
-    table : Table
-        Table of the study; points that failed are on no front.
-    x, y : str
-        Columns of numbers, of which less is better.
-
-    Raises
-    ------
-    UsageError
-        If there is no such column, or what it has are no numbers.
-    """
-    frame = table.frame
-    for name in (x, y):
-        if name not in frame.columns:
-            raise UsageError(f"the table of {table.name} has no column {name!r}{meant(name, frame.columns)}")
-        if frame[name].dtype.kind not in "iuf":
-            raise UsageError(f"column {name!r} of {table.name} has no numbers: a front needs two columns of numbers")
-    ended = frame[frame["error"] == ""]
-    return ended[pareto_front(ended[x], ended[y])].sort_values([x, y], kind="stable")

@@ -1,4 +1,4 @@
-"""One point: run it, and make a row of what came of it. This is what Dask's workers do."""
+"""Runs one point of a study and returns its row of the table, in a Dask worker."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import NoRoomError, SmpyError, UsageError
-from smpy.runs.reads import Reads
 from smpy.runs.run import KilledError, MemoryLimitError, Run, RunError, TimeLimitError, again_if_killed
-from smpy.runs.simulate import run_line
+from smpy.runs.run_inputs import RunInputs
+from smpy.runs.run_text import from_json
+from smpy.runs.simulate import perform_run
 from smpy.study.bill import parts_record
 from smpy.study.carried_variables import variables_of_a_run
 from smpy.study.journal import Entry
@@ -34,8 +35,8 @@ class Task:
     ----------
     key : str
         Key of the point.
-    arguments : tuple of str
-        Arguments of `smpy run`.
+    run : str
+        Its run in JSON.
     directory : str
         Folder it runs in.
     folder : str
@@ -51,7 +52,7 @@ class Task:
     """
 
     key: str
-    arguments: tuple[str, ...]
+    run: str
     directory: str
     folder: str
     patterns: tuple[str, ...]
@@ -62,7 +63,7 @@ class Task:
     variables: Mapping[str, str | None] = field(default_factory=dict)
 
 
-def perform(task: Task) -> tuple[Entry, Reads]:
+def perform(task: Task) -> tuple[Entry, RunInputs]:
     """Run a point.
 
     Returns
@@ -88,7 +89,7 @@ def perform(task: Task) -> tuple[Entry, Reads]:
         wall_s = perf_counter() - began_s
         entry, reads, summary = (
             _failed(error, wall_s, task),
-            getattr(error, "reads", Reads()),
+            getattr(error, "reads", RunInputs()),
             getattr(error, "summary", None),
         )
     else:
@@ -108,11 +109,11 @@ def perform(task: Task) -> tuple[Entry, Reads]:
 
 def _run(task: Task, trace: str | None) -> Run:
     """Perform the run; perform it again if it is killed."""
-    arguments = [*task.arguments] if trace is None else [f"--trace={trace}", *task.arguments]
+    run = replace(from_json(task.run), trace=None if trace is None else Path(trace))
 
     def attempt() -> Run:
-        return run_line(
-            arguments,
+        return perform_run(
+            run,
             timeout_s=task.limit_s,
             memory_limit_bytes=task.limit_bytes,
             directory=task.directory,

@@ -1,21 +1,21 @@
-"""Points of a study: for each combination, and each repetition, what follows `smpy run`."""
+"""Points of a study: a run for each combination and each repetition."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from smpy.errors import UsageError, meant
-from smpy.runs.command_line import command_line
+from smpy.options import RunConfig
+from smpy.runs.run_text import options_of, run_config, texts_of, to_json
 from smpy.study.axes import Settings, Value
 from smpy.study.definition import GROUPS, Definition
 
 _PLACE: Final = re.compile(r"\{([^{}\s]+)\}")
-_REPEATED: Final = ("--set=", "--algorithm=")
 _OWN: Final = ("json", "trace", "quiet", "profile")  # options that the study sets itself
 
 
@@ -31,23 +31,25 @@ class Point:
         Values of the axes.
     repetition : int
         Number of the repetition, from 0.
-    ranks : int
-        Number of ranks of its world.
-    options : tuple of str
-        Options between `smpy run` and the program.
-    program : tuple of str
-        The program and its arguments.
+    run : RunConfig
+        Its run.
+    text : str
+        The run in JSON.
     key : str
-        The same for the same run, in whichever study: a hash of `options` and `program`.
+        The same for the same run, in whichever study: a hash of `text`, and of the repetition.
     """
 
     number: int
     values: tuple[Value, ...]
     repetition: int
-    ranks: int
-    options: tuple[str, ...]
-    program: tuple[str, ...]
+    run: RunConfig
+    text: str
     key: str
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks of its world."""
+        return self.run.n_ranks
 
 
 def points_of(definition: Definition) -> list[Point]:
@@ -59,13 +61,36 @@ def points_of(definition: Definition) -> list[Point]:
         If a setting makes no sense.
     """
     found: list[Point] = []
-    for combination in definition.combinations():
-        for repetition in range(definition.repetitions):
-            ranks, options, program = _line(definition, combination.settings, repetition)
-            text = json.dumps([options, program, _nth(definition, repetition)])
-            key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-            found.append(Point(len(found), combination.values, repetition, ranks, options, program, key))
+    for values, repetition, options, args in _runs(definition):
+        try:
+            run = run_config(definition.program, args, options)
+        except UsageError as error:
+            raise UsageError(f"point {len(found)}: {error}") from None
+        text = to_json(run)
+        key = _hash(json.dumps([text, _nth(definition, repetition)]))
+        found.append(Point(len(found), values, repetition, run, text, key))
     return found
+
+
+def keys_of_format_2(definition: Definition) -> list[str]:
+    """Keys of all points in a journal of format 2: hashes of command lines."""
+    keys = []
+    for _, repetition, options, args in _runs(definition):
+        line = ["-np", str(options.pop("ranks"))]
+        is_module = options.pop("module", False)
+        for name, value in options.items():
+            flag = "--" + name.replace("_", "-")
+            if value is True:
+                line.append(flag)
+            elif value is not None and value is not False:
+                line += [f"{flag}={text}" for text in texts_of(name, value)]
+        line += ["-m"] if is_module else []
+        keys.append(_hash(json.dumps([line, [definition.program, *args], _nth(definition, repetition)])))
+    return keys
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _nth(definition: Definition, repetition: int) -> int:
@@ -73,7 +98,14 @@ def _nth(definition: Definition, repetition: int) -> int:
     return repetition if definition.repetitions > 1 else 0
 
 
-def _line(definition: Definition, settings: Settings, repetition: int) -> tuple[int, tuple[str, ...], tuple[str, ...]]:
+def _runs(definition: Definition) -> Iterator[tuple[tuple[Value, ...], int, dict[str, Any], list[str]]]:
+    """Values of the axes, repetition, options and the program's arguments of each point."""
+    for combination in definition.combinations():
+        for repetition in range(definition.repetitions):
+            yield combination.values, repetition, *_run(definition, combination.settings, repetition)
+
+
+def _run(definition: Definition, settings: Settings, repetition: int) -> tuple[dict[str, Any], list[str]]:
     options: dict[str, Any] = dict(definition.options)
     arguments: dict[str, Value] = {}
     for key, value in settings.items():
@@ -93,15 +125,14 @@ def _line(definition: Definition, settings: Settings, repetition: int) -> tuple[
             raise UsageError(f"{own!r} is not for a point: `keep` says what a study keeps")
     if str(options.get("compute", "")).startswith("record:"):
         raise UsageError('compute = "record:FILE": all points would write that file; record a run, and replay it here')
-    ranks = options.pop("ranks", None)
+    ranks = options.get("ranks")
     if isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1:
         raise UsageError(f"ranks = {ranks!r}: how many? Say a whole number, as an axis or in [options]")
     if definition.repetitions > 1:
         options["seed"] = _seed(options.get("seed", 0)) + repetition
-    line = command_line(ranks, options)
     if definition.is_module:
-        line.append("-m")
-    return ranks, tuple(line), (definition.program, *_arguments(definition.args, arguments))
+        options["module"] = True
+    return options, _arguments(definition.args, arguments)
 
 
 def _seed(given: Any) -> int:
@@ -169,8 +200,9 @@ def samples_of_options(points: Sequence[Point]) -> list[Point]:
     """Points that together have each option, with its first value and its last."""
     ends: dict[str, dict[str, Point]] = {}
     for point in points:
-        for option in point.options:
-            name = "=".join(option.split("=")[: 2 if option.startswith(_REPEATED) else 1])
-            of_name = ends.setdefault(name, {"first": point})
-            of_name["last"] = point
+        for keyword, value in options_of(point.run).items():
+            keys = [text.partition("=")[0] for text in value] if isinstance(value, list) else [""]
+            for key in keys:
+                of_name = ends.setdefault(f"{keyword} {key}", {"first": point})
+                of_name["last"] = point
     return list({point.number: point for of_name in ends.values() for point in of_name.values()}.values())

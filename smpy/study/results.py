@@ -1,4 +1,4 @@
-"""Numbers that a study takes from what its program prints."""
+"""Numbers that a study takes from the output of its program."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def _parts(whole: TextIO) -> Iterator[str]:
 
 
 def number_of(pattern: str, entry: Entry) -> float | None:
-    """The number that a pattern finds first in what a point has printed; None: none."""
+    """The first number that a pattern finds in the output of a point; None: none."""
     return entry.matches[pattern] if pattern in entry.matches else _number_in(entry.output, pattern)
 
 
 def are_known(results: Mapping[str, str], entry: Entry) -> bool:
-    """Whether all of what a point has printed was searched for these results, or is here to be searched."""
+    """Whether the whole output of a point was searched for these results, or is here to be searched."""
     return len(entry.output) < _OUTPUT_MAX or entry.matches.keys() >= set(results.values())
 
 

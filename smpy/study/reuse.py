@@ -12,16 +12,18 @@ from pathlib import Path
 from typing import Final
 
 from smpy.errors import UsageError
+from smpy.options import RunConfig
 from smpy.runs.files_read import are_as_they_were
-from smpy.runs.simulate import check_line
+from smpy.runs.run_text import to_json
+from smpy.runs.simulate import check_run
 from smpy.runs.variables_read import changed_variables
 from smpy.study.definition import Definition
-from smpy.study.journal import Entry, Journal, Origin
+from smpy.study.journal import Entry, Journal, RunOrigin
 from smpy.study.points import Point
 from smpy.study.results import are_known
 from smpy.study.versions import versions
 
-_OF_MACHINE: Final = ("--platform=", "--set=", "--network=", "--compat=", "--ppn=", "--kernels=")
+_OF_MACHINE: Final = ("platform", "options", "network", "compat", "ranks_per_host", "kernels")
 
 
 class Results:
@@ -50,12 +52,12 @@ class Results:
         self._journal = Journal(folder / "results.sqlite")
         self._definition = definition
         self._directory: Final = definition.folder
-        self._fingerprints: dict[tuple[str, ...], str] = {}
+        self._fingerprints: dict[RunConfig, str] = {}
         self._states: dict[str, str | None] = {}
 
-    def find(self, point: Point) -> tuple[Origin, Entry] | None:
+    def find(self, point: Point) -> tuple[RunOrigin, Entry] | None:
         """Origin and entry of the same run in another study; None: none, or its inputs changed or are not all known."""
-        found = self._journal.get(self._key(point))
+        found = self._journal.get(self._key(point.run))
         if found is None:
             return None
         origin, entry = found
@@ -73,22 +75,22 @@ class Results:
         ours = replace(origin, files=relative_to(files, self._directory))
         return ours, replace(entry, row={**entry.row, "is_reused": True})
 
-    def keep(self, point: Point, origin: Origin, entry: Entry) -> None:
+    def keep(self, point: Point, origin: RunOrigin, entry: Entry) -> None:
         """Keep what came of a run for other studies."""
         if entry.error or entry.is_measured:
             return
         files = located(origin.files, self._directory)
-        named = {name: state for path, state in files.items() for name in self._names(path, self._home(point))}
-        self._journal.add([(self._key(point), replace(origin, files=named), entry)])
+        named = {name: state for path, state in files.items() for name in self._names(path, self._home(point.run))}
+        self._journal.add([(self._key(point.run), replace(origin, files=named), entry)])
 
     def close(self) -> None:
         self._journal.close()
 
-    def _home(self, point: Point) -> str:
+    def _home(self, run: RunConfig) -> str:
         """The program's own folder."""
-        if "-m" in point.options:
+        if run.is_module:
             return self._directory
-        return os.path.dirname(os.path.abspath(os.path.join(self._directory, point.program[0])))
+        return os.path.dirname(os.path.abspath(os.path.join(self._directory, run.program)))
 
     def _names(self, path: str, home: str) -> list[str]:
         """Names of a file that are to have its content where another study runs.
@@ -102,20 +104,18 @@ class Results:
             return [relative]
         return [path] if path.startswith(os.path.join(sys.prefix, "")) else [path, relative]
 
-    def _key(self, point: Point) -> str:
-        others = [option for option in point.options if not option.startswith(_OF_MACHINE)]
-        place = "" if "-m" in point.options else os.path.relpath(self._home(point), self._directory)
-        program = [place, os.path.basename(point.program[0]), *point.program[1:]]
-        text = json.dumps([self._fingerprint(point), others, program])
+    def _key(self, run: RunConfig) -> str:
+        place = "" if run.is_module else os.path.relpath(self._home(run), self._directory)
+        nowhere = RunConfig(run.n_ranks, os.path.basename(run.program))
+        others = replace(run, program=nowhere.program, **{name: getattr(nowhere, name) for name in _OF_MACHINE})
+        text = json.dumps([self._fingerprint(run), place, to_json(others)])
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
-    def _fingerprint(self, point: Point) -> str:
-        ours = tuple(option for option in point.options if option.startswith(_OF_MACHINE))
-        key = (str(point.ranks), *ours)
-        if key not in self._fingerprints:
-            arguments = ["-np", str(point.ranks), *ours, "program"]
-            self._fingerprints[key] = check_line(arguments, self._directory)
-        return self._fingerprints[key]
+    def _fingerprint(self, run: RunConfig) -> str:
+        there = RunConfig(run.n_ranks, "program", **{name: getattr(run, name) for name in _OF_MACHINE})
+        if there not in self._fingerprints:
+            self._fingerprints[there] = check_run(there, self._directory)
+        return self._fingerprints[there]
 
 
 def relative_to(files: Mapping[str, str], folder: str) -> dict[str, str]:

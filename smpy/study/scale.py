@@ -1,4 +1,4 @@
-"""The everyday study: a program on more and more ranks, and what its traces say of each."""
+"""The everyday study: a program on more and more ranks, and the efficiencies from their traces."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import Any, Final
 from warnings import warn
 
-from smpy.analysis.pop import Efficiencies, pop, scaling_of
+from smpy.analysis.pop_metrics import Efficiencies, pop, scaling_of
 from smpy.errors import JournalWarning, SmpyError, UsageError
 from smpy.input_files import read_plain_file
 from smpy.records.files import write_whole
 from smpy.records.held_trace import HeldTrace
 from smpy.replay import replay
+from smpy.study.point_collector import StudyProgress
 from smpy.study.points import Point
-from smpy.study.scaling import COMPUTING_PARTS, Row, Scaling
+from smpy.study.scaling import COMPUTING_PARTS, ProgramScaling, ScalingRow
 from smpy.study.study import Study
 from smpy.study.table import kept
-from smpy.study.turn import Progress
 
 RANKS_MAX: Final = 10_000_000
 _DOUBLED: Final = 2
@@ -92,7 +92,7 @@ class Growth:
     exponent: Fraction
 
     def values(self, args: Sequence[str], ranks: Sequence[int]) -> list[int | float]:
-        """The argument on each number of ranks, of what it is on one; a whole number stays one.
+        """The argument on each number of ranks, from its value on one; a whole number stays one.
 
         Raises
         ------
@@ -159,9 +159,9 @@ def scale(
     weak: Growth | None = None,
     folder: str | os.PathLike[str] | None = None,
     workers: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[StudyProgress], None] | None = None,
     told: Callable[[str], None] | None = None,
-) -> Scaling:
+) -> ProgramScaling:
     """Run a program on several numbers of ranks, and find how it scales.
 
     Points that have run before in the same folder, with the same sources and options, do not run again. Traces are
@@ -184,7 +184,7 @@ def scale(
     workers : int, optional
         Number of points that run at a time; by default one if computing is measured, else one per core but one.
     progress : callable, optional
-        Called with the study's `Progress`.
+        Called with the study's `StudyProgress`.
     told : callable, optional
         Called with a text on the replay that starts.
 
@@ -260,8 +260,8 @@ def _keep_factors(study: Study, point: Point, told: Callable[[str], None] | None
     shutil.rmtree(folder)
 
 
-def _scaling(study: Study, weak: Growth | None) -> Scaling:
-    rows: list[Row] = []
+def _scaling(study: Study, weak: Growth | None) -> ProgramScaling:
+    rows: list[ScalingRow] = []
     remarks: dict[str, list[int]] = {}
     reference: Efficiencies | None = None
     for line in study.table().frame.to_dict("records"):
@@ -284,7 +284,7 @@ def _scaling(study: Study, weak: Growth | None) -> Scaling:
             factors |= {name: getattr(scaling, name) for name in ("computing", *COMPUTING_PARTS)}
             n_hosts, ranks_on_a_host = run.n_hosts, run.ranks_on_a_host
         rows.append(
-            Row(
+            ScalingRow(
                 n_ranks=point.ranks,
                 time_s=line["makespan_s"],
                 half_width_s=line["half_width_s"],
@@ -297,7 +297,7 @@ def _scaling(study: Study, weak: Growth | None) -> Scaling:
     told = [remark if remark.startswith("On ") else f"{_on(at)} {remark}" for remark, at in remarks.items()]
     if not rows:
         raise SmpyError("\n".join(["nothing scales that does not run", *told]))
-    return Scaling(rows, weak is not None, told)
+    return ProgramScaling(rows, weak is not None, told)
 
 
 def _on(numbers: Sequence[int]) -> str:

@@ -56,7 +56,7 @@ _MORE_THAN_IDEAL: Final = 1.05
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScalingRow:
     """The program on one number of ranks.
 
     Attributes
@@ -100,12 +100,12 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scaling(Result):
+class ProgramScaling(Result):
     """Scaling of a program.
 
     Attributes
     ----------
-    rows : sequence of Row
+    rows : sequence of ScalingRow
         One or more, the fewest ranks first.
     is_weak : bool
         Whether each rank has as much work on more ranks.
@@ -113,7 +113,7 @@ class Scaling(Result):
         Remarks for a reader.
     """
 
-    rows: Sequence[Row]
+    rows: Sequence[ScalingRow]
     is_weak: bool
     remarks: Sequence[str] = ()
 
@@ -285,19 +285,19 @@ class Scaling(Result):
         return figure
 
 
-def _ranks(row: Row) -> str:
+def _ranks(row: ScalingRow) -> str:
     return "1 rank" if row.n_ranks == 1 else f"{row.n_ranks:,} ranks"
 
 
-def _on(row: Row) -> str:
+def _on(row: ScalingRow) -> str:
     return f"on {_ranks(row)}"
 
 
-def _time(row: Row) -> str:
+def _time(row: ScalingRow) -> str:
     return str(Estimate(row.time_s, row.half_width_s))
 
 
-def _longer(row: Row, best: Row) -> str:
+def _longer(row: ScalingRow, best: ScalingRow) -> str:
     """Words for the time of a row, and its multiple of the best time."""
     times = _ratio(row.time_s / best.time_s)
     return f"{_on(row)} it takes {format_time(row.time_s)}, {'' if times == '1' else f'{times} times '}as long"

@@ -1,4 +1,4 @@
-"""Points on Dask's workers: processes of this machine, or those of a cluster that has a scheduler.
+"""Points on Dask's workers: processes of this machine, or workers of a cluster that has a scheduler.
 
 A few points more than there are workers are handed out at a time, so that a study of any length costs little memory and
 ends soon after Ctrl-C. A point whose worker dies is handed out again.
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpy.engine.memory import limit_bytes
 from smpy.errors import SmpyError, UsageError
-from smpy.runs.reads import Reads
+from smpy.runs.run_inputs import RunInputs
 from smpy.study.carried_variables import CarriedVariables
 from smpy.study.journal import Entry
 from smpy.study.local_cluster import closing_soon, local_cluster
@@ -25,7 +25,7 @@ from smpy.study.perform import Task, perform
 if TYPE_CHECKING:
     import distributed
 
-Done = Callable[[Sequence[tuple[Task, Entry, Reads]]], None]
+Done = Callable[[Sequence[tuple[Task, Entry, RunInputs]]], None]
 
 _TRIES_MAX: Final = 10  # of a point whose workers die
 _AHEAD: Final = 3  # points handed out, a worker
@@ -91,7 +91,7 @@ def run_tasks(
         import dask
         import distributed
     except ImportError as error:
-        raise UsageError(f'a study needs dask: {error}; pip install "smpy-mpi[study]"') from error
+        raise UsageError(f"a study needs dask: {error}; pip install '.[study]'") from error
     with dask.config.set({"distributed.scheduler.allowed-failures": _TRIES_MAX}), ExitStack() as stack:
         stack.enter_context(_silence())
         if scheduler is None:
@@ -170,7 +170,7 @@ class _Points:
         self._ended: SimpleQueue[Any] = SimpleQueue()
 
     def run(self) -> None:
-        """Hand them all out, and in what has ended."""
+        """Hand all points out, and finished points in."""
         self._fill()
         while self._out:
             try:
@@ -188,8 +188,8 @@ class _Points:
             self._fill()
 
     def _take_all(self, futures: Sequence[Any]) -> None:
-        """Hand in what has ended, even if the scheduler goes meanwhile."""
-        ended: list[tuple[Task, Entry, Reads]] = []
+        """Hand in finished points, even if the scheduler goes meanwhile."""
+        ended: list[tuple[Task, Entry, RunInputs]] = []
         try:
             for future in futures:
                 found = self._take(future)
@@ -213,14 +213,14 @@ class _Points:
         self._out[future] = task
         future.add_done_callback(self._ended.put)
 
-    def _take(self, future: Any) -> tuple[Task, Entry, Reads] | None:
+    def _take(self, future: Any) -> tuple[Task, Entry, RunInputs] | None:
         """Task, entry and reads of a point that has ended; None: it is handed out again."""
         from distributed.scheduler import KilledWorker
 
         task = self._out.pop(future)
         if future.status == "finished":
             with _asked():
-                found: tuple[Entry, Reads] = future.result()
+                found: tuple[Entry, RunInputs] = future.result()
             future.release()
             if not self._variables.has_missed(task.variables, found[1]):
                 return task, *found
@@ -231,11 +231,11 @@ class _Points:
         with _asked():
             error = future.exception()
         if not isinstance(error, KilledWorker):
-            return task, Entry({}, _in_words(error), is_outside=isinstance(error, OSError)), Reads()
+            return task, Entry({}, _in_words(error), is_outside=isinstance(error, OSError)), RunInputs()
         if self._tries[task.key] < _TRIES_MAX:
             self._hand_out(task)
             return None
-        return task, Entry({}, f"its worker died {_TRIES_MAX * _TRIES_MAX} times while it ran"), Reads()
+        return task, Entry({}, f"its worker died {_TRIES_MAX * _TRIES_MAX} times while it ran"), RunInputs()
 
 
 def _in_words(error: BaseException) -> str:

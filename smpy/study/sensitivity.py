@@ -35,7 +35,7 @@ _FACTORS: Final = {"x2": "doubling it", "x0.5": "halving it"}
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class ParameterEffect:
     """Effect of one parameter.
 
     Attributes
@@ -84,7 +84,7 @@ class Sensitivity(Result):
     ----------
     makespan_s : float
         Makespan with every parameter at its own value.
-    effects : sequence of Effect
+    effects : sequence of ParameterEffect
         Effects, sorted by the difference of the makespans at both ends, the largest first.
     n_samples : int
         Number of samples of the Sobol indices; 0: there are no indices.
@@ -95,7 +95,7 @@ class Sensitivity(Result):
     """
 
     makespan_s: float
-    effects: Sequence[Effect]
+    effects: Sequence[ParameterEffect]
     n_samples: int
     is_logarithmic: bool
     remarks: Sequence[str]
@@ -183,7 +183,7 @@ def sensitivity(
     told: Callable[[str], None] | None = None,
     **placement: Any,
 ) -> Sensitivity:
-    """Find what the makespan of a traced run depends on, by replays.
+    """Find the parameters that the makespan of a traced run depends on, by replays.
 
     Parameters
     ----------
@@ -241,8 +241,8 @@ def sensitivity(
     remarks = []
     if own.depends_on_time:
         remarks.append(
-            "The program took what came first, polled, or waited for any of several: replays do as it did, and it may "
-            "do something else on other machines."
+            "The program received from any source, polled, or waited for any of several: replays repeat its choices; "
+            "on other machines it may do something else."
         )
     if any(it.n_left_alone for it in at_ends):
         remarks.append(
@@ -258,12 +258,12 @@ def sensitivity(
     return Sensitivity(own.makespan_s, effects, n_samples, is_logarithmic, remarks)
 
 
-def _effect(parameter: Parameter, low_s: float, high_s: float, index: Index | None) -> Effect:
+def _effect(parameter: Parameter, low_s: float, high_s: float, index: Index | None) -> ParameterEffect:
     ends = parameter.range
     elasticity = (
         log(high_s / low_s) / log(ends.last / ends.first) if ends.first > 0 and min(low_s, high_s) > 0 else None
     )
-    return Effect(
+    return ParameterEffect(
         key=parameter.key,
         name=parameter.name,
         low=parameter.at(0.0),

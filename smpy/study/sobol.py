@@ -82,9 +82,11 @@ def sobol_indices(results: Sequence[float], n_parameters: int, seed: int) -> lis
 
 
 def _problem(n_parameters: int) -> dict[str, Any]:
+    import numpy as np
+
     return {
         "num_vars": n_parameters,
-        "names": [str(i) for i in range(n_parameters)],
+        "names": np.array([str(i) for i in range(n_parameters)]),  # SALib 1.5 gives them to pandas, which takes no list
         "bounds": [[0.0, 1.0]] * n_parameters,
     }
 

@@ -8,7 +8,7 @@ from smpy.study.journal import Entry
 
 
 @dataclass(slots=True)
-class State:
+class StudyState:
     """State of the points of a study.
 
     Attributes

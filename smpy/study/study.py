@@ -13,26 +13,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from warnings import warn
 
+from smpy.arguments import whole_number, word
 from smpy.errors import JournalWarning, UsageError
 from smpy.input_files import read_plain_file
 from smpy.records.files import write_whole
-from smpy.runs.arguments import whole_number, word
 from smpy.runs.files_read import are_as_they_were, state_of
-from smpy.runs.reads import Reads
 from smpy.runs.run import again_if_killed
-from smpy.runs.simulate import check_line
+from smpy.runs.run_inputs import RunInputs
+from smpy.runs.simulate import check_run
 from smpy.runs.variables_read import changed_variables, hashes_of
 from smpy.study.carried_variables import CarriedVariables
 from smpy.study.definition import Definition, definition_of, read_definition
 from smpy.study.export import write_parquet
-from smpy.study.journal import Entry, Journal, Origin
+from smpy.study.journal import Entry, Journal, RunOrigin
 from smpy.study.perform import Task
-from smpy.study.points import Point, points_of, samples_of_options
+from smpy.study.point_collector import PointCollector, StudyProgress
+from smpy.study.points import Point, keys_of_format_2, points_of, samples_of_options
 from smpy.study.results import are_known
 from smpy.study.reuse import Results, located, relative_to
-from smpy.study.state import State
-from smpy.study.table import FILES, Table, kept, table_of
-from smpy.study.turn import Progress, Turn
+from smpy.study.state import StudyState
+from smpy.study.table import FILES, StudyTable, kept, table_of
 from smpy.study.versions import versions
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Study:
         """
         for point in samples_of_options(self.points):
             try:
-                again_if_killed(partial(check_line, [*point.options, *point.program], self.definition.folder))
+                again_if_killed(partial(check_run, point.run, self.definition.folder))
             except UsageError as error:
                 raise UsageError(f"point {point.number}: {error}") from None
 
@@ -122,7 +122,7 @@ class Study:
         cache: str | os.PathLike[str] | None = None,
         retry_failed: bool = False,
         only: Sequence[Point] | None = None,
-        progress: Callable[[Progress], None] | None = None,
+        progress: Callable[[StudyProgress], None] | None = None,
         show_dashboard: Callable[[str], None] | None = None,
     ) -> pd.DataFrame:
         """Run the points that have not run.
@@ -148,14 +148,14 @@ class Study:
         Returns
         -------
         pandas.DataFrame
-            The table, as `smpy.study.table.Table` describes it.
+            The table, as `smpy.study.table.StudyTable` describes it.
 
         Raises
         ------
         UsageError
             If the study cannot run: its program is not there, another process runs it, ...
         SmpyError
-            If it could not go on: the disk is full, the scheduler has gone. What has ended is kept.
+            If it could not go on: the disk is full, the scheduler has gone. Points that have ended are kept.
         """
         from smpy.study.scheduling import memory_of_a_point, n_workers_here, run_tasks
 
@@ -182,7 +182,7 @@ class Study:
             if wanted:
                 self.check()
             reused = None if self.definition.keep else results
-            turn = Turn(self.points, wanted, state, journal, reused, self.origin, n_workers, progress)
+            turn = PointCollector(self.points, wanted, state, journal, reused, self.origin, n_workers, progress)
             turn.reuse()
             tasks = [self._task(point, limit_bytes) for point in turn.left()]
             if tasks:
@@ -195,18 +195,18 @@ class Study:
             write_parquet(frame, self.folder / "points.parquet")
             return frame
 
-    def state(self) -> State:
+    def state(self) -> StudyState:
         """State of its points so far."""
         if self._has_no_journal():
-            return State()
+            return StudyState()
         with closing(Journal(self._journal_path)) as journal:
             return self._state(journal)
 
-    def table(self) -> Table:
+    def table(self) -> StudyTable:
         """Results so far, as a table: points that have not ended are not in it."""
         return self._table(self.state())
 
-    def _table(self, state: State) -> Table:
+    def _table(self, state: StudyState) -> StudyTable:
         return table_of(self.definition, self.points, state, self.folder)
 
     @property
@@ -222,6 +222,12 @@ class Study:
         return False
 
     # ---- before and after ----
+
+    @cached_property
+    def _key_of_format_2(self) -> Mapping[str, str]:
+        """Keys of all points, by their keys in a journal of format 2."""
+        keys = [point.key for point in self.points]
+        return dict(zip(keys_of_format_2(self.definition), keys, strict=True))
 
     def _check_program(self) -> None:
         definition = self.definition
@@ -277,12 +283,14 @@ class Study:
             warn(f"{path} is {how}: all points run again", JournalWarning, stacklevel=4)
         return True
 
-    def _state(self, journal: Journal) -> State:
-        found = State()
+    def _state(self, journal: Journal) -> StudyState:
+        found = StudyState()
         known: dict[str, str | None] = {}
         judged: dict[str, str] = {}
         keys = {point.key for point in self.points}
         for key, origin, entry in journal.entries():
+            if key not in keys and not entry.run:
+                key = self._key_of_format_2.get(key, "")
             if key not in keys:
                 continue
             why = judged.get(text := repr(origin))
@@ -291,6 +299,8 @@ class Study:
             found.entries[key] = entry
             if why:
                 found.stale[key] = why
+            else:
+                found.stale.pop(key, None)
         if journal.damage:
             rest = "the rest runs again" if found.entries else "all points run again"
             warn(
@@ -300,7 +310,7 @@ class Study:
             )
         return found
 
-    def _why_stale(self, origin: Origin, known: dict[str, str | None]) -> str:
+    def _why_stale(self, origin: RunOrigin, known: dict[str, str | None]) -> str:
         for name, now in versions().items():
             if origin.versions.get(name) != now:
                 return f"{name} was another version"
@@ -316,19 +326,19 @@ class Study:
         names = changed_variables(origin.variables, os.environ)
         return f"the environment variable {names[0]} has changed" if names else ""
 
-    def origin(self, reads: Reads) -> Origin:
+    def origin(self, reads: RunInputs) -> RunOrigin:
         """Origin of a run that has made these reads."""
         folder = self.definition.folder
         more = set() if self.definition.is_module else {os.path.abspath(os.path.join(folder, self.definition.program))}
         states = {path: state_of(path) for path in self.definition.input_paths | more if path not in reads.files}
         whole = {**{path: state for path, state in states.items() if state}, **reads.files}
         variables = {**hashes_of(self.definition.environment, os.environ), **reads.variables}
-        return Origin(relative_to(whole, folder), versions(), variables)
+        return RunOrigin(relative_to(whole, folder), versions(), variables)
 
     def _wanted(
-        self, state: State, points: Sequence[Point], retry_failed: bool, share_bytes: int | None = None
+        self, state: StudyState, points: Sequence[Point], retry_failed: bool, share_bytes: int | None = None
     ) -> list[Point]:
-        """Points that are to run, those of one key once; `share_bytes` limits memory where the study does not."""
+        """Points that are to run, once for each key; `share_bytes` limits memory if the study does not."""
         wanted = {}
         for point in points:
             entry = state.current(point.key)
@@ -352,7 +362,7 @@ class Study:
     def _task(self, point: Point, limit_bytes: int | None) -> Task:
         return Task(
             key=point.key,
-            arguments=(*point.options, *point.program),
+            run=point.text,
             directory=self.definition.folder,
             folder=str(self.folder),
             patterns=tuple(self.definition.results.values()),

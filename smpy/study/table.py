@@ -14,7 +14,7 @@ from smpy.study.definition import Definition
 from smpy.study.journal import Entry
 from smpy.study.points import Point
 from smpy.study.results import number_of
-from smpy.study.state import State
+from smpy.study.state import StudyState
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +37,7 @@ FILES: Final = ("profile", "trace")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class StudyTable:
     """Results of a study so far.
 
     Attributes
@@ -64,7 +64,7 @@ class Table:
     folder: Path
 
 
-def table_of(definition: Definition, points: Iterable[Point], state: State, folder: Path) -> Table:
+def table_of(definition: Definition, points: Iterable[Point], state: StudyState, folder: Path) -> StudyTable:
     """The table of a study, as far as its points have ended.
 
     Parameters
@@ -73,7 +73,7 @@ def table_of(definition: Definition, points: Iterable[Point], state: State, fold
         The study.
     points : iterable of Point
         Its points.
-    state : State
+    state : StudyState
         State of the points.
     folder : Path
         Folder of the study's files.
@@ -86,7 +86,7 @@ def table_of(definition: Definition, points: Iterable[Point], state: State, fold
     try:
         import pandas as pd
     except ImportError as error:
-        raise UsageError(f'a table needs pandas: {error}; pip install "smpy-mpi[study]"') from error
+        raise UsageError(f"a table needs pandas: {error}; pip install '.[study]'") from error
     axes = definition.axis_names
     patterns = definition.results
     simulated = [name for name in SIMULATED if name not in axes]
@@ -109,7 +109,7 @@ def table_of(definition: Definition, points: Iterable[Point], state: State, fold
     frame = pd.DataFrame(rows, columns=["point", *axes, "repetition", "error", *simulated, *patterns, *REAL, *FILES])
     for name in numbers:
         frame[name] = pd.to_numeric(frame[name])
-    return Table(definition.name, frame, axes, tuple(patterns), folder)
+    return StudyTable(definition.name, frame, axes, tuple(patterns), folder)
 
 
 def _costs(row: Mapping[str, Any], bill: Callable[[str], Bill]) -> dict[str, float]:

@@ -29,7 +29,7 @@ from smpy.units import format_time
 if TYPE_CHECKING:
     import pandas as pd
 
-    from smpy.study.table import Table
+    from smpy.study.table import StudyTable
 
 _SAME: Final = 1e-12  # relative: a spread below it is of rounding
 _DIGITS_MAX: Final = 4
@@ -96,12 +96,12 @@ def estimate(times_s: Sequence[float], half_widths_s: Sequence[float] = ()) -> E
     return Estimate(mean_s, sqrt(sum(part * part for part in parts)) if parts else nan)
 
 
-def estimates(table: Table) -> pd.DataFrame:
+def estimates(table: StudyTable) -> pd.DataFrame:
     """The table of a study with a row a point for all its repetitions.
 
     Parameters
     ----------
-    table : Table
+    table : StudyTable
         Table of a study; points that failed are left out.
 
     Returns
@@ -127,5 +127,5 @@ def _quantile(degrees_of_freedom: int) -> float:
     try:
         from scipy.special import stdtrit
     except ImportError:
-        raise UsageError('this needs scipy: pip install "smpy-mpi[study]"') from None
+        raise UsageError("this needs scipy: pip install '.[study]'") from None
     return float(stdtrit(degrees_of_freedom, 0.975))

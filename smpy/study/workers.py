@@ -94,7 +94,7 @@ class Workers:
             raise SmpyError(f"a worker of the study dies as soon as it starts:\n{self._trouble}")
 
     def close(self) -> None:
-        """Have them end, with what they run."""
+        """End the workers, with the runs on them."""
         self._is_over.set()
         self._watch.join()
         for process in self._processes:
@@ -153,7 +153,7 @@ def workers(address: str, n: int, credentials: Credentials) -> Iterator[Workers]
 
 
 def main() -> None:
-    """Be a worker until the study has gone: what it holds of standard input closes."""
+    """Work until the study has gone: then its end of standard input closes."""
     import asyncio
 
     with open(sys.stdin.fileno(), "rb", closefd=False) as stdin:

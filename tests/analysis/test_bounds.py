@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from smpy.analysis.bounds import Bounds, bounds
-from smpy.analysis.pop import pop
+from smpy.analysis.pop_metrics import pop
+from smpy.analysis.run_bounds import Bounds, bounds
 from smpy.errors import UsageError
 from smpy.records.trace import Trace
 from tests.analysis.small_run import Again, Compute, Message, Performed, Rules, Step, perform
@@ -49,8 +49,8 @@ def test_parts_are_nested_and_the_wholes_add_up_to_the_run(tmp_path: Path):
         (0, "computing"),
         (1, "kernel dgemm"),
         (2, "kernel dgemm on host h0"),
-        (1, "computing outside of kernels"),
-        (2, "computing outside of kernels on host h1"),
+        (1, "user code"),
+        (2, "user code on host h1"),
         (0, "the network's bandwidth"),
         (1, "contention in the network"),
         (0, "the network's latency"),

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 pytest.importorskip("pyarrow")
 
-from smpy.analysis.compare import compare
+from smpy.analysis.comparison import compare
 from tests.analysis.drawn_programs import programs
 from tests.analysis.small_run import Compute, InMemory, Message, Rules, Step, perform, trace_of
 

@@ -12,9 +12,9 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from smpy.analysis.compare import compare
-from smpy.analysis.critical_path import critical_path
-from smpy.analysis.waits import waits
+from smpy.analysis.comparison import compare
+from smpy.analysis.path_analysis import critical_path
+from smpy.analysis.wait_analysis import waits
 from smpy.errors import DamagedFileError
 from smpy.records.trace import Trace
 from tests.analysis.small_run import Compute, Message, perform

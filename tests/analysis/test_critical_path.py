@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 
 pytest.importorskip("pyarrow")
 
-from smpy.analysis.critical_path import CriticalPath, critical_path
+from smpy.analysis.path_analysis import CriticalPath, critical_path
 from smpy.errors import UsageError
 from smpy.records.trace import Trace
 from tests.analysis.drawn_programs import programs
@@ -121,4 +121,4 @@ def test_a_trace_without_time_is_refused(tmp_path: Path):
 def test_its_table_names_what_costs_most_first(tmp_path: Path):
     text = critical_path(Trace(late_sender().write(tmp_path / "trace"))).table()
     assert text.splitlines()[0] == "Critical path: 4 s, with 1 message of 1 kB together"
-    assert text.splitlines()[2].split() == ["3", "s", "75.0%", "compute", "computing", "up", "to", "prog.py:5"]
+    assert text.splitlines()[2].split() == ["3", "s", "75.0%", "compute", "user", "code", "up", "to", "prog.py:5"]

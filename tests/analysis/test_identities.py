@@ -14,10 +14,10 @@ import pytest
 pytest.importorskip("pyarrow")
 
 import smpy
-from smpy.analysis.critical_path import critical_path
-from smpy.analysis.pop import PARTS, pop
+from smpy.analysis.path_analysis import critical_path
+from smpy.analysis.pop_metrics import PARTS, pop
 from smpy.analysis.timeline import read_timeline
-from smpy.analysis.waits import waits
+from smpy.analysis.wait_analysis import waits
 from smpy.records.trace import Trace
 from smpy.replay import replay
 

@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from smpy.analysis.bounds import bounds
-from smpy.analysis.critical_path import critical_path
-from smpy.analysis.pop import pop
+from smpy.analysis.path_analysis import critical_path
+from smpy.analysis.pop_metrics import pop
+from smpy.analysis.run_bounds import bounds
 from smpy.errors import PlatformError
 from smpy.records.trace import Trace
 from smpy.replay import replay
@@ -81,11 +81,11 @@ def test_computing_of_a_run_is_split_into_cores_and_memories(traced: Callable[..
     computing_s, alone_s, cores_s = 0.1 + 4 * 0.2 + 4 * 0.3, 0.1 + 4 * 0.1 + 4 * 0.3, 5 * 0.001 + 4 * 0.3
     expected_s = [computing_s, alone_s, cores_s]
     assert [run.computing_s, run.alone_s, run.cores_s] == pytest.approx(expected_s, rel=1e-6)
-    lines = dict(line.strip().rsplit("  ", 1) for line in result.table().splitlines() if "of computing" in line)
+    lines = dict(line.strip().rsplit("  ", 1) for line in result.table().splitlines() if "bound by" in line)
     assert {name.strip(): share.strip() for name, share in lines.items()} == {
-        "of computing, cores": f"{cores_s / computing_s:.1%}",
-        "of computing, memory of a core": f"{(alone_s - cores_s) / computing_s:.1%}",
-        "of computing, memory of a host": f"{(computing_s - alone_s) / computing_s:.1%}",
+        "computing bound by cores": f"{cores_s / computing_s:.1%}",
+        "computing bound by memory of a core": f"{(alone_s - cores_s) / computing_s:.1%}",
+        "computing bound by memory of a host": f"{(computing_s - alone_s) / computing_s:.1%}",
     }
 
 

@@ -10,11 +10,11 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from smpy.analysis.bounds import bounds
-from smpy.analysis.compare import compare
-from smpy.analysis.critical_path import critical_path
-from smpy.analysis.pop import PARTS, pop
-from smpy.analysis.waits import waits
+from smpy.analysis.comparison import compare
+from smpy.analysis.path_analysis import critical_path
+from smpy.analysis.pop_metrics import PARTS, pop
+from smpy.analysis.run_bounds import bounds
+from smpy.analysis.wait_analysis import waits
 from smpy.records.trace import Trace
 from smpy.replay import replay
 

@@ -19,9 +19,9 @@ from click.testing import CliRunner
 pytest.importorskip("pyarrow")
 pytest.importorskip("plotly")
 
-from smpy.analysis.bounds import bounds
-from smpy.analysis.critical_path import critical_path
-from smpy.analysis.waits import waits
+from smpy.analysis.path_analysis import critical_path
+from smpy.analysis.run_bounds import bounds
+from smpy.analysis.wait_analysis import waits
 from smpy.cli.main import main
 from smpy.records.profile_text import tables
 from smpy.records.summary import Summary
@@ -202,7 +202,7 @@ def said_by_profile(ran: Ran) -> Said:
 def said_by_waits(ran: Ran) -> Said:
     """The first table of all, and the first cause."""
     result = waits(ran.trace)
-    causes = result.table().partition("Their causes")[2].splitlines()
+    causes = result.table().partition("Causes of waits")[2].splitlines()
     return said([*result.table().splitlines()[:3], causes[2]], result.causes[0].rank)
 
 
@@ -226,7 +226,7 @@ def said_by_page(ran: Ran) -> Said:
     assert done.exit_code == 0, done.output
     sections = re.findall(r"<h2>(What bounds .*|Causes of waits)</h2>\n<pre>([^<]*)</pre>", path.read_text())
     (_, bound), (_, late) = [(title, unescape(text)) for title, text in sections]
-    cause = late.partition("Their causes")[2].splitlines()[2]
+    cause = late.partition("Causes of waits")[2].splitlines()[2]
     return said([bound.splitlines()[0], *late.splitlines()[:3], cause], int(re.split(r"  +", cause.strip())[3]))
 
 
@@ -270,5 +270,14 @@ def test_memory_of_a_host_is_named_beside_the_kernel_that_it_bounds(emulated: Ca
     ran = run_of(emulated, tmp_path / "trace", FAULTS["memory-bound kernels on a shared host"])
     for place in ("bounds", "page"):
         assert "memory of a host" in PLACES[place](ran).text
-    for text in (ran.summary.render(), waits(ran.trace).table(), critical_path(ran.trace).table()):
+    assert ran.summary.profile is not None
+    profile = tables(ran.summary.profile, ran.summary.remarks)
+    for text in (ran.summary.render(), profile, waits(ran.trace).table(), critical_path(ran.trace).table()):
         assert "relax took 2.55 s, alone 800 ms memory of a host, or its cores" in " ".join(text.split())
+
+
+def test_the_profile_that_a_run_prints_names_memory_of_a_host(smpy_run: Callable[..., Any]):
+    fault = FAULTS["memory-bound kernels on a shared host"]
+    options = ("--platform", fault.machine, "--compute", "models", "--quiet", "--profile")
+    printed = smpy_run(HEAD + fault.source, 8, *options).err
+    assert "Shared hosts\n  relax took 2.55 s, alone 800 ms\n  memory of a host" in printed

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 pytest.importorskip("pyarrow")
 pytest.importorskip("scipy")
 
-from smpy.analysis.pop import PARTS, Efficiencies, pop
+from smpy.analysis.pop_metrics import PARTS, Efficiencies, pop
 from smpy.analysis.pop_prediction import predict_factors
 from smpy.analysis.scaling_fits import fitted, predict
 from smpy.errors import UsageError
@@ -113,7 +113,7 @@ def test_a_trace_of_some_ranks_and_dates_has_the_efficiencies_of_those():
     run.rows["intervals"][1] |= {"start_s": 3.0, "end_s": 4.0}
     found = pop([InMemory(run)])
     assert found.runs[0].parallel == (2.0 + 1.0) / 2 / 2.0
-    assert found.remarks == ["in memory tells of 2 of 3 ranks only: means are theirs."]
+    assert found.remarks == ["in memory has 2 of 3 ranks only: means are over these."]
 
 
 def test_a_run_that_computes_nothing_is_refused():

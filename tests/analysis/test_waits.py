@@ -1,5 +1,6 @@
 """Waits are due to whom began them."""
 
+from itertools import pairwise
 from math import fsum
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 pytest.importorskip("pyarrow")
 
 from smpy.analysis import causes
-from smpy.analysis.waits import Waits, waits
+from smpy.analysis.timeline import Place
+from smpy.analysis.wait_analysis import Cause, Wait, Waits, waits
 from smpy.errors import DamagedFileError
 from smpy.records.trace import Trace
 from tests.analysis.drawn_programs import programs
@@ -59,11 +61,18 @@ def test_no_rank_is_named_that_causes_no_more_than_noise():
     trace.info["profile"] = {"noise_waiting_s": 7.0}
     found = waits(trace)
     assert found.causes == named.causes
-    beyond, within = (line.split() for line in found.table().partition("Their causes")[2].splitlines()[2:4])
+    beyond, within = (line.split() for line in found.table().partition("Causes of waits")[2].splitlines()[2:4])
     assert (beyond[4], beyond[-1]) == ("2", "prog.py:5")
     assert (within[4], within[-1]) == ("noise", "prog.py:3")
     assert "noise of this machine explains, 7 s of waits" in found.table()
     assert "noise" not in named.table()
+
+
+def test_noise_is_compared_with_all_that_a_rank_causes():
+    parts: list[Step] = [step for line in (3, 5) for step in (Compute(0, 2.0, line), Barrier(9))]
+    trace = InMemory(perform(2, parts))
+    trace.info["profile"] = {"noise_waiting_s": 3.0}
+    assert "noise" not in waits(trace).table()  # 4 s, in two lines
 
 
 def test_the_time_of_ranks_ends_where_they_do():
@@ -199,6 +208,13 @@ def test_contention_is_at_most_the_extra_time_of_a_message(tmp_path: Path):
     assert [wait.seconds for wait in result.contention] == pytest.approx([0.5])
 
 
+def test_contention_is_at_most_the_wait_for_a_message(tmp_path: Path):
+    run = contended(1)
+    run.rows["messages"][0]["alone_s"] = 0.0  # 4 s longer than alone, 3 s of them waited for
+    (late,) = waits(Trace(run.write(tmp_path / "trace"))).contention
+    assert late.seconds == pytest.approx(3.0)
+
+
 def test_polls_that_wait_for_nothing_are_told(tmp_path: Path):
     result = waits(Trace(contended(1).write(tmp_path / "trace")))
     assert [(wait.rank, wait.kind, wait.place.text, wait.seconds) for wait in result.polls] == [
@@ -220,6 +236,16 @@ def test_failed_polls_wait_for_the_rank_of_the_next_polls_of_their_row(tmp_path:
     assert ((0, "late_sender", 4) in causes) != in_row
 
 
+@pytest.mark.parametrize(("rank", "kind"), [(0, "late_receiver"), (1, "late_sender")])
+def test_failed_polls_do_not_wait_for_the_rank_of_other_waits(tmp_path: Path, rank: int, kind: str):
+    run = SyntheticTrace(["a", "b", "c"])
+    run.spend(0, "late_sender", 2.0, run.site(0, "Iprobe", 4))
+    run.spend(rank, kind, 2.0, run.site(rank, "Send", 5), other=2)
+    for each in (0, 1, 2):  # no rank is idle at its end
+        run.spend(each, "compute", 4.0 - run.now_s[each], run.site(each, "", 7))
+    assert caused(waits(Trace(run.write(tmp_path / "trace"))))[0, "late_sender", 4] == 2.0
+
+
 def test_damaged_links_are_refused(tmp_path: Path):
     folder = contended(1).write(tmp_path / "trace", profile={"kinds": [], "sites": [], "links": {"link": ["hot"]}})
     with pytest.raises(DamagedFileError, match=r"profile\.links is not a table of links"):
@@ -230,8 +256,19 @@ def test_the_table_has_waits_and_causes():
     text = of(2, [Compute(0, 3.0, 3), Message(0, 1, 0, 9)]).table().splitlines()
     assert text[0] == "Waits: 3 s, 50.0% of the ranks' time"
     assert text[2].split() == ["3", "s", "100.0%", "1", "1", "late", "sender", "Recv", "prog.py:10"]
-    assert text[6].split() == ["3", "s", "100.0%", "1", "0", "100.0%", "compute", "computing", "up", "to", "prog.py:3"]
+    assert " ".join(text[6].split()) == "3 s 100.0% 1 0 100.0% compute user code up to prog.py:3"
 
 
 def test_a_run_without_waits_says_so():
     assert of(1, [Compute(0, 3.0, 3)]).table() == "No rank waited for another one"
+
+
+def test_of_ranks_that_are_equal_but_for_rounding_the_first_is_named():
+    place = Place("Recv", "a.py", 3, is_kernel=False)
+    seconds = {3: 1 + 1e-15, 1: 1.0, 2: 0.5}
+    some = [Wait(rank, place, "late_sender", s, 1) for rank, s in seconds.items()]
+    causes = [Cause(rank, place, "compute", s) for rank, s in seconds.items()]
+    lines = Waits(9.0, some, causes, (), (), "").table().splitlines()
+    for name in ("most on rank", "most by rank"):
+        head, row = next((head, row) for head, row in pairwise(lines) if name in head)
+        assert row[: head.index(name) + len(name)].split()[-1] == "1"

@@ -101,6 +101,7 @@ def test_a_sampled_run_draws_some_batches_and_takes_the_time_of_all(emulated: Ca
 
 
 @pytest.mark.slow
+@pytest.mark.campaign
 def test_class_b_on_16384_ranks_takes_less_than_a_minute_and_a_gigabyte(
     smpy_run: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -19,13 +19,13 @@ COUNTING = """
 __smpy_shared__ = True
 from collections import Counter
 from mpi4py import MPI
-from smpy import Arrival, MessageSequence
+from smpy.experimental import AwaitedMessage, MessageProgram
 from linpack import factorise, grid, solve, substitution, swap, update
 
-MessageSequence.perform = MessageSequence._perform  # which makes the calls one by one
-Arrival.look = lambda self: self.is_done or self._look()
-Arrival.wait = lambda self: self.is_done or self._wait()
-Arrival.overlap = Arrival._overlap
+MessageProgram.perform = MessageProgram._perform  # which makes the calls one by one
+AwaitedMessage.look = lambda self: self.is_done or self._look()
+AwaitedMessage.wait = lambda self: self.is_done or self._wait()
+AwaitedMessage.overlap = AwaitedMessage._overlap
 
 sent, factored, swapped = Counter(), {}, {}  # the last two: the panel at which a rank is
 
@@ -95,11 +95,11 @@ def sent(emulated: Callable[..., Any], smpy_patched: None) -> Callable[..., Sent
 @pytest.fixture
 def smpy_patched() -> Any:
     """The counter replaces methods of the surface, which outlives the run."""
-    from smpy import Arrival, MessageSequence
+    from smpy.experimental import AwaitedMessage, MessageProgram
     from smpy.mpi.MPI import Comm
 
     replaced = [(Comm, name) for name in ("Send", "Ssend", "Isend", "Issend")]
-    replaced += [(MessageSequence, "perform"), (Arrival, "look"), (Arrival, "wait")]
+    replaced += [(MessageProgram, "perform"), (AwaitedMessage, "look"), (AwaitedMessage, "wait")]
     before = [(kind, name, vars(kind).get(name)) for kind, name in replaced]
     yield
     for kind, name, method in before:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,11 @@ def test_a_ring_of_large_messages_runs_at_half_the_speed_of_memcpy(table: Table,
     table.at_least(name, gigabytes / ours.cpu_s, gigabytes / bound.cpu_s, "GB/s", 0.5)
 
 
+def test_a_hundred_children_start_in_half_a_second(table: Table) -> None:
+    short, long = (smpy_command("children", (n,), 1) for n in (1, 101))
+    table.at_most("100 children", marginal([short], [long], repeats=3)[0].cpu_s, "s", 0.5)
+
+
 def test_measuring_the_computing_costs_at_most_half_as_much_again(table: Table) -> None:
     short, long = (
         [smpy_command("ring", (16, n, "every"), 64, "fat_tree_64", compute) for compute in ("measured", "none")]
@@ -73,6 +79,23 @@ def test_a_layout_with_regular_strides_costs_at_most_twice_a_contiguous_one(
     measured, bound = marginal(short, long, repeats=3)
     ratio = measured.cpu_s / bound.cpu_s
     table.at_most(f"messages of 64 doubles, {form} over {reference}", ratio, "", limit)
+
+
+@pytest.mark.parametrize(("form", "nbytes", "limit"), [("pieces", 1 << 20, 1.3), ("rows", 8192, 2.0)])
+def test_files_are_written_and_read_nearly_as_fast_as_by_the_operating_system_alone(
+    table: Table, form: str, nbytes: int, limit: float
+) -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+        path = str(Path(memory, "data"))
+        short, long = (
+            [
+                smpy_command("file_pieces", (form, megabytes, path), 4),
+                [sys.executable, str(PROGRAMS / "pwrite.py"), str(nbytes), str(megabytes), path],
+            ]
+            for megabytes in (4, 1028)
+        )
+        ours, bound = marginal(short, long, repeats=5)
+    table.at_most(f"1 GB of a file in {form} over os.pwrite and preadv", ours.cpu_s / bound.cpu_s, "", limit)
 
 
 def test_an_alltoallv_costs_little_more_than_the_alltoall_of_its_messages(table: Table, folder: Path) -> None:

@@ -5,7 +5,7 @@
 #define SMPY_TESTS_FAILING_MEMORY_H
 #include <stdlib.h>
 
-#include "fair.h"
+#include "solver/fair.h"
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t n, size_t bytes);

@@ -3,6 +3,7 @@
 #define SMPY_TESTS_SMALL_WORLDS_H
 #include <assert.h>
 
+#include "networks/network_flow.h"
 #include "sim.h"
 
 enum { MOST_RANKS = 8 };
@@ -22,7 +23,8 @@ static inline platform *machine(void)
 
 static inline model plain(void)
 {
-    return (model){.network = {.n_factors = 1, .latency_factor = {1}, .bandwidth_factor = {1}}, .calls.detached_below_bytes = 1000,
+    static const flow_parameters network = {.n_factors = 1, .latency_factor = {1}, .bandwidth_factor = {1}};
+    return (model){.network = {&network_flow, &network}, .calls.detached_below_bytes = 1000,
                    .polling = {.test_s = 1e-3, .iprobe_s = 1e-3, .grow = 1}};
 }
 

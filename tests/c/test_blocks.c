@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "blocks.h"
+#include "basics/blocks.h"
 
 /* Entries of 4 bytes, with a gap of 4 behind each. */
 static const strided SPREAD = {.size_bytes = 4, .extent_bytes = 8, .end_bytes = 4, .block_bytes = 4};

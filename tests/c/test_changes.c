@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "network_flow.h"
-#include "profile.h"
+#include "machine/profile.h"
+#include "networks/network_flow.h"
 #include "small_worlds.h"
 
 static platform *changing(int kind, int resource, int n, const double *date_s, const double *value, double period_s)
@@ -108,7 +108,7 @@ static void a_network_that_cannot_follow_its_links_is_refused(void)
     platform *p = changing(PROFILE_LATENCY, 0, 1, (double[]){100}, (double[]){0}, 0);
     const model m = plain();
     sim *s = world(p, &m, 1);
-    assert(sim_use_network(s, &deaf, &m.network) == 0 && run(s, 1, compute_1_s) == SIM_BROKEN);
+    assert(sim_use_network(s, &deaf, m.network.parameters) == 0 && run(s, 1, compute_1_s) == SIM_BROKEN);
     assert(sim_error(s) == SIM_FIXED_LINKS && sim_network_name(s)[0] == 'd');
     sim_free(s);
     platform_free(p);
@@ -136,9 +136,11 @@ static void many_messages_follow_many_changes(double weight_bytes)
 {
     platform *p = machine();
     model m = plain();
-    m.network.weight_bytes = weight_bytes;
-    m.network.tcp_gamma_bytes = 4194304;
-    m.network.crosstraffic = 0.05;
+    flow_parameters network = *(const flow_parameters *)m.network.parameters;
+    network.weight_bytes = weight_bytes;
+    network.tcp_gamma_bytes = 4194304;
+    network.crosstraffic = 0.05;
+    m.network.parameters = &network;
     for (int link = 0; link < platform_n_links(p); link++) {
         const double date_s[] = {0, 1e-6 * (3 + link), 7e-5 + 1e-6 * link};
         const double bandwidth[] = {1e9, 3e8 + 1e7 * link, 2e9}, latency[] = {1e-5, 0, 3e-6 * (1 + link % 3)};

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "folded_map.h"
-#include "folded_table.h"
+#include "basics/folded_map.h"
+#include "basics/folded_table.h"
 #include "small_worlds.h"
 
 enum { ROOM = 4000, REGIONS = 6, RANGES = 5 };

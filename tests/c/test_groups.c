@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schedule.h"
+#include "mpi/schedule.h"
 #include "small_worlds.h"
 
 static int request_of[MOST_RANKS];

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "heap.h"
-#include "lanes.h"
+#include "basics/heap.h"
+#include "basics/lanes.h"
 
 enum { MOST = 300 };
 

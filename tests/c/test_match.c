@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "match.h"
+#include "mpi/match.h"
 
 enum { TARGETS = 3, SLOTS = 4000 };
 

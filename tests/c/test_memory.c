@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "failing_memory.h"
-#include "network_flow.h"
-#include "profile.h"
-#include "schedule.h"
+#include "machine/profile.h"
+#include "mpi/schedule.h"
+#include "networks/network_constant.h"
+#include "networks/network_flow.h"
+#include "networks/network_ib.h"
 #include "small_worlds.h"
 
 /* ---- the calls of a program: the first that fails ends the run; nobody looks at what is said to marks and pauses ---- */
@@ -76,7 +78,7 @@ static void talk(sim *s, int rank, int stage)
     switch (stage) {
     case 0:
         memset(got[rank][0], 0, SMALL);
-        sim_append_note(s, rank, rank);
+        sim_append_marker(s, rank, rank);
         did(sim_host_memory(s, rank, 1e9, 0));
         did(sim_append_to_path(s, rank, 0, 1, 1));
         did(sim_append_compute(s, rank, 1e4 * (1 + rank), 5e4));
@@ -133,7 +135,7 @@ static void crowd(sim *s, int rank, int stage)
             id[i] = rank    ? receive(s, 1, 0, 0, i, PAYLOAD_PYTHON, 0)
                     : i % 2 ? send_large(s, 0, 0, 1, i, 1 + i)
                             : send_copy(s, 0, 0, 1, i, SEND_BUFFERED, 0);
-        for (int i = 0; i < 70; i++) sim_append_note(s, rank, i);
+        for (int i = 0; i < 70; i++) sim_append_marker(s, rank, i);
         did(sim_append_wait_all(s, rank, n, id));
     } else {
         if (rank < 2) release_all(s, n, id);
@@ -231,7 +233,7 @@ static void collect(sim *s, int rank, int stage)
 /* On a network of the scenario's own, with a host that has its own costs. */
 static int open_network(sim *s)
 {
-    const network_model m = {.n_factors = 1, .latency_factor = {1.0}, .bandwidth_factor = {0.5}, .crosstraffic = 0.05};
+    const flow_parameters m = {.n_factors = 1, .latency_factor = {1.0}, .bandwidth_factor = {0.5}, .crosstraffic = 0.05};
     const call_costs own = {.detached_below_bytes = 65536, .n_recv_overhead = 1, .recv_overhead = {0, 2e-6, 0}};
     did(sim_use_network(s, &network_flow, &m));
     did(sim_host_costs(s, 1, (int[]){0}, &own));
@@ -414,17 +416,19 @@ typedef struct {
     int n_ranks;
     int host[MOST_RANKS];
     int polls_notice, sends_are_free;
-    int network; /* NETWORK_* */
+    const network_kind *network;
     int early_below_bytes;
 } scenario;
 
 static model all_costs(const scenario *c)
 {
     const int n = !c->sends_are_free;
-    return (model){.network = {.n_factors = 2, .factor_above_bytes = {0, 65472}, .latency_factor = {2.0, 11.6},
-                               .bandwidth_factor = {0.8, 0.94}, .weight_bytes = 8775, .tcp_gamma_bytes = 4194304,
-                               .crosstraffic = 0.05, .envelope_bytes = 16, .kind = c->network, .ib_inbound = 0.965,
-                               .ib_outbound = 0.925, .ib_crowded = 1.35, .constant_s = 1e-5},
+    static const constant_parameters constant = {.takes_s = 1e-5};
+    static const ib_parameters flows = {.flow = {.n_factors = 2, .factor_above_bytes = {0, 65472}, .latency_factor = {2.0, 11.6},
+                                                 .bandwidth_factor = {0.8, 0.94}, .weight_bytes = 8775,
+                                                 .tcp_gamma_bytes = 4194304, .crosstraffic = 0.05, .envelope_bytes = 16},
+                                        .inbound = 0.965, .outbound = 0.925, .crowded = 1.35}; /* they begin with those of flows */
+    return (model){.network = {c->network, c->network == &network_constant ? (const void *)&constant : &flows},
                    .calls = {.detached_below_bytes = 65536, .early_below_bytes = c->early_below_bytes,
                              .n_send_overhead = n, .send_overhead = {0, 1e-6, 1e-10}, .n_isend_overhead = n,
                              .isend_overhead = {0, 2e-6, 1e-10}, .n_recv_overhead = 1, .recv_overhead = {0, 1e-6, 1e-10},
@@ -539,31 +543,31 @@ static void every_allocation_may_fail(const scenario *c)
 int main(void)
 {
     static const scenario all[] = {
-        {"talk on full routes", full, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, NETWORK_FLOW, 0},
-        {"talk on shortest routes", shortest, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW, 0},
-        {"talk on a fat tree", fat_tree, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW, 0},
-        {"talk on a flat cluster", flat, NULL, talk, 4, {0, 1, 1, 3}, 1, 0, NETWORK_FLOW, 0},
-        {"talk on a torus", torus, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW, 0},
-        {"talk on a dragonfly", dragonfly, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW, 0},
-        {"talk on a graph", graph, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW, 0},
-        {"talk on HyperX on rails", hyperx_on_rails, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, NETWORK_FLOW, 0},
-        {"crowd on full routes", full, NULL, crowd, 2, {0, 5}, 0, 0, NETWORK_FLOW, 0},
-        {"crowd on a flat cluster", flat, NULL, crowd, 2, {0, 1}, 1, 0, NETWORK_FLOW, 0},
-        {"hear without overheads of sends", flat, NULL, hear, 2, {0, 1}, 0, 1, NETWORK_FLOW, 0},
-        {"work on shared cores", flat, NULL, work, 8, {0, 0, 0, 0, 0, 1, 1, 1}, 0, 0, NETWORK_FLOW, 0},
-        {"talk on InfiniBand", flat, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, NETWORK_IB, 0},
-        {"crowd on InfiniBand", full, NULL, crowd, 2, {0, 5}, 0, 0, NETWORK_IB, 0},
-        {"talk of early messages", flat, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, NETWORK_FLOW, 65536},
-        {"talk on a constant network", flat, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, NETWORK_CONSTANT, 0},
-        {"talk on a machine that changes", changing, NULL, talk, 4, {0, 1, 1, 3}, 0, 0, NETWORK_FLOW, 0},
-        {"crowd on a machine that changes", changing, NULL, crowd, 2, {0, 1}, 0, 0, NETWORK_FLOW, 0},
-        {"work on a machine that changes", changing, NULL, work, 8, {0, 0, 0, 0, 0, 1, 1, 1}, 0, 0, NETWORK_FLOW, 0},
-        {"growth on a machine that changes", changing, NULL, grow, 3, {0, 0, 1}, 0, 0, NETWORK_FLOW, 0},
-        {"growth on full routes", full, open_network, grow, 3, {0, 0, 1}, 0, 0, NETWORK_FLOW, 0},
-        {"growth on a flat cluster", flat, open_network, grow, 3, {0, 0, 1}, 1, 0, NETWORK_FLOW, 0},
-        {"collectives on full routes", full, open_collectives, collect, 4, {0, 5, 2, 7}, 0, 0, NETWORK_FLOW, 0},
-        {"collectives on a fat tree", fat_tree, open_collectives, collect, 4, {0, 5, 2, 7}, 1, 0, NETWORK_FLOW, 0},
-        {"collectives on a flat cluster", flat, open_collectives, collect, 4, {0, 0, 0, 3}, 0, 0, NETWORK_FLOW, 0},
+        {"talk on full routes", full, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, &network_flow, 0},
+        {"talk on shortest routes", shortest, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, &network_flow, 0},
+        {"talk on a fat tree", fat_tree, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, &network_flow, 0},
+        {"talk on a flat cluster", flat, NULL, talk, 4, {0, 1, 1, 3}, 1, 0, &network_flow, 0},
+        {"talk on a torus", torus, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, &network_flow, 0},
+        {"talk on a dragonfly", dragonfly, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, &network_flow, 0},
+        {"talk on a graph", graph, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, &network_flow, 0},
+        {"talk on HyperX on rails", hyperx_on_rails, NULL, talk, 4, {0, 5, 5, 7}, 0, 0, &network_flow, 0},
+        {"crowd on full routes", full, NULL, crowd, 2, {0, 5}, 0, 0, &network_flow, 0},
+        {"crowd on a flat cluster", flat, NULL, crowd, 2, {0, 1}, 1, 0, &network_flow, 0},
+        {"hear without overheads of sends", flat, NULL, hear, 2, {0, 1}, 0, 1, &network_flow, 0},
+        {"work on shared cores", flat, NULL, work, 8, {0, 0, 0, 0, 0, 1, 1, 1}, 0, 0, &network_flow, 0},
+        {"talk on InfiniBand", flat, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, &network_ib, 0},
+        {"crowd on InfiniBand", full, NULL, crowd, 2, {0, 5}, 0, 0, &network_ib, 0},
+        {"talk of early messages", flat, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, &network_flow, 65536},
+        {"talk on a constant network", flat, NULL, talk, 4, {0, 5, 2, 7}, 0, 0, &network_constant, 0},
+        {"talk on a machine that changes", changing, NULL, talk, 4, {0, 1, 1, 3}, 0, 0, &network_flow, 0},
+        {"crowd on a machine that changes", changing, NULL, crowd, 2, {0, 1}, 0, 0, &network_flow, 0},
+        {"work on a machine that changes", changing, NULL, work, 8, {0, 0, 0, 0, 0, 1, 1, 1}, 0, 0, &network_flow, 0},
+        {"growth on a machine that changes", changing, NULL, grow, 3, {0, 0, 1}, 0, 0, &network_flow, 0},
+        {"growth on full routes", full, open_network, grow, 3, {0, 0, 1}, 0, 0, &network_flow, 0},
+        {"growth on a flat cluster", flat, open_network, grow, 3, {0, 0, 1}, 1, 0, &network_flow, 0},
+        {"collectives on full routes", full, open_collectives, collect, 4, {0, 5, 2, 7}, 0, 0, &network_flow, 0},
+        {"collectives on a fat tree", fat_tree, open_collectives, collect, 4, {0, 5, 2, 7}, 1, 0, &network_flow, 0},
+        {"collectives on a flat cluster", flat, open_collectives, collect, 4, {0, 0, 0, 3}, 0, 0, &network_flow, 0},
     };
     for (int i = 0; i < LARGE; i++) pattern[i] = (char)(i * 7 + i / 256);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) every_allocation_may_fail(&all[i]);

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "plan_cache.h"
+#include "machine/plan_cache.h"
 
 static void keep(plan_cache *c, int source_host, int target_host)
 {

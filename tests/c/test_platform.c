@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "platform.h"
+#include "machine/platform.h"
 
 enum { MACHINES = 3000, HOSTS_MAX = 256 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "schedule.h"
+#include "mpi/schedule.h"
 #include "small_worlds.h"
 
 /* ---- arithmetic at the ends of its range, against 128 bits: a result that does not fit breaks the frame ---- */

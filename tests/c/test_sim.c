@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heap.h"
-#include "lanes.h"
-#include "schedule.h"
+#include "basics/heap.h"
+#include "basics/lanes.h"
+#include "mpi/schedule.h"
+#include "networks/network_flow.h"
 #include "sim.h"
 
 enum { RANKS = 12, HOSTS = 8, ROUNDS = 60, MOST_BYTES = 100000 };
@@ -38,9 +39,10 @@ static platform *machine(int with_backbone)
 
 static model smpi_like(void)
 {
-    return (model){.network = {.n_factors = 2, .factor_above_bytes = {0, 65472}, .latency_factor = {2.0, 11.6},
-                               .bandwidth_factor = {0.8, 0.94}, .weight_bytes = 8775, .tcp_gamma_bytes = 4194304,
-                               .crosstraffic = 0.05, .envelope_bytes = 16},
+    static const flow_parameters network = {.n_factors = 2, .factor_above_bytes = {0, 65472}, .latency_factor = {2.0, 11.6},
+                                            .bandwidth_factor = {0.8, 0.94}, .weight_bytes = 8775, .tcp_gamma_bytes = 4194304,
+                                            .crosstraffic = 0.05, .envelope_bytes = 16};
+    return (model){.network = {&network_flow, &network},
                    .calls = {.detached_below_bytes = 65536, .n_recv_overhead = 1, .recv_overhead = {0, 1e-7, 1e-12}},
                    .polling = {.test_s = 1e-4, .iprobe_s = 1e-4, .grow = 1}};
 }

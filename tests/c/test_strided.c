@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strided.h"
+#include "basics/strided.h"
 
 enum { ROOM = 1 << 14 };
 static unsigned state = 1;

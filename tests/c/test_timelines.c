@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "schedule.h"
+#include "mpi/schedule.h"
 #include "small_worlds.h"
 
 static const double LATENCY_S = 2e-5; /* latency between two hosts of machine() */

@@ -7,7 +7,7 @@ from scipy import integrate, optimize, stats
 from smpy.calibrate.costs import Terms, _least_of, cost_of
 from smpy.calibrate.network.pieces import SMALLEST_S, fit_pieces
 from smpy.calibrate.regression import fit, screen
-from smpy.calibrate.samples import Sample
+from smpy.calibrate.samples import KernelSample
 
 N = np.geomspace(10, 1e6, 40).round()
 
@@ -103,7 +103,7 @@ def test_half_normal_noise_is_told_from_the_cost_without_it_however_few_the_call
     noise = stats.halfnorm.rvs(scale=sigma, size=(200, n_calls), random_state=rng)
     sizes = np.unique(np.geomspace(10, 1e6, 200).round().astype(int))
     taken = [
-        Sample("k", (("n", int(n)),), "warm", i, (1e-9 * n + 1e-7) * (1 + slowdown), 1.0)
+        KernelSample("k", (("n", int(n)),), "warm", i, (1e-9 * n + 1e-7) * (1 + slowdown), 1.0)
         for n, slowdowns in zip(sizes, noise, strict=False)
         for i, slowdown in enumerate(slowdowns)
     ]
@@ -120,7 +120,7 @@ def test_with_few_disturbed_calls_noise_has_still_the_mean_of_all():
     slowdowns = stats.halfnorm.rvs(scale=0.02, size=(50, 7), random_state=rng)
     slowdowns[::15, 3] = 3.0
     taken = [
-        Sample("k", (("n", n + 100),), "warm", i, 1e-6 * (n + 100) * (1 + slowdown), 1.0)
+        KernelSample("k", (("n", n + 100),), "warm", i, 1e-6 * (n + 100) * (1 + slowdown), 1.0)
         for n, of_size in enumerate(slowdowns)
         for i, slowdown in enumerate(of_size)
     ]

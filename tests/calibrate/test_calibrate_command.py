@@ -16,14 +16,15 @@ from click.testing import CliRunner
 import smpy.calibrate.calibration as calibration_module
 import smpy.calibrate.kernels as kernels_module
 from smpy.calibrate import this_machine
-from smpy.calibrate.calibration import Request, calibrate
-from smpy.calibrate.kernels import Call, Kernel
+from smpy.calibrate.calibration import CalibrationPlan, calibrate
+from smpy.calibrate.kernels import Kernel, TimedKernel
 from smpy.calibrate.measure import Clocks
-from smpy.calibrate.result_file import core_speed_flop_per_s, read_result, toml_text
-from smpy.calibrate.samples import Sample, read_samples
+from smpy.calibrate.result_file import toml_text
+from smpy.calibrate.samples import KernelSample, read_samples
 from smpy.calibrate.terms import evaluate
 from smpy.cli.main import main
 from smpy.errors import UsageError
+from smpy.records.calibration_file import core_speed_flop_per_s, read_result
 
 PLANTED = {"n": 1e-6, "1": 2e-4}
 
@@ -41,13 +42,13 @@ class _PlantedTime:
 PLANTED_TIME = _PlantedTime()
 
 
-def _planted(_pools, sizes) -> Call:
+def _planted(_pools, sizes) -> TimedKernel:
     takes_s = float(sum(value * evaluate(term, sizes) for term, value in PLANTED.items()))
 
     def run() -> None:
         PLANTED_TIME.taken_s += takes_s
 
-    return Call(run)
+    return TimedKernel(run)
 
 
 KERNELS = {"planted": Kernel("planted", ("n",), ("n",), {"n": 1e5}, ("n",), _planted)}
@@ -58,7 +59,7 @@ def _small_machine(monkeypatch):
     """A small cache, whose curve takes no time; quiet; with memory that is known."""
     monkeypatch.setattr(calibration_module, "caches", lambda: [(32 << 10, 32 << 10)])
     monkeypatch.setattr(this_machine, "disturbance", lambda _probe: "")
-    all_cores = Sample("all_cores", (("bytes", 10**12),), "warm", 0, 1.0, 1.0)
+    all_cores = KernelSample("all_cores", (("bytes", 10**12),), "warm", 0, 1.0, 1.0)
     monkeypatch.setattr(calibration_module, "all_cores", lambda _cores, _memory_bytes: all_cores)
     monkeypatch.setattr(calibration_module, "Clocks", lambda: Clocks(PLANTED_TIME.read, PLANTED_TIME.read))
     monkeypatch.setattr(kernels_module, "kernels", lambda: KERNELS)
@@ -69,7 +70,7 @@ def _run(*args: str):
 
 
 def test_a_kernel_that_takes_a_known_polynomial_of_processor_time_calibrates_to_it(tmp_path):
-    found = calibrate(Request(tmp_path / "n.toml", "quick"), "smpy", all_kernels=lambda: KERNELS)
+    found = calibrate(CalibrationPlan(tmp_path / "n.toml", "quick"), "smpy", all_kernels=lambda: KERNELS)
     (cost,) = found.costs
     at = {"n": np.array([10, 100, 1000, 2048])}
     planted_s = sum(value * evaluate(term, at) for term, value in PLANTED.items())
@@ -118,7 +119,7 @@ def test_a_calibration_is_written_shown_and_fitted_again(tmp_path):
 
 
 def test_a_machine_file_includes_a_calibration(tmp_path):
-    pytest.importorskip("smpy.platforms.kernel_costs", reason="costs of kernels are not yet a part of machines")
+    pytest.importorskip("smpy.platforms.models.kernel_costs", reason="costs of kernels are not yet a part of machines")
     from smpy.platforms.machine import read_machine
 
     result = tmp_path / "node.toml"
@@ -133,12 +134,12 @@ def test_a_machine_file_includes_a_calibration(tmp_path):
 
 
 def test_a_run_with_a_calibration_takes_the_planted_time(tmp_path):
-    pytest.importorskip("smpy.compute.modelling", reason="costs of kernels are not yet a part of machines")
+    pytest.importorskip("smpy.compute.models.modelling", reason="costs of kernels are not yet a part of machines")
     result, sizes = tmp_path / "node.toml", (30, 700, 1999)
     assert _run("blas", "--quick", str(result)).exit_code == 0
     (tmp_path / "program.py").write_text(
         "from mpi4py import MPI\n"
-        "from smpy.compute.kernel_models import charge_kernel\n"
+        "from smpy.compute.models.kernel_models import charge_kernel\n"
         f"for n in {sizes}:\n"
         "    charge_kernel('planted', (n,), flop=1)\n"
     )
@@ -256,7 +257,7 @@ def test_one_core_is_measured_and_then_all_that_the_process_may_use(tmp_path, mo
 
     def all_cores(cores, _memory_bytes):
         seen.append((os.sched_getaffinity(0), set(cores)))
-        return Sample("all_cores", (("bytes", 10**12),), "warm", 0, 1.0, 1.0)
+        return KernelSample("all_cores", (("bytes", 10**12),), "warm", 0, 1.0, 1.0)
 
     monkeypatch.setattr(calibration_module, "all_cores", all_cores)
     assert _run("host", str(tmp_path / "node.toml")).exit_code == 0

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from smpy.calibrate.calibration import Request, calibrate
+from smpy.calibrate.calibration import CalibrationPlan, calibrate
 from smpy.calibrate.kernels import kernels
-from smpy.calibrate.result_file import core_speed_flop_per_s, toml_text
+from smpy.calibrate.result_file import toml_text
 from smpy.platforms import read_machine
+from smpy.records.calibration_file import core_speed_flop_per_s
 
 FOLDER = Path(__file__).parents[2] / "calibration"
 
@@ -44,7 +45,7 @@ def test_the_studys_costs_tell_the_published_times_of_large_calls():
 
 def test_the_machines_result_is_what_its_raw_times_give(tmp_path):
     shutil.copy(FOLDER / "cloud-xeon" / "node.csv", tmp_path)
-    made = calibrate(Request(tmp_path / "node.toml", "full"), "smpy", all_kernels=kernels)
+    made = calibrate(CalibrationPlan(tmp_path / "node.toml", "full"), "smpy", all_kernels=kernels)
     assert not made.failures  # though there are kernels today that were not measured then
     assert "sfft" not in {cost.name for cost in made.costs}
     kept = tomllib.loads((FOLDER / "cloud-xeon" / "node.toml").read_text(encoding="utf-8"))

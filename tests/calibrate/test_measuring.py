@@ -14,21 +14,23 @@ from hypothesis import strategies as st
 from smpy.calibrate import samples as samples_module
 from smpy.calibrate import this_machine
 from smpy.calibrate.costs import Terms, cost_of
-from smpy.calibrate.kernels import Call, Kernel, Limits, Pools, core_speed_kernel, draw_sizes, kernels
+from smpy.calibrate.kernels import Kernel, Limits, Pools, TimedKernel, core_speed_kernel, draw_sizes, kernels
 from smpy.calibrate.measure import Clocks, Timer, measure
 from smpy.calibrate.memory import all_cores, memory_speed, working_set_kernel
-from smpy.calibrate.plan import Plan, visits
-from smpy.calibrate.samples import SIZE_NAMES, Sample, SampleFile, read_samples
+from smpy.calibrate.plan import MeasurementPlan, visits
+from smpy.calibrate.samples import SIZE_NAMES, KernelSample, SampleFile, read_samples
 from smpy.calibrate.terms import evaluate
 from smpy.calibrate.this_machine import disturbance
-from smpy.compute.roofline import cache_bandwidth_bytes_per_s
+from smpy.compute.models.roofline import cache_bandwidth_bytes_per_s
 from smpy.errors import UsageError
 from smpy.platforms import Cache, Memory
 
 ALL = kernels()
 LIMITS = Limits(dimension=300, work=4e6, elements=1 << 14)
 PLAN = replace(
-    Plan.of("quick", seed=1, dimension=100, memory_bytes=1 << 30, cache_bytes=1 << 20), operand_bytes=1 << 18, n_cold=1
+    MeasurementPlan.of("quick", seed=1, dimension=100, memory_bytes=1 << 30, cache_bytes=1 << 20),
+    operand_bytes=1 << 18,
+    n_cold=1,
 )
 
 
@@ -51,7 +53,7 @@ class FakeTime:
 def _planted(name: str, time: FakeTime, seconds: dict[str, float], calls: Counter[str] | None = None) -> Kernel:
     """A kernel that takes the time of a polynomial of its sizes m and n."""
 
-    def prepare(_pools: Pools, sizes) -> Call:
+    def prepare(_pools: Pools, sizes) -> TimedKernel:
         takes_s = float(sum(value * evaluate(term, sizes) for term, value in seconds.items()))
 
         def run() -> None:
@@ -59,7 +61,7 @@ def _planted(name: str, time: FakeTime, seconds: dict[str, float], calls: Counte
             if calls is not None:
                 calls[name] += 1
 
-        return Call(run)
+        return TimedKernel(run)
 
     return Kernel(name, ("m", "n"), ("m*n",), {"m*n": 1}, ("m*n",), prepare)
 
@@ -157,7 +159,7 @@ def test_reading_the_clock_is_not_part_of_a_call():
     def run() -> None:
         time.now_s += 5e-6
 
-    assert timer.once(Call(run)) == pytest.approx((5e-6, 5e-6))
+    assert timer.once(TimedKernel(run)) == pytest.approx((5e-6, 5e-6))
 
 
 def test_a_short_call_is_timed_several_times_at_once():
@@ -211,8 +213,8 @@ def test_kernels_of_a_known_cost_are_calibrated_to_it(tmp_path):
 
 def test_sizes_kept_out_tell_the_error_of_a_fit_that_has_not_seen_them():
     terms = Terms(("n",), ("n", "1"), ("n",))
-    taken = [Sample("k", (("n", n),), "warm", 0, 1e-6 * n, 1e-6 * n) for n in range(10, 30)]
-    unseen = [Sample("k", (("n", n),), "warm", 0, 2e-6 * n, 2e-6 * n) for n in range(40, 44)]
+    taken = [KernelSample("k", (("n", n),), "warm", 0, 1e-6 * n, 1e-6 * n) for n in range(10, 30)]
+    unseen = [KernelSample("k", (("n", n),), "warm", 0, 2e-6 * n, 2e-6 * n) for n in range(40, 44)]
     cost = cost_of("k", terms, taken + unseen, {(n,) for n in range(40, 44)})
     assert cost.fit.seconds == pytest.approx({"n": 1e-6})
     assert cost.held_out_errors == pytest.approx([1.0] * 4)
@@ -223,7 +225,7 @@ def test_sizes_kept_out_tell_the_error_of_a_fit_that_has_not_seen_them():
 def test_empirical_noise_is_what_single_calls_differ_by():
     """Time calls that take 1, 1.1 and 1.2 times as long as the shortest."""
     taken = [
-        Sample("k", (("n", n),), "warm", i, slowdown * 1e-6 * n, 1.0)
+        KernelSample("k", (("n", n),), "warm", i, slowdown * 1e-6 * n, 1.0)
         for n in range(10, 30)
         for i, slowdown in enumerate((1.0, 1.1, 1.2))
     ]
@@ -234,7 +236,9 @@ def test_empirical_noise_is_what_single_calls_differ_by():
 def test_a_cost_that_would_fall_below_zero_between_the_measured_sizes_has_no_negative_coefficient():
     """2e-9 (n log2(n) - 12 n) + 4e-6 is below 0 about n = 1,500, where nothing was measured."""
     sizes = [n for n in np.unique(np.geomspace(2, 8e6, 60).astype(int)) if not 400 < n < 4000]
-    taken = [Sample("k", (("n", int(n)),), "warm", 0, 2e-9 * (n * np.log2(n) - 12 * n) + 4e-6, 1.0) for n in sizes]
+    taken = [
+        KernelSample("k", (("n", int(n)),), "warm", 0, 2e-9 * (n * np.log2(n) - 12 * n) + 4e-6, 1.0) for n in sizes
+    ]
     cost = cost_of("k", Terms(("n",), ("n*log2(n)", "n", "1"), ("n",), signed=("n",)), taken)
     assert cost.fit.predict_s({"n": np.geomspace(5, 8e6, 5000)}).min() > 0
 
@@ -291,15 +295,15 @@ def test_an_interrupted_measurement_goes_on_where_it_was(tmp_path):
 # ---- the raw file ----
 
 
-def _sample(**more) -> Sample:
-    return replace(Sample("dgemm", (("m", 2), ("n", 3), ("k", 4)), "warm", 0, 1e-3, 2e-3), **more)
+def _sample(**more) -> KernelSample:
+    return replace(KernelSample("dgemm", (("m", 2), ("n", 3), ("k", 4)), "warm", 0, 1e-3, 2e-3), **more)
 
 
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(
         st.builds(
-            Sample,
+            KernelSample,
             st.sampled_from(["dgemm", "triad"]),
             st.sets(st.sampled_from(SIZE_NAMES), min_size=1).map(
                 lambda names: tuple((name, 7) for name in SIZE_NAMES if name in names)
@@ -428,7 +432,7 @@ def test_a_probe_whose_times_differ_disturbs():
 
 def test_the_bandwidth_of_a_working_set_is_of_all_bytes_that_a_sum_moves():
     """y += x reads two arrays and writes one; the working set is the two of them."""
-    samples = [Sample("working_set", (("bytes", 1 << 20),), "warm", 0, 1e-4, 1e-4)]
+    samples = [KernelSample("working_set", (("bytes", 1 << 20),), "warm", 0, 1e-4, 1e-4)]
     assert memory_speed(samples, [(1 << 30, 1 << 29)]).core_bytes_per_s == pytest.approx(1.5 * (1 << 20) / 1e-4)
 
 
@@ -436,7 +440,7 @@ def test_the_bandwidth_of_a_working_set_is_of_all_bytes_that_a_sum_moves():
 @given(st.lists(st.floats(1e9, 1e11), min_size=3, max_size=12))
 def test_bandwidth_falls_as_the_working_set_grows(rates):
     samples = [
-        Sample("working_set", (("bytes", 1 << (14 + i)),), "warm", 0, 1.5 * (1 << (14 + i)) / rate, 1.0)
+        KernelSample("working_set", (("bytes", 1 << (14 + i)),), "warm", 0, 1.5 * (1 << (14 + i)) / rate, 1.0)
         for i, rate in enumerate(rates)
     ]
     found = memory_speed(samples, [(32 << 10, 32 << 10)])
@@ -451,7 +455,7 @@ def test_the_points_that_are_kept_give_the_bandwidth_of_every_working_set_in_the
     sizes = np.geomspace(1 << 14, 1 << 30, 33).astype(int)
     rates = np.exp(np.interp(np.log(sizes), *np.log(np.array(planted)).T))
     samples = [
-        Sample("working_set", (("bytes", int(size)),), "warm", 0, 1.5 * size / rate + calls_cost_s, 1.0)
+        KernelSample("working_set", (("bytes", int(size)),), "warm", 0, 1.5 * size / rate + calls_cost_s, 1.0)
         for size, rate in zip(sizes, rates, strict=True)
     ]
     found = memory_speed(samples, [(48 << 10, 48 << 10), (2 << 20, 2 << 20), (256 << 20, 128 << 20)])

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import smpy.calibrate.network
 from smpy.calibrate.network.model import fit_costs
 from smpy.calibrate.network.pieces import predict_s
-from smpy.calibrate.network.samples import Sample, Samples, read_raw
+from smpy.calibrate.network.samples import MessageSample, Samples, read_raw
 from smpy.cli.main import main
 from smpy.errors import UsageError
 
@@ -115,7 +115,7 @@ def test_noise_is_averaged_out_and_its_spread_is_told(emulated, tmp_path, spread
     exact = read_raw(_measured(emulated, tmp_path, PLANTED, n_sizes=120).read_text(), "raw")
     rng = np.random.default_rng(0)
     rows = [
-        Sample(row.kind, row.size_bytes, repetition, row.time_s * float(np.exp(rng.normal(0, spread))))
+        MessageSample(row.kind, row.size_bytes, repetition, row.time_s * float(np.exp(rng.normal(0, spread))))
         for row in exact.rows
         for repetition in range(15)
     ]
@@ -136,7 +136,7 @@ def test_one_disturbed_message_bounds_no_others_bandwidth():
     times = 1e-6 + sizes * 1e-10
     times[-1] *= 50
     costs = fit_costs(
-        Samples(tuple(Sample("pingpong", int(n), 0, float(t)) for n, t in zip(sizes, times, strict=True)))
+        Samples(tuple(MessageSample("pingpong", int(n), 0, float(t)) for n, t in zip(sizes, times, strict=True)))
     )
     others = costs.fitted.size_bytes < sizes[-4]
     assert np.abs(costs.fitted.errors[others]).max() < 0.01
@@ -144,14 +144,14 @@ def test_one_disturbed_message_bounds_no_others_bandwidth():
 
 def test_times_that_no_costs_describe_are_warned_of():
     rng = np.random.default_rng(0)
-    rows = tuple(Sample("pingpong", 2**k, 0, 1e-6 * 10 ** rng.uniform(0, 4)) for k in range(20))
+    rows = tuple(MessageSample("pingpong", 2**k, 0, 1e-6 * 10 ** rng.uniform(0, 4)) for k in range(20))
     assert "measure again on a quiet machine" in fit_costs(Samples(rows)).warnings[-1]
 
 
 def test_calls_that_take_longer_alone_than_in_a_ping_pong_leave_the_ping_pong_as_it_is():
     sizes = [2**k for k in range(20)]
-    rows = [Sample("pingpong", n, 0, 2e-6 + n * 1e-10) for n in sizes]
-    rows += [Sample(kind, n, 0, 1.5e-6) for kind in ("send", "recv") for n in sizes]
+    rows = [MessageSample("pingpong", n, 0, 2e-6 + n * 1e-10) for n in sizes]
+    rows += [MessageSample(kind, n, 0, 1.5e-6) for kind in ("send", "recv") for n in sizes]
     costs = fit_costs(Samples(tuple(rows)))
     assert np.abs(costs.fitted.errors).max() < 0.01
     assert "the calls alone took longer" in " ".join(costs.warnings)
@@ -169,6 +169,6 @@ def test_a_limit_below_all_messages_or_above_them_is_found(emulated, tmp_path, l
 
 
 def test_too_few_sizes_are_refused():
-    rows = tuple(Sample("pingpong", n, 0, 1e-6) for n in (1, 2, 4))
+    rows = tuple(MessageSample("pingpong", n, 0, 1e-6) for n in (1, 2, 4))
     with pytest.raises(UsageError, match="ping-pongs of 3 sizes, which is too few"):
         fit_costs(Samples(rows))

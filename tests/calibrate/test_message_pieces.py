@@ -5,20 +5,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smpy.calibrate.network.pieces import Piece, fit_pieces, predict_s, with_told_slopes
+from smpy.calibrate.network.pieces import LinearPiece, fit_pieces, predict_s, with_told_slopes
 
 SIZES = np.unique(np.geomspace(1, 4e6, 90).astype(int)).astype(float)
 
 
 @st.composite
-def planted(draw) -> list[Piece]:
+def planted(draw) -> list[LinearPiece]:
     """One to four pieces, each of at least nine sizes; constants and slopes grow."""
     n_pieces = draw(st.integers(1, 4))
     places = sorted(draw(st.sets(st.sampled_from(range(10, len(SIZES) - 10, 9)), min_size=n_pieces, max_size=n_pieces)))
     found = []
     for number, place in enumerate([0, *places[1:]]):
         constant = draw(st.floats(0.5e-6, 5e-6)) * 1.7**number
-        found.append(Piece(SIZES[place] if number else 0.0, constant, draw(st.floats(0.5e-10, 5e-10)) * 1.7**number))
+        found.append(
+            LinearPiece(SIZES[place] if number else 0.0, constant, draw(st.floats(0.5e-10, 5e-10)) * 1.7**number)
+        )
     return found
 
 
@@ -41,7 +43,7 @@ def test_no_piece_falls_with_size_or_begins_below_no_time_whatever_the_noise(pie
 
 
 def test_a_piece_begins_between_the_sizes_that_tell_it_and_at_a_power_of_two_if_one_lies_there():
-    pieces = [Piece(0, 1e-6, 1e-10), Piece(8192, 3e-6, 1e-10)]
+    pieces = [LinearPiece(0, 1e-6, 1e-10), LinearPiece(8192, 3e-6, 1e-10)]
     found = fit_pieces(SIZES, predict_s(pieces, SIZES))
     assert [piece.above_bytes for piece in found] == [0, 8192]
     assert found[1].begins_after_bytes <= 8192 < found[1].begins_by_bytes
@@ -84,7 +86,7 @@ def test_an_envelope_belongs_to_the_line():
 # ---- slopes that say nothing ----
 
 SHORT = np.array([4100.0, 5000.0, 6100.0, 7900.0])  # a protocol's few sizes between two others'
-STEPS = (Piece(0.0, 1e-6, 5e-11), Piece(4096.0, 4e-6, 5e-11), Piece(8192.0, 9e-6, 4.5e-11))
+STEPS = (LinearPiece(0.0, 1e-6, 5e-11), LinearPiece(4096.0, 4e-6, 5e-11), LinearPiece(8192.0, 9e-6, 4.5e-11))
 
 
 def test_a_piece_that_tells_no_slope_gets_a_neighbours_and_predicts_no_worse():
@@ -108,7 +110,7 @@ def test_a_piece_that_tells_no_slope_gets_a_neighbours_and_predicts_no_worse():
 
 def test_a_slope_that_the_times_contradict_is_not_taken_over():
     at = np.concatenate([SIZES[SIZES < 4096], SHORT, SIZES[SIZES > 8192]])
-    flat = [STEPS[0], Piece(4096.0, 4e-6, 0.0), STEPS[2]]
+    flat = [STEPS[0], LinearPiece(4096.0, 4e-6, 0.0), STEPS[2]]
     times = predict_s(flat, at)
     found = with_told_slopes(fit_pieces(at, times), at, times)
     assert [piece.per_byte_s for piece in found] == pytest.approx([5e-11, 0, 4.5e-11])

@@ -7,8 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from smpy.compute import clock
-from smpy.emulate import run
+from smpy.compute.clock import measured_clock
+from smpy.emulate.run import run
 
 
 def plant(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,6 +22,6 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("planted_clock")
     module.advance = advance
     monkeypatch.setitem(sys.modules, "planted_clock", module)
-    monkeypatch.setattr(clock, "_monotonic_s", lambda: now_s)
-    monkeypatch.setattr(clock, "_processor_s", lambda: now_s)
-    monkeypatch.setattr(run, "new_clock", clock.Clock)
+    monkeypatch.setattr(measured_clock, "_monotonic_s", lambda: now_s)
+    monkeypatch.setattr(measured_clock, "_processor_s", lambda: now_s)
+    monkeypatch.setattr(run, "new_clock", measured_clock.MeasuredClock)

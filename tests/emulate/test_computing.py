@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np  # noqa: F401  # a run here finds it loaded
 import pytest
 
-from smpy.emulate.codes import OWN_CODES_MAX, CodeSupply, own_copy
+from smpy.emulate.modules.codes import OWN_CODES_MAX, CodeSupply, own_copy
 from tests.emulate.planted_clock import plant
 
 BURN = "sum(range(6_000_000))\n"  # 0.05 s or more

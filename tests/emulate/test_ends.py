@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from smpy.emulate.run import RunConfig, run
+from smpy.emulate.run.run import run
 from smpy.errors import UsageError
+from smpy.options import RunConfig
 
 SMPY = str(Path(sys.executable).with_name("smpy"))
 
@@ -281,7 +282,7 @@ def test_a_reader_that_leaves_ends_nothing_but_the_output(tmp_path: Path):
 def test_a_reader_that_leaves_just_before_a_write_sends_no_signal_to_die_of():
     source = """
         import os, signal
-        from smpy.cli import own_stream
+        from smpy.runs import own_stream
         own_stream._poll = None  # nothing looks whether somebody reads
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         reader, writer = os.pipe()

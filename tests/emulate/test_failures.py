@@ -360,7 +360,7 @@ ENDLESS = {
     "    except BaseException:\n        pass\n",
     "exchanges": "while True:\n    comm.sendrecv(rank, 1 - rank)\n",
     "polling": "request = comm.Irecv(bytearray(8), 1 - rank)\nwhile not request.Test():\n    pass\n",
-    "polling without the program": "import smpy\nsmpy.poll_until(comm.Iprobe, 1 - rank)\n",
+    "polling without the program": "import smpy\nsmpy.experimental.poll_until(comm.Iprobe, 1 - rank)\n",
 }
 
 

@@ -33,7 +33,7 @@ rank, size = comm.rank, comm.size
 # Calls all go by smpy.mpi, which asks the planted clock; compiled ones would ask their own.
 PLANTED = """
 from planted_clock import advance
-from smpy.engine.kernel import surface
+from smpy.engine.surface import surface
 surface and surface.watch(True)
 """
 
@@ -437,9 +437,10 @@ comm.Barrier()
 
 @pytest.mark.parametrize(("recorded_on", "replayed_on"), [(FAST, SLOW), (SLOW, FAST)])
 def test_tests_between_pieces_of_work_end_the_run_where_their_answer_is_another_one(
-    recorded: Callable, replayed: Callable, recorded_on: str, replayed_on: str
+    recorded: Callable, replayed: Callable, recorded_on: str, replayed_on: str, monkeypatch: pytest.MonkeyPatch
 ):
     """The pieces of work cannot be identified by the answers."""
+    plant(monkeypatch)
     source = """
 if rank == 0:
     comm.Send(bytearray(100_000), 1)
@@ -447,11 +448,11 @@ else:
     for visit in range(3):
         request = comm.Irecv(bytearray(100_000), 0) if visit == 0 else request
         for piece in range(3):
-            sum(range(3_000))
+            advance(40e-6)
             request.Test()
         request.Wait()
 """
-    recorded(source, platform=recorded_on)
+    recorded(PLANTED + source, platform=recorded_on)
     again = replayed(platform=replayed_on)
     assert "has no burst" in again.error
     assert "behind polls with another answer" in again.error

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import smpy
-from smpy.compute.expressions import over_arguments
+from smpy.compute.models.expressions import over_arguments
 
 MACHINE = "flat hosts=1 cores=4 speed=1Gf host.memory_bandwidth=4GB/s host.caches=1MB:8GB/s"
 MULTIPLY = """

@@ -54,7 +54,7 @@ def test_kernels_have_their_own_names_in_a_profile(emulated: Callable) -> None:
 import smpy
 from mpi4py import MPI
 models = smpy.KernelModels(2e-9, 1e-9)
-steps = smpy.MessageSequence()
+steps = smpy.experimental.MessageProgram()
 steps.Execute(3.0, 10**6, kernel="dtrsm_right")
 for _ in range(3):
     models.dgemm(100, 100, 100)
@@ -68,5 +68,5 @@ smpy.execute(1e6)
     counts: Counter[str] = Counter()
     for total in ran.outcome.summary.profile.by_site():
         counts[total.site.call] += total.count
-    del counts["MessageSequence.perform"]
+    del counts["MessageProgram.perform"]
     assert counts == {"dgemm": 6, "dtrsm_right": 12, "dtrsm_left": 6, "execute": 2}

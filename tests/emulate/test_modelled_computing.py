@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import smpy
-from smpy.compute.roofline import cache_bandwidth_bytes_per_s
+from smpy.compute.models.roofline import cache_bandwidth_bytes_per_s
 from smpy.platforms import Cache, Description, FullZone, Host, Memory, Profile
 
 MACHINE = "flat hosts=2 cores=4 speed=2Gf host.memory_bandwidth=8GB/s host.core_memory_bandwidth=4GB/s"
@@ -141,7 +141,7 @@ def test_outside_a_run_nothing_takes_time_and_wrong_work_is_refused() -> None:
 
 # ---- kernels of the machine ----
 
-DGEMM = "from smpy.compute.kernel_models import *\n"
+DGEMM = "from smpy.compute.models.kernel_models import *\n"
 
 
 @pytest.fixture

@@ -55,3 +55,16 @@ def test_a_pool_of_threads_works(emulated: Callable):
             assert list(pool.map(abs, [-1, 2])) == [1, 2]
         """
     assert emulated(program).error == ""
+
+
+def test_mpi_asked_for_as_a_library_says_that_it_is_none(emulated: Callable):
+    pytest.importorskip("mpi4py._mpiabi")
+    program = """
+        from mpi4py import MPI, _mpiabi
+        try:
+            _mpiabi._get_mpiabi_from_libmpi(MPI.__file__)
+        except RuntimeError as error:
+            print(str(error).removeprefix(f"cannot load MPI library: {MPI.__file__} "))
+        """
+    ran = emulated(program, 1)
+    assert (ran.error, ran.out) == ("", "is no library in C: smpy's mpi4py.MPI is Python\n")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from smpy.emulate.import_statements import imports_of
+from smpy.emulate.modules.import_statements import imports_of
 
 RANK = "from mpi4py import MPI\nRANK = MPI.COMM_WORLD.Get_rank()\n"
 EXCHANGE = """
@@ -124,6 +124,21 @@ def test_a_large_package_is_shared_if_a_function_of_it_imports_what_keeps_the_pr
     assert on_path(program, files) == ["0", "1", "executed"]
 
 
+def test_a_module_that_imports_the_program_is_private_and_its_importers_are_shared(on_path: Callable):
+    files = {
+        "shell.py": "import __main__\nprint('a shell')\n",
+        "drawing.py": "import shell\nprint('executed')\n",
+    }
+    program = """
+        import drawing
+        from exchange import exchange
+        name = exchange()
+        exchange()
+        print(drawing.shell.__main__.name)
+        """
+    assert on_path(program, files) == ["0", "1", "a shell", "a shell", "executed"]
+
+
 @pytest.mark.parametrize("text", ["import comm\n", "import importlib\ncomm = importlib.import_module('co' + 'mm')\n"])
 def test_a_shared_module_meets_each_ranks_own_copy(on_path: Callable, text: str):
     program = """
@@ -213,7 +228,7 @@ def test_a_cache_that_cannot_be_written_is_no_cache(on_path: Callable, cache: Pa
 
 
 def test_the_cache_is_read_instead_of_the_sources(on_path: Callable, cache: Path, monkeypatch: pytest.MonkeyPatch):
-    import smpy.emulate.package_imports as package_imports
+    import smpy.emulate.modules.package_imports as package_imports
 
     program = "import package\nprint(package.RANK)"
     files = {"package/__init__.py": RANK}

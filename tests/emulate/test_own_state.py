@@ -28,6 +28,11 @@ def test_arguments_are_each_ranks_own(emulated: Callable):
     assert sorted(lines(ran)) == ["['--size', '3', '1']", "[]"]
 
 
+def test_the_search_path_can_be_assigned(emulated: Callable):
+    ran = emulated("import sys; sys.path = [*sys.path, '/added']; print(sys.path[-1])", 1)
+    assert (ran.error, ran.out) == ("", "/added\n")
+
+
 def test_random_differs_between_ranks_and_not_between_runs(emulated: Callable):
     program = """
         import random, uuid, os, secrets

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from smpy.emulate import poll_watch
-from smpy.emulate.poll_watch import PollWatch
+from smpy.emulate.run import poll_watch
+from smpy.emulate.run.poll_watch import PollWatch
 from smpy.engine.running import current
 from smpy.mpi import MPI
 from tests.mpi.conftest import run_world
@@ -34,12 +34,12 @@ elif c.rank == 2:
         pass
 elif c.rank == 3:
     import smpy
-    smpy.poll_until(c.Iprobe, 0, 9)
+    smpy.experimental.poll_until(c.Iprobe, 0, 9)
 else:
     import smpy
-    take = smpy.MessageSequence()
+    take = smpy.experimental.MessageProgram()
     take.Recv(0, 0, None)
-    smpy.Arrival(c, 0, 11, take, bytearray(8)).wait()
+    smpy.experimental.AwaitedMessage(c, 0, 11, take, bytearray(8)).wait()
 """
 
 WHO = [

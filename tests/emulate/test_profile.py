@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,9 +15,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from smpy.compute.burst_spread import Spread
+from smpy.compute.clock.burst_spread import Spread
 from smpy.records.computing_lines import ComputingLine, sites_by_line
-from smpy.records.profile import KINDS, LATE, SIZES_BYTES, CallSite, LinkLoad, MessagePairs, Profile
+from smpy.records.profile import KINDS, LATE, SIZES_BYTES, CallSite, LinkLoad, MessagePairs, RunProfile
 from smpy.records.profile_text import highlights, tables
 
 LATE_S = 0.25
@@ -45,19 +46,19 @@ PROGRAMS = [
 ]
 
 
-def profile(ran) -> Profile:
+def profile(ran) -> RunProfile:
     assert ran.error == ""
     found = ran.outcome.summary.profile
-    assert isinstance(found, Profile)
+    assert isinstance(found, RunProfile)
     return found
 
 
-def spent(found: Profile, call: str, kind: str) -> float:
+def spent(found: RunProfile, call: str, kind: str) -> float:
     at = KINDS.index(kind)
     return sum(it.spent_s[at] for it in found.by_site() if it.site.call == call)
 
 
-def rank_kept_waiting_longest(found: Profile) -> int:
+def rank_kept_waiting_longest(found: RunProfile) -> int:
     return max(range(len(found.kept_waiting_s)), key=found.kept_waiting_s.__getitem__)
 
 
@@ -185,7 +186,7 @@ def test_the_profile_is_in_the_json_and_its_tables_are_printed_on_demand(smpy_ru
         by_rank[rank] += sum(column[row] for column in record["calls"]["spent_s"])
     assert by_rank[1] == pytest.approx(0.25, rel=1e-3)
     assert record["messages"] == {"of": "ranks", "source": [0], "target": [1], "messages": [1], "bytes": [8]}
-    assert all(title in ran.err for title in ("All ranks, by call site", "By rank", "Who sends most to whom"))
+    assert all(title in ran.err for title in ("All ranks, by call site", "By rank", "Communication matrix"))
     assert "costs most" in ran.err
     assert "waits due to   rank 0 most: 100.0%" in ran.err
 
@@ -272,10 +273,10 @@ def test_beyond_a_million_pairs_of_ranks_messages_are_counted_by_pair_of_hosts(e
 # ---- as text ----
 
 
-def of_rows(rows: list[tuple[int, int, list[float]]], finish_s: list[float]) -> Profile:
+def of_rows(rows: list[tuple[int, int, list[float]]], finish_s: list[float]) -> RunProfile:
     """A profile of (rank, site, seconds by kind)."""
     n = len(rows)
-    return Profile(
+    return RunProfile(
         sites=[CallSite("Recv", "a.py:1"), CallSite("", "a.py:2"), CallSite("Bcast", "")],
         rank=[rank for rank, _, _ in rows],
         site=[site for _, site, _ in rows],
@@ -342,6 +343,38 @@ def test_no_rank_is_blamed_for_waits_that_noise_explains(caused_s: float, larges
     assert lines["noise"] == "equal computing differs by up to 20.0% (95 % of pairs)"
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_ranks_that_cause_as_many_waits_the_first_is_named_and_the_others_are_counted(order: int):
+    lines = waits_of([0.0, *[0.3, 0.3 * (1 + 1e-12)][::order], 0.2], None)
+    assert lines["waits due to"].startswith("rank 1 most (and 1 more as much): 37.5% of what ranks wait for others")
+
+
+SLOW = """
+import numpy as np, smpy
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+for _ in range(3):
+    smpy.execute(4e9 if comm.rank in {slow} else 1e9)
+    comm.Allreduce(np.ones(1), np.zeros(1))
+"""
+
+
+@pytest.mark.parametrize(("slow", "words"), [((1, 3), ", and so is rank"), ((1, 2, 4), ", and so are 2 other ranks")])
+def test_ranks_that_are_as_slow_as_the_one_that_is_named_are_told(emulated, slow: tuple[int, ...], words: str):
+    ran = emulated(SLOW.replace("{slow}", str(slow)), 6, compute="none")
+    told = dict(highlights(profile(ran)))["waits due to"]
+    named, others = re.fullmatch(r"rank (\d) most: .* longer in execute program.py:6(, .*)", told).groups()
+    assert int(named) in slow
+    assert others.startswith(words)
+    assert len(slow) > 2 or {int(named), int(others[-1])} == set(slow)
+
+
+def test_of_ranks_that_differ_by_rounding_alone_the_first_is_the_slowest():
+    seconds = [[s] + [0.0] * (len(KINDS) - 1) for s in (0.5, 1.0, 1.0 + 1e-15, 0.7)]
+    found = of_rows([(rank, 0, each) for rank, each in enumerate(seconds)], [1.0] * 4)
+    assert found.by_site()[0].slowest == 1
+
+
 @pytest.mark.parametrize(("caused_s", "relative"), [(0.81, 0.2), (0.3, None), (0.3, 0.0)])
 def test_a_rank_is_blamed_for_waits_beyond_noise(caused_s: float, relative: float | None):
     lines = waits_of([0.0, caused_s, 0.0, 0.0], relative)
@@ -357,7 +390,7 @@ def test_the_place_where_a_rank_is_longer_than_others_is_named():
     rows += [(2, 2, [30.0 if kind == "transfer" else 0.0 for kind in KINDS])]  # transfers are not the rank's own work
     profile = replace(of_rows(rows, [18.0] * 4), caused_waits_s=[0.0, 0.0, 6.0, 0.0])
     told = "rank 2 most: 100.0% of what ranks wait for others"
-    assert dict(highlights(profile))["waits due to"] == f"{told}; it is 2 s longer in computing up to a.py:2"
+    assert dict(highlights(profile))["waits due to"] == f"{told}; it is 2 s longer in user code up to a.py:2"
     lines = [ComputingLine("a.py:2", "sweep", "a.py:7", 0.75, 3), ComputingLine("a.py:2", "rest", "a.py:9", 0.25, 1)]
     sampled = dict(highlights(replace(profile, computing_lines=lines)))["waits due to"]
     assert sampled == f"{told}; it is 1.5 s longer in sweep() a.py:7"
@@ -398,7 +431,7 @@ def test_a_fatpipe_is_shared_by_no_messages(emulated: Callable):
 
 
 def test_computing_without_samples_says_which_call_ended_it():
-    assert waits_of([0.0] * 4, None)["costs most"] == "100.0% computing up to heat.py:55"
+    assert waits_of([0.0] * 4, None)["costs most"] == "100.0% user code up to heat.py:55"
 
 
 def test_lines_of_one_function_are_told_together():
@@ -410,11 +443,11 @@ def test_lines_of_one_function_are_told_together():
     ]
     profile = replace(of_rows([(0, 0, seconds)], [1.0]), sites=[CallSite("", "heat.py:55")], computing_lines=lines)
     assert [text for _, text in highlights(profile)] == [
-        "70.0% computing in Grid.sweep() heat.py:31: line 31 71%, line 32 29%",
-        "30.0% computing in busy() heat.py:7",
+        "70.0% user code in Grid.sweep() heat.py:31: line 31 71%, line 32 29%",
+        "30.0% user code in busy() heat.py:7",
     ]
     table = tables(profile).split("\n\n")[1].splitlines()
-    assert table[0] == "Computing of all ranks, by line (sampled)"
+    assert table[0] == "User code of all ranks, by line (sampled)"
     assert table[2].split() == ["500", "ms", "50.0%", "Grid.sweep()", "heat.py:31"]
     assert [row["seconds"] for row in profile.to_record()["computing_lines"]] == [0.5, 0.3, 0.2]
     assert [site["call"] for site in sites_by_line(profile.to_record())] == ["Grid.sweep()", "busy()", "Grid.sweep()"]

@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import smpy
-from smpy.compute.sampled_clock import SampledClock
-from smpy.compute.stopping import ConfidenceInterval, SmpiRule, relative_half_width
-from smpy.engine.kernel import surface
+from smpy.compute.clock.sampled_clock import SampledClock
+from smpy.compute.clock.stopping import ConfidenceInterval, SmpiRule, relative_half_width
+from smpy.engine.surface import surface
 from tests.emulate.planted_clock import plant
 
 MACHINE = "flat hosts=4 cores=4 speed=2Gf"
@@ -28,7 +28,7 @@ def sampled(emulated: Callable, monkeypatch: pytest.MonkeyPatch) -> Callable[...
     """Runs a program that computes on a planted clock: `sampled(body, 2)`."""
     plant(monkeypatch)
     begin = "import smpy\nfrom mpi4py import MPI\nfrom planted_clock import advance\nrank = MPI.COMM_WORLD.rank\n"
-    rules = "from smpy.compute.stopping import SmpiRule\n"
+    rules = "from smpy.compute.clock.stopping import SmpiRule\n"
 
     def here(source: str, n_ranks: int = 1, **config: object) -> Any:
         return emulated(begin + rules + source, n_ranks, **{"platform": MACHINE, "compute": "measured", **config})
@@ -292,12 +292,12 @@ def test_a_body_that_does_not_only_compute_is_refused_and_the_call_named(sampled
         ("scale(2, a)", "calls scale"),
         ("smpy.KernelModels(1, 1).dgemm(9, 9, 9)", "calls dgemm"),
         ("sequence.perform(MPI.COMM_WORLD, bytearray(8))", "calls perform"),
-        ("smpy.poll_until(MPI.COMM_WORLD.Iprobe)", "calls poll_until"),
+        ("smpy.experimental.poll_until(MPI.COMM_WORLD.Iprobe)", "calls poll_until"),
     ],
 )
 def test_a_body_that_takes_time_of_its_own_is_refused(sampled: Callable, call: str, does: str):
     ran = sampled(f"""
-a, sequence = smpy.folded((9, 9)), smpy.MessageSequence()
+a, sequence = smpy.folded((9, 9)), smpy.experimental.MessageProgram()
 sequence.Send(0, 0)
 @smpy.kernel(flop="n")
 def scale(n, a): pass

@@ -179,6 +179,23 @@ def test_on_both_surfaces_such_a_call_ends_the_command(smpy_run: Callable, surfa
     assert (ran.code, ran.out, ran.err) == (1, "", f"smpy: {refused(name)}\n")
 
 
+@pytest.mark.timeout(60)
+def test_a_rank_that_is_stopped_as_it_gives_work_to_a_pool_lets_the_command_end(smpy_run: Callable):
+    ran = smpy_run(
+        """
+        from mpi4py import MPI
+        import concurrent.futures.thread as pools
+        if MPI.COMM_WORLD.rank == 0:
+            pools._global_shutdown_lock.acquire()  # as in `submit`
+            MPI.COMM_WORLD.Recv(bytearray(1), 1)
+        raise SystemExit(3)
+        """,
+        2,
+        "--quiet",
+    )
+    assert ran.code != 0
+
+
 @pytest.mark.parametrize("wait", ["thread.join()", "future.result()", "pool.shutdown()", "done.wait()"])
 def test_whatever_the_rank_waits_in_such_a_call_ends_the_run(smpy_run: Callable, wait: str):
     ran = smpy_run(

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from smpy.compute.noise import moments
+from smpy.compute.models.noise import moments
 from smpy.platforms import EmpiricalNoise
 
 PLATFORM = "flat hosts=8 cores=1 speed=1Gf"
 START = """
 import time
 from mpi4py import MPI
-from smpy.compute.kernel_models import charge_kernel
+from smpy.compute.models.kernel_models import charge_kernel
 comm, rank = MPI.COMM_WORLD, MPI.COMM_WORLD.rank
 def one(n=1):
     for _ in range(n): charge_kernel('one', (1,), flop=1)  # a second each
@@ -227,7 +227,7 @@ MORE_STEPS = st.one_of(
 PERFORM_MORE = """
 import numpy as np
 import smpy
-ring = smpy.MessageSequence()
+ring = smpy.experimental.MessageProgram()
 ring.Sendrecv(0, (rank + 1) % 4, into=1, source=(rank - 1) % 4)
 for tag, (what, first, second) in enumerate({steps}):
     partner, third = (first + second) % 4, (first - second) % 4 if second != 2 else (first + 1) % 4
@@ -307,7 +307,7 @@ for what, first, second in {steps}:
             request = comm.Irecv(np.zeros(1), first)
             while not (request.Test() if what == "test" else MPI.Request.Testany([request])[1]): pass
         else:
-            if what == "until": smpy.poll_until(comm.Iprobe, first)
+            if what == "until": smpy.experimental.poll_until(comm.Iprobe, first)
             while not comm.Iprobe(first): pass
             comm.Recv(np.zeros(1), first)
 """

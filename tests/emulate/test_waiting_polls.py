@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from smpy.records.profile import KINDS, LATE, Profile
+from smpy.records.profile import KINDS, LATE, RunProfile
 from smpy.records.profile_text import highlights
 from tests.emulate.test_profile import of_rows, profile
 
@@ -48,7 +48,7 @@ PROGRAMS = [
 NAMES = [*POLLS, "Test of a send", "Test of a barrier"]
 
 
-def spent_s(profile: Profile, rank: int, *kinds: str) -> float:
+def spent_s(profile: RunProfile, rank: int, *kinds: str) -> float:
     return math.fsum(profile.by_rank()[rank][KINDS.index(kind)] for kind in kinds)
 
 
@@ -223,7 +223,7 @@ def test_a_run_charges_a_rank_with_at_most_the_waits_that_the_analysis_of_its_tr
     emulated: Callable, tmp_path: Path, seed: int
 ):
     pytest.importorskip("pyarrow")
-    from smpy.analysis.waits import waits
+    from smpy.analysis.wait_analysis import waits
     from smpy.records.trace import Trace
 
     ran = emulated(DRAWN.format(seed=seed), 9, trace=tmp_path / "trace")
@@ -240,7 +240,7 @@ def test_the_line_that_a_summary_names_is_the_one_that_the_analysis_blames_most(
     emulated: Callable, tmp_path: Path, seed: int
 ):
     pytest.importorskip("pyarrow")
-    from smpy.analysis.waits import waits
+    from smpy.analysis.wait_analysis import waits
     from smpy.records.trace import Trace
 
     source = DRAWN.format(seed=seed).replace("    data =", "    if rank == 4:\n        smpy.execute(5e6)\n    data =")

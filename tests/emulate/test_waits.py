@@ -151,3 +151,23 @@ def test_a_wait_for_something_real_takes_simulated_time_only_when_it_times_out(e
     ran = emulated(IMPORTS + PREPARED + pipes + wait, 1)
     succeed(ran)
     assert ran.outcome.summary.makespan_s == pytest.approx(0.01, rel=0.1 if "subprocess" in wait else 0.01)
+
+
+def test_a_rank_that_accepts_a_connection_lets_others_connect(emulated: Callable):
+    program = """
+        import socket, time
+        from mpi4py import MPI
+        comm = MPI.COMM_WORLD
+        if comm.rank == 0:
+            with socket.create_server(("127.0.0.1", 0)) as server:
+                comm.send(server.getsockname(), 1)
+                with server.accept()[0] as end:
+                    print(end.recv(5).decode())
+        else:
+            address = comm.recv()
+            time.sleep(3)
+            with socket.create_connection(address) as end:
+                end.sendall(b"hello")
+        """
+    ran = emulated(program)
+    assert (ran.error, ran.out) == ("", "hello\n")

@@ -1,14 +1,17 @@
 /* An action from outside the kernel's folder. Copy this file to begin one of your own: it needs public headers only.
  *
  * "Put": a rank writes bytes into the memory of another rank, which makes no call for it. The timeline goes on when they have
- * arrived. main() runs some and compares the dates with a formula. */
+ * arrived. main() runs some and compares the dates with a formula; then it replays the trace of that run. */
 #include <assert.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 
-#include "action.h"
+#include "networks/network_flow.h"
+#include "networks/transfer.h"
 #include "sim.h"
-#include "transfer.h"
+#include "world/action.h"
+#include "world/tell.h"
 
 /* Its two steps, counted by action.stage; and what it keeps in action.other.number. */
 enum { START, ARRIVED };
@@ -43,6 +46,12 @@ static void describe(const sim *s, const action *a, waiting *out)
 /* It waits for no requests and owns no memory: no `told`, no `free`. */
 static const action_kind put = {.name = "put", .step = step, .describe = describe};
 
+/* Its row in a trace: columns that tell all of it, and the function that appends it again. */
+static int perform(sim *s, int timeline, const trace_action *row, int n);
+
+static const row_kind put_row = {{"put", "writes `bytes` into the memory of `peer`, a rank of the world", "",
+                                  ROW_PEER | ROW_BYTES | ROW_SENDS}, perform, NULL, NULL};
+
 /* 0, or an error < 0, as of all sim_append_*. */
 static int append_put(sim *s, int timeline, int target_rank, int64_t bytes)
 {
@@ -52,12 +61,22 @@ static int append_put(sim *s, int timeline, int target_rank, int64_t bytes)
     if (!a) return SIM_OUT_OF_MEMORY;
     a->other.number[TARGET_RANK] = target_rank;
     a->other.number[BYTES] = bytes;
+    if (is_watched(s)) {
+        const trace_action row = {.peer = target_rank, .bytes = bytes};
+        tell_appended(s, timeline, &(appended_action){.kind = &put_row, .row = row});
+    }
     return 0;
+}
+
+static int perform(sim *s, int timeline, const trace_action *row, int n)
+{
+    (void)n;
+    return append_put(s, timeline, row->peer, row->bytes);
 }
 
 /* ---- its test ---- */
 
-enum { RANKS = 3 };
+enum { RANKS = 3, PUT_CALL = 7, PUT_LINE = 11, ROWS_MAX = 16 };
 
 static const double LATENCY_S = 1e-5, BANDWIDTH_BYTES_PER_S = 1e9, FLOP_PER_S = 1e9;
 static const int64_t MANY_BYTES = 5000000;
@@ -68,19 +87,71 @@ static void append(sim *s, int rank)
     if (rank == 2) {
         assert(sim_append_compute(s, 2, FLOP_PER_S, 0) == 0);
     } else {
+        sim_begin_call(s, rank, PUT_CALL, PUT_LINE, 0);
         assert(append_put(s, rank, 2, MANY_BYTES) == 0 && isnan(sim_clock_s(s, rank)));
         if (rank == 0) assert(append_put(s, 0, 2, MANY_BYTES) == 0);
+        sim_end_call(s, rank);
     }
     assert(sim_append_end(s, rank) == 0);
 }
 
+static sim *new_world(const platform *p)
+{
+    static const flow_parameters bare = {.n_factors = 0};
+    const model m = {.network = {&network_flow, &bare}};
+    sim *s = sim_new(p, &m, RANKS, (int[]){0, 1, 2});
+    assert(s);
+    return s;
+}
+
+/* All time of the call went to transfers. */
+static void look_at_the_profile(sim *s, double transfer_s)
+{
+    const call_account *accounts;
+    const int n = sim_accounts(s, &accounts);
+    double put_s = 0;
+    for (int i = 0; i < n; i++)
+        if (accounts[i].call == PUT_CALL && accounts[i].line == PUT_LINE) put_s += accounts[i].spent_s[SPENT_TRANSFER];
+    assert(fabs(put_s - transfer_s) < 1e-12);
+}
+
+/* The rows that were written since they were taken last. */
+static int take_rows(sim *s, trace_action *rows)
+{
+    const int n = sim_trace_rows(s, TRACE_ACTIONS);
+    double amount[ROWS_MAX];
+    int64_t bytes[ROWS_MAX];
+    int rank[ROWS_MAX], kind[ROWS_MAX], peer[ROWS_MAX];
+    const int offset[] = {offsetof(trace_action, amount), offsetof(trace_action, bytes), offsetof(trace_action, rank),
+                          offsetof(trace_action, action), offsetof(trace_action, peer)};
+    char *const column[] = {(char *)amount, (char *)bytes, (char *)rank, (char *)kind, (char *)peer};
+    assert(n <= ROWS_MAX);
+    sim_trace_take(s, TRACE_ACTIONS, 5, offset, (int[]){8, 8, 4, 4, 4}, column);
+    for (int i = 0; i < n; i++)
+        rows[i] = (trace_action){.amount = amount[i], .bytes = bytes[i], .rank = rank[i], .action = kind[i], .peer = peer[i]};
+    return n;
+}
+
+static void a_replay_ends_at_the_same_dates(const platform *p, int n, const trace_action *rows, const double *finish_s)
+{
+    sim *s = new_world(p);
+    double replayed_s[RANKS];
+    assert(sim_replay_begin(s) == 0 && sim_row_kind_number(s, &put_row) >= 0 && sim_replay_feed(s, n, rows) == 0);
+    int word;
+    while ((word = sim_replay_next(s)) == SIM_YIELD) continue;
+    assert(word == SIM_DONE);
+    sim_finish_s(s, replayed_s);
+    for (int rank = 0; rank < RANKS; rank++) assert(replayed_s[rank] == finish_s[rank]);
+    sim_free(s);
+}
+
 static void puts_share_the_links_as_messages_do(const platform *p)
 {
-    const model m = {.network = {.n_factors = 0}};
-    sim *s = sim_new(p, &m, RANKS, (int[]){0, 1, 2});
+    sim *s = new_world(p);
     double finish_s[RANKS], spent_s[SPENT_KINDS];
+    trace_action rows[ROWS_MAX];
     waiting w;
-    assert(s);
+    assert(sim_trace_begin(s, 0, INFINITY, NULL) == 0);
     for (int rank; (rank = sim_next(s)) != SIM_DONE;) {
         if (rank == SIM_YIELD) continue;
         assert(rank >= 0);
@@ -96,7 +167,10 @@ static void puts_share_the_links_as_messages_do(const platform *p)
     assert(fabs(finish_s[0] - (finish_s[1] + way_s + alone_s)) < 1e-12);
     assert(fabs(finish_s[2] - 1) < 1e-12);
     assert(fabs(spent_s[SPENT_TRANSFER] - (finish_s[0] + finish_s[1])) < 1e-12);
+    look_at_the_profile(s, finish_s[0] + finish_s[1]);
+    const int n = take_rows(s, rows);
     sim_free(s);
+    a_replay_ends_at_the_same_dates(p, n, rows, finish_s);
 }
 
 int main(void)

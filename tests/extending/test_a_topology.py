@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from smpy.emulate.config import RunConfig
-from smpy.emulate.run import run
+from smpy.emulate.run.run import run
+from smpy.engine.platform_builder import PlatformBuilder
+from smpy.options import RunConfig
 from smpy.platforms import (
     CallCosts,
     Cluster,
@@ -27,7 +28,6 @@ from smpy.platforms import (
     Models,
     NetworkModel,
     NumberedNames,
-    PlatformBuilder,
     ReadPart,
     Sharing,
     Zone,

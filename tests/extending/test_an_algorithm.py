@@ -11,8 +11,8 @@ import pytest
 
 from smpy.collectives import Call, Schedule, algorithm
 from smpy.collectives.patterns import binomial_tree
-from smpy.emulate.config import RunConfig
-from smpy.emulate.run import run
+from smpy.emulate.run.run import run
+from smpy.options import RunConfig
 from smpy.platforms import CallCosts, Cluster, Description, FlatCluster, Models, NetworkModel, NumberedNames
 
 # ---- the algorithms ----

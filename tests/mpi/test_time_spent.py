@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smpy.engine.running import current
-from smpy.engine.spent import Spent
+from smpy.engine.time_categories import Spent
 from smpy.mpi import MPI
 from smpy.records.time_shares import TimeShares
 from tests.mpi.conftest import run_world

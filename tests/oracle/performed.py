@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from smpy.emulate.config import RunConfig
-from smpy.emulate.run import run
+from smpy.emulate.run.run import run
+from smpy.options import RunConfig
 
 
 def performed_s(

@@ -11,7 +11,8 @@ from typing import Any, Final
 import pytest
 
 from smpy.errors import PlatformError
-from smpy.platforms.models import IDEAL_PARTS, SMPI_BANDWIDTH_FACTOR, SMPI_LATENCY_FACTOR
+from smpy.platforms.models.machine_models import SMPI_BANDWIDTH_FACTOR, SMPI_LATENCY_FACTOR
+from smpy.platforms.models.network_models import IDEAL_PARTS
 from tests.oracle.performed import performed_s
 from tests.peer.case import PLATFORMS
 

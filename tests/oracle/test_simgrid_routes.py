@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from smpy.engine.kernel import lib
-from smpy.platforms import Platform, read_simgrid_xml
+from smpy.engine.platform import Platform
+from smpy.platforms import read_simgrid_xml
 
 HERE = Path(__file__).parent
 FILES = {

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import tests.peer.drawn_machines
 import tests.peer.nested_machines  # noqa: F401 -- both register their kinds
-from smpy.emulate.config import RunConfig
-from smpy.emulate.run import run
+from smpy.emulate.run.run import run
 from smpy.errors import PlatformWarning, SmpyError
+from smpy.options import RunConfig
 from tests.peer.machines import KINDS, Draw, Machine
 from tests.peer.runners import PROGRAMS, SMPIRUN_OPTIONS
 

@@ -6,8 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from smpy.emulate.config import RunConfig
-from smpy.emulate.run import Outcome, run
+from smpy.emulate.run.run import Outcome, run
+from smpy.options import RunConfig
 from tests.peer.case import Case
 
 PROGRAMS = Path(__file__).parent / "programs"

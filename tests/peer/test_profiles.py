@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from smpy.emulate.config import RunConfig
-from smpy.emulate.run import run
+from smpy.emulate.run.run import run
 from smpy.errors import PlatformWarning
+from smpy.options import RunConfig
 from tests.peer.profile_cases import ProfileCase, draw_case
 from tests.peer.runners import SMPIRUN_OPTIONS, missing_tool
 

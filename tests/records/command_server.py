@@ -22,9 +22,10 @@ CPU_SECONDS_MAX, SECONDS_MAX = 20, 200
 BYTES_MAX = 3 << 30
 IMPORTED_ONCE = (  # for all commands
     "pandas", "plotly.graph_objects", "plotly.graph_objs.layout", "plotly.io", "plotly.offline", "pyarrow.csv",
-    "pyarrow.pandas_compat", "pyarrow.parquet", "smpy.analysis.bounds", "smpy.analysis.compare",
-    "smpy.analysis.critical_path", "smpy.analysis.pop", "smpy.analysis.waits", "smpy.cli.analyze", "smpy.cli.export",
-    "smpy.cli.platform", "smpy.cli.replay", "smpy.cli.report", "smpy.cli.run", "smpy.cli.study", "smpy.emulate.run",
+    "pyarrow.pandas_compat", "pyarrow.parquet", "smpy.analysis.run_bounds", "smpy.analysis.comparison",
+    "smpy.analysis.path_analysis", "smpy.analysis.pop_metrics", "smpy.analysis.wait_analysis",
+    "smpy.cli.analyze", "smpy.cli.export", "smpy.cli.platform", "smpy.cli.replay", "smpy.cli.report", "smpy.cli.run",
+    "smpy.cli.study", "smpy.emulate.run.run",
     "smpy.mpi.MPI", "smpy.platforms.machine", "smpy.platforms.own_format.describe", "smpy.records.export.csv",
     "smpy.records.export.perfetto", "smpy.replay", "smpy.report.page", "smpy.report.study_page", "smpy.study.export",
     "smpy.study.findings", "smpy.study.study",

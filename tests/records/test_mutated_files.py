@@ -25,10 +25,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import smpy
-from smpy.runs.reads import Reads
+from smpy.runs.run_inputs import RunInputs
 from smpy.study.journal import Entry, Journal
+from tests.platforms.mutations import mutate
 from tests.records.synthetic_trace import seal
-from tests.unit.mutations import mutate
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(__file__).parent / "data"
@@ -138,7 +138,7 @@ def _journal(folder: Path) -> Path:
     with closing(Journal(study.folder / "journal.sqlite")) as journal:
         for point in study.points:
             entry = Entry({**row, "ranks": point.ranks, "makespan_s": 1.0 + point.number}, output="rate 3\n")
-            journal.add([(point.key, study.origin(Reads()), entry)])
+            journal.add([(point.key, study.origin(RunInputs()), entry)])
     return study.folder
 
 

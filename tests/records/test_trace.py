@@ -2,6 +2,7 @@
 
 import json
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from smpy.cli.main import main
+from smpy.engine.trace import ROW_KINDS
 from smpy.errors import UsageError
 from smpy.records.trace import Trace
 from smpy.records.trace_layout import COLUMNS, FORMAT
@@ -51,6 +53,12 @@ def test_a_table_without_rows_has_its_columns(folder: Path):
     assert (trace.n_rows("regions"), list(trace.batches("regions"))) == (0, [])
     assert trace.table("regions").to_pydict() == {"rank": [], "name": [], "start_s": [], "end_s": []}
     assert trace.table("regions", ["name"]).column_names == ["name"]
+
+
+def test_the_schema_tells_of_each_kind_of_row_what_the_kernel_does():
+    schema = files("smpy.records").joinpath("schema.md").read_text(encoding="utf-8")
+    for kind in ROW_KINDS:
+        assert f"| `{kind.name}` | {kind.means} | {kind.detail}{' ' * bool(kind.detail)}|\n" in schema
 
 
 def test_a_trace_that_a_run_has_recorded_has_the_columns_that_are_known(tmp_path: Path):
@@ -119,5 +127,5 @@ def test_a_damaged_table_and_unknown_names_are_told(folder: Path):
 def test_without_pyarrow_the_extra_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch):
     trace = Trace(folder)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(UsageError, match=r"pip install \"smpy-mpi\[analysis\]\""):
+    with pytest.raises(UsageError, match=r"pip install '\.\[analysis\]'"):
         trace.table("sites")

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from smpy.options import RunConfig
 from smpy.records.trace import Trace
 from smpy.records.trace_layout import COLUMNS, READABLE
 from smpy.replay import replay
-from smpy.study.journal import Entry, Journal, Origin
+from smpy.runs.run_text import to_json
+from smpy.study.journal import Entry, Journal, RunOrigin
 
 DATA = Path(__file__).parent / "data"
 
@@ -30,14 +32,16 @@ def test_a_trace_of_each_format_is_read_and_performed(number: int):
     assert result.finish_s.tolist() == trace.info["finish_s"]
 
 
-def test_a_journal_of_each_format_is_read(tmp_path: Path):
-    path = Path(shutil.copy(DATA / "journal_2.sqlite", tmp_path))
-    origin = Origin(
+@pytest.mark.parametrize("number", [2, 3])
+def test_a_journal_of_each_format_is_read(number: int, tmp_path: Path):
+    path = Path(shutil.copy(DATA / f"journal_{number}.sqlite", tmp_path))
+    origin = RunOrigin(
         {"program.py": "0" * 64}, {"smpy": "0.1", "numpy": "2.0", "python": "3.11"}, {"HOME": "1" * 64}
     )  # fmt: skip
     numbers = {"ranks": 4, "makespan_s": 1.5, "messages": 7, "bytes": 80, "wall_s": 0.25, "peak_rss_bytes": 1 << 26}
-    ended = Entry({**numbers, "parts": None}, output="rate 3\n")
-    failed = Entry({"wall_s": 2.0}, "it took longer than 2 s", "", "time", 2.0, matches={"rate (.*)": None})
+    run = "" if number == 2 else to_json(RunConfig(4, "program.py", compute="none"))
+    ended = Entry({**numbers, "parts": None}, output="rate 3\n", run=run)
+    failed = Entry({"wall_s": 2.0}, "it took longer than 2 s", "", "time", 2.0, matches={"rate (.*)": None}, run=run)
     with closing(Journal(path)) as journal:
         assert list(journal.entries()) == [("a" * 64, origin, ended), ("b" * 64, origin, failed)]
         assert not journal.damage

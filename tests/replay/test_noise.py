@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from smpy.analysis.pop import pop
+from smpy.analysis.pop_metrics import pop
 from smpy.cli.main import main
 from smpy.errors import UsageError
 from smpy.platforms import Changing, Profile

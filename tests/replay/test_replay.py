@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +15,11 @@ from click.testing import CliRunner
 
 from smpy.cli.main import main
 from smpy.cli.replay import command
-from smpy.errors import UsageError
+from smpy.errors import PlatformError, UsageError
 from smpy.platforms.machine import read_machine
-from smpy.platforms.machine_json import machine_to_json
-from smpy.platforms.models import IDEAL_PARTS
+from smpy.platforms.machine_json import machine_from_json, machine_to_json
+from smpy.platforms.models.machine_models import SHORTEST_POLL_S
+from smpy.platforms.models.network_models import IDEAL_PARTS
 from smpy.records.trace import Trace
 from smpy.replay import replay
 from tests.peer.case import Case
@@ -222,8 +225,67 @@ def test_the_machine_of_another_run_is_refused(traced: Callable):
     other = read_machine(FLAT.replace("10Gf", "20Gf"), 1, [])
     (trace.folder / "machine.json").write_text(machine_to_json(other))
     seal(trace.folder)
-    with pytest.raises(UsageError, match="is not the machine of the run: record the run again"):
+    with pytest.raises(UsageError, match="is not the machine of the run; record the run again"):
         replay(trace.folder)
+
+
+POLLS = """
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+if comm.rank == 0:
+    comm.Send(bytearray(10**5), 1)
+else:
+    request = comm.Irecv(bytearray(10**5), 0, 1)
+    while not comm.Iprobe(0):
+        pass
+    again = comm.Irecv(bytearray(10**5), 0)
+    while not again.Test():
+        pass
+    request.Cancel()
+    request.Wait()
+"""
+
+
+def sealed_with_polls(folder: Path, polling: str) -> Path:
+    """The trace with other costs of polls in its machine, sealed as if a run had written it."""
+    machine = folder / "machine.json"
+    polls = f'"polling": {{"class": "Polling", {polling}}}'
+    text, n_changed = re.subn(r'"polling": \{[^}]*\}', polls, machine.read_text())
+    assert n_changed == 1
+    machine.write_text(text)
+    with suppress(PlatformError):
+        info = json.loads((folder / "run.json").read_text())
+        info["platform_fingerprint"] = machine_from_json(text.encode()).fingerprint
+        (folder / "run.json").write_text(json.dumps(info))
+    return seal(folder)
+
+
+@pytest.mark.parametrize("cost", ["test_s", "iprobe_s"])
+def test_a_machine_whose_polls_are_too_short_to_end_is_refused(traced: Callable, cost: str):
+    _, trace = traced(POLLS, 2, platform=FLAT)
+    folder = sealed_with_polls(trace.folder, f'"{cost}": 5e-324')
+    told = rf"machine.json is not .*: machine.models.polling: {cost} is 4.*e-324: a poll takes at least 1e-09 s"
+    with pytest.raises(UsageError, match=told):
+        replay(folder)
+
+
+@pytest.mark.timeout(60)
+def test_free_polls_that_never_end_are_refused(traced: Callable):
+    _, trace = traced(POLLS, 2, platform=FLAT)
+    folder = sealed_with_polls(trace.folder, '"test_s": 0.0, "iprobe_s": 0.0')
+    with pytest.raises(
+        UsageError, match=r"^at 0 s ranks of the trace poll without end: polls of this machine are free"
+    ):
+        replay(folder)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("rule", ['"polls_grow": true', '"polls_grow": false', '"polls_notice": true'])
+def test_the_shortest_polls_end(traced: Callable, rule: str):
+    ran, trace = traced(POLLS, 2, platform=FLAT, options=(("mpi.polls", "constant"),))
+    folder = sealed_with_polls(trace.folder, f'"test_s": {SHORTEST_POLL_S!r}, "iprobe_s": {SHORTEST_POLL_S!r}, {rule}')
+    for better in ((), [("overhead", 1e6)]):
+        assert 0 < replay(folder, better=better).makespan_s < ran.makespan_s
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"format": 2}', '{"format": 1, "machine": {"class": "Popen"}}'])

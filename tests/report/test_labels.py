@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from smpy.analysis.compare import compare
-from smpy.analysis.critical_path import critical_path
-from smpy.analysis.waits import waits
+from smpy.analysis.comparison import compare
+from smpy.analysis.path_analysis import critical_path
+from smpy.analysis.wait_analysis import waits
 from smpy.records.trace import Trace
 from smpy.report.page import write_report
 from smpy.report.study_page import write_study_report
-from smpy.study.sensitivity import Effect, Sensitivity
+from smpy.study.sensitivity import ParameterEffect, Sensitivity
 from tests.records.synthetic_trace import SyntheticTrace
 from tests.report.browser import needs_chromium, seen
 from tests.study.tables import table_of
@@ -71,7 +71,7 @@ def test_figures_of_analyses_show_names_as_text(tmp_path: Path, analysis: str):
         other.spend(0, "compute", 1.0, other.site(0, "other", 5))
         result = compare(trace, Trace(other.write(tmp_path / "other")))
     else:
-        effects = [Effect(NAME, NAME, NAME, "4", 1.0, 2.0, None, None)]
+        effects = [ParameterEffect(NAME, NAME, NAME, "4", 1.0, 2.0, None, None)]
         result = Sensitivity(1.5, effects, n_samples=0, is_logarithmic=False, remarks=())
     labels = [text for text in strings(json.loads(result.plot().to_json())["data"]) if "bold" in text]
     assert labels

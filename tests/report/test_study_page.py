@@ -18,7 +18,7 @@ from smpy.errors import JournalWarning, UsageError
 from smpy.records.profile import KINDS
 from smpy.report import study_profiles
 from smpy.report.study_page import write_study_report
-from smpy.study.table import Table
+from smpy.study.table import StudyTable
 from tests.report.browser import drawn_after_s, needs_chromium, seen
 from tests.report.unpacking import data_of, unpacked
 from tests.study.tables import summary, table_of
@@ -32,7 +32,7 @@ const starting = (query, text, within) =>
 """
 
 
-def page_of(table: Table) -> Path:
+def page_of(table: StudyTable) -> Path:
     path = table.folder / "report.html"
     write_study_report(table, path)
     return path
@@ -42,7 +42,7 @@ def sections_of(page: Path) -> list[str]:
     return [unescape(title) for title in re.findall(r"<h2>(.*?)</h2>", page.read_text())]
 
 
-def machines(folder: Path, **more: Any) -> Table:
+def machines(folder: Path, **more: Any) -> StudyTable:
     """Study of two axes, three repetitions and prices, in which one setting fails."""
     cost = {"torus": 10, "tree <b>": 20}
 
@@ -60,7 +60,7 @@ def test_the_page_loads_nothing_and_says_what_was_found(tmp_path: Path):
     page = page_of(machines(tmp_path, has_profiles=True, name="what <u> to buy"))
     text = page.read_text()
     own = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)  # plotly's has addresses of maps
-    assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//""", own)
+    assert not re.search(r"""(src|(?<!<a )href)\s*=\s*["']?(https?:)?//""", own)
     assert "<u>" not in own
     assert "<h1>what &lt;u&gt; to buy: 18 points</h1>" in own
     assert '<li>The fastest takes 2.3 s (the median of 3 repetitions), with ranks = 4, topology = tree &lt;b&gt;. <a href="#point-15">point 15</a></li>' in own  # fmt: skip # noqa: E501
@@ -128,10 +128,10 @@ def test_a_point_has_the_sites_that_cost_most_and_one_for_the_rest(tmp_path: Pat
     given["profile"]["sites"].reverse()  # the one that costs most is the last
     (tmp_path / "profiles" / "1.json").write_text(json.dumps(given))
     page = page_of(table)
-    own = ["computing up to prog.py:6", "computing up to prog.py:7"]
+    own = ["user code up to prog.py:6", "user code up to prog.py:7"]
     assert [label for label, _, _ in sites_of(page, 0)] == ["Recv prog.py:5", *own]
     found = sites_of(page, 1)
-    assert [label for label, _, _ in found[:2]] == ["Recv prog.py:5", "computing up to prog.py:6"]
+    assert [label for label, _, _ in found[:2]] == ["Recv prog.py:5", "user code up to prog.py:6"]
     assert found[0][1:] == (1, [2.0, *[0.0] * (len(KINDS) - 1)])
     assert (len(found), found[-1][0]) == (9, "12 other call sites")
     whole = np.sum([site["spent_s"] for site in given["profile"]["sites"]], axis=0)
@@ -205,7 +205,7 @@ def test_what_cannot_be_written_or_is_not_installed_is_told(tmp_path: Path, monk
     with pytest.raises(UsageError, match="cannot write"):
         write_study_report(machines(tmp_path), tmp_path / "no" / "page.html")
     monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    with pytest.raises(UsageError, match=r'pip install "smpy-mpi\[study\]"'):
+    with pytest.raises(UsageError, match=r"pip install '\.\[study\]'"):
         write_study_report(machines(tmp_path), tmp_path / "page.html")
 
 
@@ -343,7 +343,7 @@ def test_a_browser_shows_small_and_odd_studies(tmp_path: Path, axes: dict[str, l
     assert (found, console) == ({"is_ready": True}, "")
 
 
-def ten_thousand(folder: Path) -> Table:
+def ten_thousand(folder: Path) -> StudyTable:
     return table_of(
         folder,
         {"ranks": range(1, 101), "network.latency": [f"{n}us" for n in range(1, 101)]},

@@ -16,7 +16,7 @@ from smpy.records.trace import Trace
 from smpy.report import messages as messages_of_page
 from smpy.report import timeline as timeline_of_page
 from smpy.report.messages import messages
-from smpy.report.timeline import KINDS, NOTHING, Rows, time_by_row, timeline
+from smpy.report.timeline import KINDS, NOTHING, PictureRows, time_by_row, timeline
 from tests.records.synthetic_trace import SyntheticTrace, late_sender, seal
 from tests.report.unpacking import unpacked
 
@@ -55,7 +55,7 @@ def traced(ranks: list[list[tuple[str, float]]]) -> SyntheticTrace:
 def check_levels(trace: SyntheticTrace, rows_max: int) -> None:
     with TemporaryDirectory() as folder:
         read = Trace(trace.write(Path(folder) / "trace"))
-        rows = Rows(read, rows_max)
+        rows = PictureRows(read, rows_max)
         levels = [unpacked(level) for level in timeline(read, rows)["levels"]]
     assert [level.shape for level in levels] == [(rows.n, n_bins) for n_bins in (16, 8, 4)[: len(levels)]]
     for level in levels:
@@ -81,13 +81,13 @@ def test_a_bin_without_anything_says_nothing(tmp_path: Path):
     trace = traced([[("compute", 4.0)], [("compute", 4.0)]])
     trace.rows["intervals"][1]["start_s"] = 2.0
     read = Trace(trace.write(tmp_path / "trace"))
-    level = unpacked(timeline(read, Rows(read))["levels"][0])
+    level = unpacked(timeline(read, PictureRows(read))["levels"][0])
     assert level.tolist() == [[0] * 16, [NOTHING] * 8 + [0] * 8]
 
 
 def test_few_intervals_are_exact_and_each_ranks_stand_together(tmp_path: Path):
     read = Trace(late_sender().write(tmp_path / "trace"))
-    exact = {name: unpacked(column) for name, column in timeline(read, Rows(read))["exact"].items()}
+    exact = {name: unpacked(column) for name, column in timeline(read, PictureRows(read))["exact"].items()}
     assert exact["first"].tolist() == [0, 3, 6]
     assert [KINDS[kind] for kind in exact["kind"]] == [
         *("compute", "overhead", "idle"),
@@ -102,7 +102,7 @@ def test_few_intervals_are_exact_and_each_ranks_stand_together(tmp_path: Path):
 def test_times_of_rows_add_up_to_their_ranks_times_the_makespan(tmp_path: Path):
     trace = traced([[("compute", 1.0 + rank), ("sleep", 0.5)] for rank in range(5)])
     read = Trace(trace.write(tmp_path / "trace"))
-    spent_s = time_by_row(read, Rows(read, 2))
+    spent_s = time_by_row(read, PictureRows(read, 2))
     assert spent_s.sum(axis=1) == pytest.approx([3 * 5.5, 2 * 5.5])
     assert spent_s[:, KINDS.index("compute")] == pytest.approx([1 + 2 + 3, 4 + 5])
 
@@ -113,7 +113,7 @@ def test_of_some_ranks_only_those_have_rows(tmp_path: Path):
     text = (folder / "run.json").read_text()
     (folder / "run.json").write_text(text.replace('"ranks": null', '"ranks": [1, 4]'))
     seal(folder)
-    rows = Rows(Trace(folder))
+    rows = PictureRows(Trace(folder))
     assert (rows.ranks.tolist(), rows.n, rows.per_row) == ([1, 4], 2, 1)
     assert rows.row(np.array([4, 1])).tolist() == [1, 0]
 
@@ -126,7 +126,7 @@ def test_the_matrix_counts_all_bytes_and_the_longest_messages_are_drawn(
     for source, target, size_bytes, length_s in ((0, 1, 10, 1.0), (0, 1, 20, 3.0), (2, 0, 5, 2.0), (1, 1, 7, 0.5)):
         trace.message(source, target, size_bytes, send_posted_s=1.0, ended_s=1.0 + length_s)
     read = Trace(trace.write(tmp_path / "trace"))
-    found = messages(read, Rows(read))
+    found = messages(read, PictureRows(read))
     assert unpacked(found["matrix"]).tolist() == [[0, 30, 0], [0, 7, 0], [5, 0, 0]]
     assert unpacked(found["drawn"]["ended_s"]).tolist() == [4.0, 3.0]
     assert unpacked(found["drawn"]["source"]).tolist() == [0, 2]

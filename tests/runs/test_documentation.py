@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from smpy.cli.run import command
+from smpy.options import KEYWORDS, OPTION_GROUPS, OPTIONS
 from smpy.runs import run, simulate
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,5 +30,15 @@ def test_the_page_names_what_there_is():
     assert {"TimeLimitError", "MemoryLimitError"} <= vars(run).keys()
     documented = set(re.findall(r"`(\w+)=", page))
     own = set(simulate.simulate.__annotations__)
-    options = {option.strip("-").replace("-", "_") for param in command.params for option in param.opts}
-    assert documented <= own | options | {"module"}
+    assert documented <= own | KEYWORDS.keys()
+
+
+def test_the_page_on_options_lists_all_of_them():
+    page = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\w+) \| (.*) \| `(\w+)` \|$", page, re.MULTILINE)
+    assert rows == [
+        (group, ", ".join(f"`{flag}`" for flag in option.flags), option.keyword)
+        for group in OPTION_GROUPS
+        for option in OPTIONS.values()
+        if option.group == group
+    ]

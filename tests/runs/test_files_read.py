@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from smpy.options import RunConfig
 from smpy.runs.files_read import are_as_they_were
-from smpy.runs.simulate import run_line
+from smpy.runs.simulate import perform_run
 
 
 def files_of(folder: Path, program: str) -> dict[str, str]:
     """Files that a run of this program has read."""
     (folder / "program.py").write_text("from mpi4py import MPI\nimport os\n" + program)
     return dict(
-        run_line(["-np", "1", "--compute=none", "program.py"], directory=str(folder), notes_reads=True).reads.files
+        perform_run(RunConfig(1, "program.py", compute="none"), directory=str(folder), notes_reads=True).reads.files
     )
 
 

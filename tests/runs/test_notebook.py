@@ -74,7 +74,7 @@ def test_cells_and_functions_of_a_notebook_are_programs(tmp_path: Path, with_mpi
     assert told[2].endswith(" simulated> 2\n")
     assert told[3].count("as asked") == 2
     assert 'cell_4.py", line 7, in <module>\n    raise ValueError("as asked")' in told[3]
-    assert "run_line" not in told[3]
+    assert "perform_run" not in told[3]
     assert told[4].strip().startswith("UsageError: Invalid value for '--compute': 'some' is none of")
     assert told[7].startswith("1 6\n")
     assert 'Cell_In_7.py", line 4, in main\n    1 / 0\n' in told[7]

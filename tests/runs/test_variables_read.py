@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from smpy.runs.simulate import run_line
+from smpy.options import RunConfig
+from smpy.runs.simulate import perform_run
 from smpy.runs.variables_read import Noting, changed_variables
 
 
@@ -21,7 +22,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> None:
 def variables_of(folder: Path, program: str) -> dict[str, str]:
     """Environment variables that a run of this program on two ranks has read."""
     (folder / "program.py").write_text("from mpi4py import MPI\nimport os\n" + program)
-    run = run_line(["-np", "2", "--compute=none", "program.py"], directory=str(folder), notes_reads=True)
+    run = perform_run(RunConfig(2, "program.py", compute="none"), directory=str(folder), notes_reads=True)
     return dict(run.reads.variables)
 
 

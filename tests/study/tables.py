@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from smpy.records.profile import KINDS
-from smpy.study.table import Table
+from smpy.study.table import StudyTable
 
 USUAL = {
     "error": "", "ranks": 1, "makespan_s": math.nan, "half_width_s": math.nan, "messages": 10, "bytes": 1000,
@@ -30,7 +30,7 @@ def table_of(
     results: Sequence[str] = (),
     has_profiles: bool = False,
     name: str = "study",
-) -> Table:
+) -> StudyTable:
     """A grid of axes; `point` gives columns of a row from its levels, in order, and the number of its repetition."""
     rows = []
     for *levels, repetition in product(*axes.values(), range(n_repetitions)):
@@ -45,7 +45,7 @@ def table_of(
         frame["profile"] = [f"profiles/{number}.json" for number in frame["point"]]
         for number, makespan_s in zip(frame["point"], frame["makespan_s"], strict=True):
             (folder / "profiles" / f"{number}.json").write_text(json.dumps(summary(makespan_s)))
-    return Table(name, frame, tuple(axes), tuple(results), folder)
+    return StudyTable(name, frame, tuple(axes), tuple(results), folder)
 
 
 def summary(makespan_s: float, n_sites: int = 3) -> dict[str, Any]:

@@ -21,7 +21,7 @@ import smpy
 import smpy.study.journal
 from smpy.cli.main import main
 from smpy.errors import JournalWarning, UsageError
-from smpy.study.journal import Entry, Journal, Origin
+from smpy.study.journal import Entry, Journal, RunOrigin
 
 PROGRAM = "import smpy, sys\nsmpy.inject_seconds(float(sys.argv[1]))\n"
 N_POINTS = 4
@@ -31,6 +31,12 @@ args = ["{n}"]
 options = { compute = "none" }
 axes = { ranks = [1], "args.n" = [1, 2, 3, 4] }
 """
+KEYS_OF_FORMAT_2 = (
+    "346e9b1ce15b4f6a73691e5983a121c7",
+    "1d6aaa924762a57780c8c01fbcd26259",
+    "7e88af660fa651699a312c3bfc57b137",
+    "1a5fa0d47fa97e3c6fc1eb4e023f8e12",
+)
 DATES = ["point", "args.n", "makespan_s", "error"]
 
 
@@ -98,7 +104,7 @@ def test_readable_rows_of_a_damaged_file_are_kept_and_points_are_added(study: sm
     with warnings.catch_warnings(action="ignore"), closing(study._journal()) as journal:
         left = {key: entry for key, _, entry in journal.entries()}
         assert left.items() <= before.items()
-        journal.add((point.key, Origin({}, {}), Entry({"makespan_s": 1.0})) for point in study.points)
+        journal.add((point.key, RunOrigin({}, {}), Entry({"makespan_s": 1.0})) for point in study.points)
         assert len(list(journal.entries())) == N_POINTS
     with closing(Journal(journal_of(study))) as journal:
         journal.check()
@@ -180,7 +186,7 @@ WRONG_ROWS = [
 )  # fmt: skip
 def test_an_entry_with_an_impossible_value_counts_as_damage(tmp_path: Path, entry: str):
     with closing(Journal(tmp_path / "journal.sqlite")) as journal:
-        journal.add([("good", Origin({}, {}), Entry({"makespan_s": 1.0})), ("bad", Origin({}, {}), Entry({}))])
+        journal.add([("good", RunOrigin({}, {}), Entry({"makespan_s": 1.0})), ("bad", RunOrigin({}, {}), Entry({}))])
     with closing(sqlite3.connect(tmp_path / "journal.sqlite")) as db, db:
         db.execute("UPDATE finished SET entry = ?, checksum = NULL WHERE key = 'bad'", (entry,))
     with closing(Journal(tmp_path / "journal.sqlite")) as journal:
@@ -198,7 +204,7 @@ def test_points_that_end_while_a_journal_is_read_are_no_damage(tmp_path: Path, m
         yield from read_all(self, query)
         if "FROM origins" in query:
             with closing(Journal(path)) as writer:
-                writer.add([("new", Origin({"read.txt": "1"}, {}), Entry({"makespan_s": 1.0}))])
+                writer.add([("new", RunOrigin({"read.txt": "1"}, {}), Entry({"makespan_s": 1.0}))])
 
     monkeypatch.setattr(Journal, "_all", read_and_add)
     with closing(Journal(path)) as journal:
@@ -215,23 +221,35 @@ def test_a_journal_whose_creation_failed_is_created_again(tmp_path: Path, monkey
             assert "nothing of it can be read" in journal.damage
     with closing(Journal(path)) as journal:
         assert not journal.damage
-        journal.add([("point", Origin({}, {}), Entry({"makespan_s": 1.0}))])
+        journal.add([("point", RunOrigin({}, {}), Entry({"makespan_s": 1.0}))])
         assert [key for key, _, _ in journal.entries()] == ["point"]
 
 
 def test_a_journal_of_the_version_before_is_read_and_grows(tmp_path: Path):
-    path = tmp_path / "journal.sqlite"
-    with closing(sqlite3.connect(path)) as db, db:
-        db.execute("CREATE TABLE origins (id INTEGER PRIMARY KEY, origin TEXT NOT NULL UNIQUE)")
-        db.execute("CREATE TABLE finished (key TEXT PRIMARY KEY, origin INTEGER NOT NULL, entry TEXT NOT NULL)")
-        db.execute("INSERT INTO origins VALUES (1, ?)", (json.dumps({"files": {}, "versions": {}, "variables": {}}),))
-        db.execute("INSERT INTO finished VALUES ('old', 1, ?)", (json.dumps({"row": {"makespan_s": 1.0}}),))
-        db.execute("PRAGMA user_version = 1")
+    path = Path(shutil.copy(Path(__file__).parents[1] / "records" / "data" / "journal_2.sqlite", tmp_path))
     with closing(Journal(path)) as journal:
-        assert [key for key, _, _ in journal.entries()] == ["old"]
-        assert journal.get("old") is not None
-        journal.add([("new", Origin({}, {}), Entry({"makespan_s": 2.0}))])
+        assert journal.get("a" * 64) is not None
+        journal.add([("new", RunOrigin({}, {}), Entry({"makespan_s": 2.0}, run="{}"))])
     with closing(Journal(path)) as journal:
-        assert {key: entry.row["makespan_s"] for key, _, entry in journal.entries()} == {"old": 1.0, "new": 2.0}
+        assert {key[0]: entry.run for key, _, entry in journal.entries()} == {"a": "", "b": "", "n": "{}"}
         journal.check()
         assert not journal.damage
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (3,)
+
+
+def test_a_study_whose_journal_is_of_the_version_before_knows_its_points_and_goes_on(study: smpy.Study):
+    """Keys of format 2 are hashes of command lines; these are of a study that version 2 has run."""
+    before = study.table().frame
+    with closing(sqlite3.connect(journal_of(study))) as db, db:
+        for number, key in enumerate(KEYS_OF_FORMAT_2):
+            text = db.execute("SELECT entry FROM finished WHERE key = ?", (study.points[number].key,)).fetchone()[0]
+            entry = {name: value for name, value in json.loads(text).items() if name != "run"}
+            change = "UPDATE finished SET key = ?, entry = ?, checksum = NULL WHERE key = ?"
+            db.execute(change, (key, json.dumps(entry), study.points[number].key))
+        db.execute("DELETE FROM finished WHERE key = ?", (KEYS_OF_FORMAT_2[-1],))
+        db.execute("PRAGMA user_version = 2")
+    assert study.state().entries.keys() == {point.key for point in study.points[:-1]}
+    pd.testing.assert_frame_equal(study.run(workers=1)[DATES], before[DATES])
+    with closing(Journal(journal_of(study))) as journal:
+        assert [key for key, _, entry in journal.entries() if entry.run] == [study.points[-1].key]

@@ -1,4 +1,4 @@
-"""A study is read from TOML or a mapping, and says what is wrong in it; its points are command lines."""
+"""A study is read from TOML or a mapping, and says what is wrong in it; its points are runs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from smpy.errors import UsageError
+from smpy.options import RunConfig
 from smpy.platforms import Prices
 from smpy.study.definition import definition_of, read_definition
-from smpy.study.points import Point, points_of, samples_of_options
+from smpy.study.points import Point, keys_of_format_2, points_of, samples_of_options
 
 BASE: dict[str, Any] = {
     "program": "prog.py",
@@ -124,7 +125,7 @@ def test_keys_with_dots_may_be_written_either_way(tmp_path: Path):
 )
 def test_an_argument_goes_where_the_program_has_it(args: list[str], name: str, value: Any, line: list[str]):
     (point,) = points(args=args, axes={f"args.{name}": [value]})
-    assert list(point.program) == ["prog.py", *line]
+    assert (point.run.program, *point.run.args) == ("prog.py", *line)
 
 
 def test_options_are_those_of_smpy_run():
@@ -133,23 +134,23 @@ def test_options_are_those_of_smpy_run():
         axes={"machine": {"small": {"ranks": 4, "set.nic.latency": "1us", "algorithm.bcast": "binomial_tree"}}},
     )
     assert point.ranks == 4
-    assert point.options == (
-        "-np", "4", "--compute=none", "--set=host.cores=8", "--set=nic.latency=1us", "--algorithm=bcast=binomial_tree",
-        "--map-by=host",
-    )  # fmt: skip
+    assert point.run == RunConfig(
+        4,
+        "prog.py",
+        compute="none",
+        options=(("host.cores", "8"), ("nic.latency", "1us")),
+        algorithms=(("bcast", "binomial_tree"),),
+        map_by="host",
+    )
 
 
 def test_repetitions_differ_by_their_seed():
     found = points(options={"ranks": 2, "seed": 10}, repetitions=3, axes={"args.--n": [5]})
-    assert [option for point in found for option in point.options if "seed" in option] == [
-        "--seed=10",
-        "--seed=11",
-        "--seed=12",
-    ]
+    assert [point.run.seed for point in found] == [10, 11, 12]
     assert [point.repetition for point in found] == [0, 1, 2]
 
 
-def test_points_of_one_command_line_have_one_key_and_others_have_others():
+def test_points_of_one_run_have_one_key_and_others_have_others():
     keys = [point.key for point in points(axes={"args.--n": [5, 6], "ranks": [2, 4]})]
     assert len(set(keys)) == 4
     assert [point.key for point in points(axes={"ranks": [2, 4], "args.--n": [5, 6]})] == [
@@ -158,6 +159,39 @@ def test_points_of_one_command_line_have_one_key_and_others_have_others():
         keys[1],
         keys[3],
     ]
+
+
+def test_keys_of_the_version_before_are_known():
+    """The version before has printed these."""
+    definition = definition_of(
+        {
+            "module": "package.prog",
+            "args": ["{n}", "--steps=3"],
+            "options": {
+                "map-by": "core",
+                "strict": True,
+                "noise": False,
+                "set": {"host.cores": 8},
+                "private": ["a", "b"],
+                "host_speed": 2.5e9,
+                "compute": "none",
+            },
+            "axes": {"ranks": [2, 4], "args.n": [0.5], "set.nic.latency": ["1us"], "algorithm.bcast": ["ring"]},
+            "repetitions": 2,
+        }
+    )
+    assert keys_of_format_2(definition) == [
+        "bd8a81b4119fc6652b0d0a226d4f4cf1",
+        "043d466938fbc5c28afea65f11678b54",
+        "c07ba42ba978531debd2fd66ca04b912",
+        "2a6eccc6fb1a2a2de0f1ca99fb2e3c9f",
+    ]
+    assert {point.run.program for point in points_of(definition)} == {"package.prog"}
+
+
+def test_a_wrong_option_is_named_with_its_point():
+    with pytest.raises(UsageError, match=r"^point 1: map_by='near' is none of core, host, socket, random, file$"):
+        points(axes={"map_by": ["core", "near"]})
 
 
 def test_a_list_of_points_has_a_column_for_whatever_one_sets():
@@ -180,13 +214,9 @@ def test_a_listed_point_that_leaves_an_option_to_all_has_its_value_in_the_row():
 
 def test_samples_have_each_option_with_its_first_and_its_last_value():
     found = points(axes={"set.host.cores": {"from": 1, "to": 100, "step": 1}, "algorithm.bcast": ["ring", "mpich"]})
-    options = {option for point in samples_of_options(found) for option in point.options}
-    assert {
-        "--set=host.cores=1",
-        "--set=host.cores=100",
-        "--algorithm=bcast=ring",
-        "--algorithm=bcast=mpich",
-    } <= options
+    samples = samples_of_options(found)
+    assert {("host.cores", "1"), ("host.cores", "100")} <= {pair for point in samples for pair in point.run.options}
+    assert {("bcast", "ring"), ("bcast", "mpich")} == {pair for point in samples for pair in point.run.algorithms}
     assert len(samples_of_options(found)) <= 6
 
 

@@ -18,7 +18,7 @@ import pytest
 
 import smpy
 from smpy.errors import UsageError
-from smpy.runs.reads import Reads
+from smpy.runs.run_inputs import RunInputs
 from smpy.runs.variables_read import hashes_of
 from smpy.study import local_cluster
 from smpy.study.carried_variables import CarriedVariables, variables_of_a_run
@@ -247,7 +247,7 @@ def test_a_variable_is_carried_from_the_first_run_on_that_has_read_another_value
     assert first == {"PYTHONPATH": "/ours", "NAMED": None}
     own = {"READ": "theirs", "NAMED": "theirs", "OMP_NUM_THREADS": "1", "PATH": "/bin"}
     assert variables_of_a_run(first, own) == {"READ": "theirs", "PYTHONPATH": "/ours", "PATH": "/bin"}
-    reads = Reads(variables=hashes_of(["READ", "UNSET"], own))
+    reads = RunInputs(variables=hashes_of(["READ", "UNSET"], own))
     assert variables.has_missed(first, reads)
     assert variables.has_missed(first, reads)  # another point had begun with the first variables
     second = variables.now()

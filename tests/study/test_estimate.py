@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from smpy.options import RunConfig
 from smpy.study.estimate import seconds_left, seconds_of
 from smpy.study.points import Point
 
 
 def point(number: int, ranks: int, *values: object) -> Point:
-    return Point(number, values, 0, ranks, (), ("program",), str(number))  # type: ignore[arg-type]
+    return Point(number, values, 0, RunConfig(ranks, "program"), "", str(number))  # type: ignore[arg-type]
 
 
 def test_powers_of_ranks_and_sizes_are_found():

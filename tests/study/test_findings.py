@@ -13,7 +13,7 @@ from hypothesis import settings as drawn
 from hypothesis import strategies as st
 
 from smpy.study.findings import Finding, effects, findings, settings
-from smpy.study.table import Table
+from smpy.study.table import StudyTable
 from smpy.units import format_time
 from tests.study.tables import table_of
 
@@ -21,12 +21,12 @@ SECONDS = st.one_of(st.sampled_from([1.0, 2.0]), st.floats(1e-6, 1e3))
 EUROS = st.one_of(st.sampled_from([float("nan"), 5, 7]), st.integers(1, 10**6))
 
 
-def told(table: Table) -> str:
+def told(table: StudyTable) -> str:
     return "\n".join(finding.text for finding in findings(table))
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> Table:
+def tables(draw: st.DrawFn) -> StudyTable:
     """Table of two axes and a few repetitions; some points failed, some have no price."""
     n_ranks, n_words, n_repetitions = (draw(st.integers(1, 3)) for _ in range(3))
 
@@ -39,7 +39,7 @@ def tables(draw: st.DrawFn) -> Table:
     return table_of(Path(), axes, point, n_repetitions=n_repetitions)
 
 
-def numbers_by(table: Table, *axes: str) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+def numbers_by(table: StudyTable, *axes: str) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
     rows: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in table.frame.to_dict("records"):
         if not row["error"]:
@@ -49,7 +49,7 @@ def numbers_by(table: Table, *axes: str) -> dict[tuple[Any, ...], list[dict[str,
 
 @drawn(max_examples=30)
 @given(tables())
-def test_effects_are_the_ratios_of_the_extreme_medians(table: Table):
+def test_effects_are_the_ratios_of_the_extreme_medians(table: StudyTable):
     found = {effect.axis: effect for effect in effects(table)}
     for axis in table.axes:
         medians_s = {
@@ -66,7 +66,7 @@ def test_effects_are_the_ratios_of_the_extreme_medians(table: Table):
 
 @drawn(max_examples=30)
 @given(tables())
-def test_the_fastest_and_the_slowest_are_those_of_the_numbers(table: Table):
+def test_the_fastest_and_the_slowest_are_those_of_the_numbers(table: StudyTable):
     medians_s = [median(row["makespan_s"] for row in rows) for rows in numbers_by(table, *table.axes).values()]
     found = findings(table)
     for word, extreme in (("fastest", min), ("slowest", max)):
@@ -90,7 +90,7 @@ def is_better(one: tuple[float, float], other: tuple[float, float]) -> bool:
 
 @drawn(max_examples=30)
 @given(tables())
-def test_those_on_the_front_are_those_that_none_beats(table: Table):
+def test_those_on_the_front_are_those_that_none_beats(table: StudyTable):
     priced = [(it.price_eur, it.makespan_s, it.point) for it in settings(table) if it.price_eur == it.price_eur]
     best = sorted(it for it in priced if not any(is_better(other[:2], it[:2]) for other in priced))
     text, points = told(table), {it.text: it.point for it in findings(table)}
@@ -101,7 +101,7 @@ def test_those_on_the_front_are_those_that_none_beats(table: Table):
         assert f"Of {len(priced)} with a price, one is both the cheapest and the fastest: {price}" in text
     else:
         said = re.search(
-            r"Of (\d+) with a price, (\d+) are on the front.*?costs ([\d,.]+) EUR and takes (.*?)(?: \(|,)", text
+            r"Of (\d+) with a price, (\d+) are on the Pareto front.*?costs ([\d,.]+) EUR and takes (.*?)(?: \(|,)", text
         )
         assert said is not None
         assert said.groups() == (str(len(priced)), str(len(best)), euros(best[0][0]), format_time(best[0][1]))
@@ -176,7 +176,7 @@ def test_nothing_is_told_to_be_so_many_times_no_time(tmp_path: Path):
     table = table_of(tmp_path, {"ranks": [1, 2]}, lambda n, _: {"makespan_s": n - 1.0, "price_eur": 5.0 - n})
     assert told(table) == (
         "All 2 points have run.\nThe fastest takes 0 s, with ranks = 1.\nThe slowest takes 1 s, with ranks = 2.\n"
-        "Of 2 with a price, 2 are on the front: nothing is both cheaper and faster. "
+        "Of 2 with a price, 2 are on the Pareto front: nothing is both cheaper and faster. "
         "The cheapest of these costs 3 EUR and takes 1 s, with ranks = 2.\n"
         "The fastest of these costs 4 EUR and takes 0 s, with ranks = 1.\n"
         "ranks: the median goes from 0 s at 1 to 1 s at 2."

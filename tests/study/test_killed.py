@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pandas as pd
 import psutil
 import pytest
 
+from smpy.options import RunConfig
 from smpy.runs import simulate
 from smpy.runs.run import KilledError, Run
 from smpy.study import perform
@@ -51,7 +53,7 @@ def servers_of(study: subprocess.Popen[str]) -> list[psutil.Process]:
 
 
 def is_server(process: psutil.Process | None) -> bool:
-    return process is not None and "smpy.cli.run_server" in " ".join(process.cmdline())
+    return process is not None and "smpy.runs.run_server" in " ".join(process.cmdline())
 
 
 def kill_servers(study: subprocess.Popen[str], dates_s: Sequence[float], drawn: random.Random, until_s: float) -> int:
@@ -124,18 +126,18 @@ def study_in(folder: Path) -> Path:
 def test_a_point_whose_run_is_killed_runs_three_times_in_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_kills: int, error: str
 ):
-    calls: list[list[str]] = []
+    calls: list[RunConfig] = []
 
-    def run_line(arguments: list[str], **how: Any) -> Run:
-        calls.append(arguments)
-        trace = Path(arguments[0].removeprefix("--trace="))
-        assert list(trace.iterdir()) == []
-        (trace / "half").touch()
+    def perform_run(run: RunConfig, **how: Any) -> Run:
+        calls.append(run)
+        assert run.trace is not None
+        assert list(run.trace.iterdir()) == []
+        (run.trace / "half").touch()
         if len(calls) <= n_kills:
             raise KilledError("the run's process was ended by SIGKILL")
-        return simulate.run_line(arguments[1:], **how)
+        return simulate.perform_run(replace(run, trace=None), **how)
 
-    monkeypatch.setattr(perform, "run_line", run_line)
+    monkeypatch.setattr(perform, "perform_run", perform_run)
     study = Study(study_table(tmp_path, keep=["trace"], axes={"args.n": [1]}), tmp_path / "results")
     study.folder.mkdir()
     entry, _ = perform.perform(study._task(study.points[0], None))

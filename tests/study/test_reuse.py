@@ -8,7 +8,7 @@ import pytest
 
 import smpy
 from smpy.runs.files_read import state_of
-from smpy.runs.reads import Reads
+from smpy.runs.run_inputs import RunInputs
 from smpy.study.journal import Entry
 from smpy.study.reuse import Results
 from tests.study.studies import study_table
@@ -20,7 +20,7 @@ def keep(study: smpy.Study, cache: Path, *read: Path) -> None:
     """Leave a result of each point of a study there, as if it had read these files."""
     results = Results(cache, study.definition)
     for point in study.points:
-        reads = Reads({str(path): state_of(str(path)) or "" for path in read})
+        reads = RunInputs({str(path): state_of(str(path)) or "" for path in read})
         results.keep(point, study.origin(reads), ENTRY)
     results.close()
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smpy.study.scaling import Row, Scaling
+from smpy.study.scaling import ProgramScaling, ScalingRow
 from smpy.study.uncertainty import Estimate
 from smpy.units import parse_time_s
 
@@ -24,28 +24,28 @@ FACTORS = {
 
 
 @st.composite
-def scalings(draw: st.DrawFn) -> Scaling:
+def scalings(draw: st.DrawFn) -> ProgramScaling:
     ranks = sorted(draw(st.sets(st.integers(1, 5000), min_size=2, max_size=8)))
     share = st.floats(0.001, 1)
     has_factors = draw(st.booleans())
     rows = [
-        Row(
+        ScalingRow(
             n_ranks,
             draw(st.floats(1e-6, 100)),
             **({name: draw(share) for name in FACTORS} if has_factors else {}),
         )
         for n_ranks in ranks
     ]
-    return Scaling(rows, is_weak=draw(st.booleans()))
+    return ProgramScaling(rows, is_weak=draw(st.booleans()))
 
 
-def works(it: Scaling) -> list[float]:
+def works(it: ProgramScaling) -> list[float]:
     """Time for the same work of each row."""
     return [row.time_s / (row.n_ranks if it.is_weak else 1) for row in it.rows]
 
 
 @given(scalings())
-def test_up_to_the_knee_doublings_save_a_quarter_and_beyond_it_less(it: Scaling):
+def test_up_to_the_knee_doublings_save_a_quarter_and_beyond_it_less(it: ProgramScaling):
     times_s, knee = works(it), it.rows[it.knee]
     for i, row in enumerate(it.rows):
         doublings = log2(knee.n_ranks / row.n_ranks)
@@ -57,7 +57,7 @@ def test_up_to_the_knee_doublings_save_a_quarter_and_beyond_it_less(it: Scaling)
 
 
 @given(scalings())
-def test_speed_up_and_efficiency_are_those_of_the_times(it: Scaling):
+def test_speed_up_and_efficiency_are_those_of_the_times(it: ProgramScaling):
     times_s, first = works(it), it.rows[0].n_ranks
     for row, time_s, speedup, efficiency in zip(it.rows, times_s, it.speedups, it.efficiencies, strict=True):
         assert speedup == pytest.approx(times_s[0] / time_s)
@@ -66,7 +66,7 @@ def test_speed_up_and_efficiency_are_those_of_the_times(it: Scaling):
 
 
 @given(scalings())
-def test_the_words_agree_with_the_numbers(it: Scaling):
+def test_the_words_agree_with_the_numbers(it: ProgramScaling):
     words, first, last, best, knee = it.words(), it.rows[0], it.rows[-1], it.rows[it.fastest], it.rows[it.knee]
     if it.is_weak:
         told = re.search(
@@ -106,7 +106,7 @@ def test_the_words_agree_with_the_numbers(it: Scaling):
 
 
 @given(scalings())
-def test_what_is_said_to_limit_is_the_smallest_factor(it: Scaling):
+def test_what_is_said_to_limit_is_the_smallest_factor(it: ProgramScaling):
     told = re.search(r"(?:What|Nothing) limits on ([\d,]+) ranks?(?: is (.*): ([\d.e+-]+) %)?", it.words())
     if it.rows[0].transfer is None:
         assert told is None
@@ -122,10 +122,10 @@ def test_what_is_said_to_limit_is_the_smallest_factor(it: Scaling):
 
 
 @given(scalings(), st.floats(1.06, 3))
-def test_computing_that_scales_better_than_ideally_is_told(it: Scaling, most: float):
+def test_computing_that_scales_better_than_ideally_is_told(it: ProgramScaling, most: float):
     assert "better than ideally" not in it.words()
     rows = [*it.rows[:-1], replace(it.rows[-1], computing=most)]
-    told = re.search(r"better than ideally, to (.*) % on ([\d,]+) rank", Scaling(rows, it.is_weak).words())
+    told = re.search(r"better than ideally, to (.*) % on ([\d,]+) rank", ProgramScaling(rows, it.is_weak).words())
     assert told is not None
     assert float(told[1]) == pytest.approx(100 * most, rel=1e-2)
     assert number(told[2]) == rows[-1].n_ranks
@@ -139,8 +139,8 @@ def seconds(text: str) -> float:
     return parse_time_s(text.replace(" ", ""))
 
 
-def strong(times_s: dict[int, float]) -> Scaling:
-    return Scaling([Row(n, time_s) for n, time_s in times_s.items()], is_weak=False)
+def strong(times_s: dict[int, float]) -> ProgramScaling:
+    return ProgramScaling([ScalingRow(n, time_s) for n, time_s in times_s.items()], is_weak=False)
 
 
 def test_amdahls_program_has_its_knee_where_a_doubling_saves_a_quarter():
@@ -158,13 +158,13 @@ def test_a_slow_second_rank_is_no_knee_if_more_ranks_make_up_for_it():
 
 
 def test_ideal_weak_scaling_has_no_knee_and_time_that_does_not_change():
-    it = Scaling([Row(n, 2.0) for n in (1, 2, 4)], is_weak=True)
+    it = ProgramScaling([ScalingRow(n, 2.0) for n in (1, 2, 4)], is_weak=True)
     assert it.efficiencies == [1.0, 1.0, 1.0]
     assert "No knee up to 4 ranks" in it.words()
 
 
 def test_the_part_of_the_transfer_that_costs_most_is_named():
-    row = Row(
+    row = ScalingRow(
         4,
         1.0,
         load_balance=0.9,
@@ -175,33 +175,37 @@ def test_the_part_of_the_transfer_that_costs_most_is_named():
         overhead=0.8,
         computing=1,
     )
-    words = Scaling([Row(1, 2.0), row], is_weak=False).words()
+    words = ProgramScaling([ScalingRow(1, 2.0), row], is_weak=False).words()
     assert words.endswith("What limits on 4 ranks is transfer: 30 %, of which latency most (40 %).")
 
 
 def test_memory_of_a_host_and_the_ranks_that_share_it_are_named():
-    first = Row(1, 2.0, n_hosts=1, ranks_on_a_host=1)
-    row = Row(
+    first = ScalingRow(1, 2.0, n_hosts=1, ranks_on_a_host=1)
+    row = ScalingRow(
         16, 1.0, transfer=0.9, computing=0.5, operations=1, speed=1, core_memory=0.9, memory=0.6, ranks_on_a_host=8
     )
-    words = Scaling([first, row], is_weak=False).words()
+    words = ProgramScaling([first, row], is_weak=False).words()
     assert words.endswith(
         "What limits on 16 ranks is computing: 50 %, of which memory of a host most (60 %); "
         "placement: a host has up to 8 ranks, up from 1 (--ppn places fewer)."
     )
-    core = Scaling([first, replace(row, core_memory=0.4, ranks_on_a_host=8)], is_weak=False).words()
+    core = ProgramScaling([first, replace(row, core_memory=0.4, ranks_on_a_host=8)], is_weak=False).words()
     assert core.endswith("of which memory of a core most (40 %).")
 
 
 def test_ranks_that_leave_their_host_are_named():
-    first = Row(16, 2.0, n_hosts=1, ranks_on_a_host=16)
-    row = Row(64, 1.0, transfer=0.5, latency=0.5, computing=1, n_hosts=4, ranks_on_a_host=16)
-    words = Scaling([first, row], is_weak=False).words()
+    first = ScalingRow(16, 2.0, n_hosts=1, ranks_on_a_host=16)
+    row = ScalingRow(64, 1.0, transfer=0.5, latency=0.5, computing=1, n_hosts=4, ranks_on_a_host=16)
+    words = ProgramScaling([first, row], is_weak=False).words()
     assert words.endswith("of which latency most (50 %); placement: ranks are on 4 hosts, up from 1.")
 
 
 def test_the_table_marks_the_knee_and_tells_uncertainty():
-    it = Scaling([Row(1, 1.0, 0.04), Row(2, 0.5), Row(4, 0.49)], is_weak=False, remarks=["On 8 ranks it failed: x"])
+    it = ProgramScaling(
+        [ScalingRow(1, 1.0, 0.04), ScalingRow(2, 0.5), ScalingRow(4, 0.49)],
+        is_weak=False,
+        remarks=["On 8 ranks it failed: x"],
+    )
     lines = it.table().splitlines()
     assert [line.split()[0] for line in lines[:4]] == ["ranks", "1", "2", "4"]
     assert str(Estimate(1.0, 0.04)) in lines[1]
@@ -215,6 +219,8 @@ def test_one_number_of_ranks_tells_no_scaling():
 
 
 def test_a_plot_has_times_speedups_and_the_knee():
-    figure = Scaling([Row(1, 1.0, transfer=1.0), Row(2, 0.5, transfer=0.9), Row(4, 0.5)], is_weak=False).plot()
+    figure = ProgramScaling(
+        [ScalingRow(1, 1.0, transfer=1.0), ScalingRow(2, 0.5, transfer=0.9), ScalingRow(4, 0.5)], is_weak=False
+    ).plot()
     assert {trace.name for trace in figure.data} == {"time", "speed-up", "ideal", "efficiency", "transfer"}
     assert [shape.x0 for shape in figure.layout.shapes] == [2, 2, 2]

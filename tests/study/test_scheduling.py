@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from smpy.runs.reads import Reads
+from smpy.runs.run_inputs import RunInputs
 from smpy.study import scheduling
 from smpy.study.carried_variables import CarriedVariables
 from smpy.study.journal import Entry
@@ -15,7 +15,7 @@ from smpy.study.perform import Task
 
 
 def task(key: str) -> Task:
-    return Task(key, (), ".", ".", (), False, False, None, None)
+    return Task(key, "", ".", ".", (), False, False, None, None)
 
 
 def points_of(done: scheduling.Done) -> scheduling._Points:
@@ -30,10 +30,10 @@ class Ended:
     def __init__(self, *, is_lost: bool) -> None:
         self.is_lost = is_lost
 
-    def result(self) -> tuple[Entry, Reads]:
+    def result(self) -> tuple[Entry, RunInputs]:
         if self.is_lost:
             raise ConnectionResetError(104, "Connection reset by peer")
-        return Entry({"makespan_s": 1.0}), Reads()
+        return Entry({"makespan_s": 1.0}), RunInputs()
 
     def release(self) -> None:
         pass

@@ -19,7 +19,7 @@ from smpy.replay import replay
 from smpy.study import many_replays
 from smpy.study.many_replays import Replays, makespans_s
 from smpy.study.parameters import read_parameter, read_parameters
-from smpy.study.sensitivity import Effect, Sensitivity, sensitivity
+from smpy.study.sensitivity import ParameterEffect, Sensitivity, sensitivity
 from smpy.study.sobol import sobol_indices, sobol_points
 
 MACHINE = "flat hosts=2 cores=1 nic=10Gb/s latency=10us"
@@ -57,7 +57,7 @@ def ping_pong(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return traced(tmp_path_factory.mktemp("ping-pong"), PING_PONG)
 
 
-def of(found: Sensitivity, key: str) -> Effect:
+def of(found: Sensitivity, key: str) -> ParameterEffect:
     return next(it for it in found.effects if it.key == key)
 
 
@@ -177,7 +177,7 @@ def test_keys_of_another_machine_and_the_speed_of_computing_are_varied(tmp_path:
 def test_a_program_that_depends_on_time_is_told(tmp_path: Path):
     text = PING_PONG.replace("Recv(ball, 1)", "Recv(ball)")
     assert any(
-        "took what came first" in it for it in sensitivity(traced(tmp_path, text), read_parameters(TWICE)).remarks
+        "received from any source" in it for it in sensitivity(traced(tmp_path, text), read_parameters(TWICE)).remarks
     )
 
 
@@ -193,7 +193,7 @@ def test_sends_that_are_no_longer_complete_at_once_are_told(tmp_path: Path):
 def test_without_salib_the_command_says_what_to_install(ping_pong: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "SALib.sample.sobol", None)
     result = CliRunner().invoke(command, [str(ping_pong), "--vary", TWICE[0], "--samples", "16"])
-    assert (result.exit_code, result.stderr) == (2, 'smpy: this needs SALib: pip install "smpy-mpi[study]"\n')
+    assert (result.exit_code, result.stderr) == (2, "smpy: this needs SALib: pip install '.[study]'\n")
 
 
 def test_whole_numbers_stay_whole_and_others_do_not():

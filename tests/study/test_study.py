@@ -16,12 +16,14 @@ import pytest
 
 import smpy
 from smpy.errors import NoRoomError, UsageError
-from smpy.runs.reads import Reads
+from smpy.options import RunConfig
 from smpy.runs.run import RunError
-from smpy.runs.simulate import run_line
-from smpy.study.journal import Entry, Journal, Origin
+from smpy.runs.run_inputs import RunInputs
+from smpy.runs.run_text import command_line
+from smpy.runs.simulate import perform_run
+from smpy.study.journal import Entry, Journal, RunOrigin
 from smpy.study.perform import perform
-from smpy.study.state import State
+from smpy.study.state import StudyState
 from smpy.study.study import Study
 from tests.study.studies import simulated, study_table
 
@@ -40,7 +42,7 @@ def test_a_point_has_the_bits_of_the_same_command_in_a_shell(small: tuple[Study,
     study, frame = small
     for point, row in zip(study.points, frame.to_dict("records"), strict=True):
         json_path = tmp_path / "alone.json"
-        arguments = [*point.options, f"--json={json_path}", *point.program]
+        arguments = [f"--json={json_path}", *command_line(point.run)]
         command = [os.path.join(os.path.dirname(sys.executable), "smpy"), "run", "--quiet", *arguments]
         assert os.spawnv(os.P_WAIT, command[0], command) == 0
         alone = json.loads(json_path.read_text())
@@ -142,7 +144,7 @@ def test_data_that_a_program_reads_is_of_its_identity(tmp_path: Path):
         "from mpi4py import MPI\nimport time\nfrom pathlib import Path\n"
         "time.sleep(float(Path(__file__).with_name('data.txt').read_text()))\n"
     )
-    run = run_line(["-np", "1", "--compute=none", "reads.py"], directory=str(tmp_path), notes_reads=True)
+    run = perform_run(RunConfig(1, "reads.py", compute="none"), directory=str(tmp_path), notes_reads=True)
     assert {Path(path).name for path in run.reads.files} == {"data.txt", "reads.py"}
     journal = Journal(tmp_path / "journal.sqlite")
     study = Study(
@@ -178,11 +180,11 @@ def test_points_run_again_when_a_file_becomes_an_input(tmp_path: Path):
     given = study_table(tmp_path, axes={"args.n": [1]})
     study = Study(given)
     journal = Journal(tmp_path / "journal.sqlite")
-    journal.add([(study.points[0].key, study.origin(Reads()), Entry({}))])
+    journal.add([(study.points[0].key, study.origin(RunInputs()), Entry({}))])
     assert not study._state(journal).stale
     grown = Study({**given, "inputs": [str(tmp_path / "mesh")]})
     assert "mesh is an input now" in grown._state(journal).stale[study.points[0].key]
-    journal.add([(study.points[0].key, grown.origin(Reads()), Entry({}))])
+    journal.add([(study.points[0].key, grown.origin(RunInputs()), Entry({}))])
     assert not grown._state(journal).stale
     journal.close()
 
@@ -193,11 +195,11 @@ def test_points_run_again_when_a_variable_that_the_study_names_changes(tmp_path:
     study = Study(given)
     key = study.points[0].key
     journal = Journal(tmp_path / "journal.sqlite")
-    journal.add([(key, study.origin(Reads()), Entry({}))])
+    journal.add([(key, study.origin(RunInputs()), Entry({}))])
     named = Study({**given, "environment": ["SMPY_TEST_NAMED"]})
     assert not study._state(journal).stale
     assert named._state(journal).stale[key] == "the environment variable SMPY_TEST_NAMED is an input now"
-    journal.add([(key, named.origin(Reads()), Entry({}))])
+    journal.add([(key, named.origin(RunInputs()), Entry({}))])
     assert not named._state(journal).stale
     assert journal.variables() == {"SMPY_TEST_NAMED"}
     monkeypatch.setenv("SMPY_TEST_NAMED", "2")
@@ -213,7 +215,7 @@ def test_a_file_that_is_written_while_it_is_read_is_trusted_no_more(tmp_path: Pa
     )
     (tmp_path / "seen.txt").write_text("x")
     os.utime(tmp_path / "seen.txt", (1, 1))
-    run = run_line(["-np", "1", "--compute=none", "writes.py"], directory=str(tmp_path), notes_reads=True)
+    run = perform_run(RunConfig(1, "writes.py", compute="none"), directory=str(tmp_path), notes_reads=True)
     states = {Path(path).name: state for path, state in run.reads.files.items()}
     assert states.keys() == {"writes.py", "seen.txt"}
     assert states["seen.txt"] == ""
@@ -222,7 +224,7 @@ def test_a_file_that_is_written_while_it_is_read_is_trusted_no_more(tmp_path: Pa
 def test_a_journal_keeps_one_row_a_key_and_tells_of_another_format(tmp_path: Path):
     path = tmp_path / "journal.sqlite"
     journal = Journal(path)
-    origin = Origin({"a.py": "0"}, {"smpy": "1"})
+    origin = RunOrigin({"a.py": "0"}, {"smpy": "1"})
     journal.add([("k", origin, Entry({"makespan_s": 1.0})), ("l", origin, Entry({}, "broke"))])
     journal.add([("k", origin, Entry({"makespan_s": 2.0}))])
     assert {key: entry.row.get("makespan_s") for key, _, entry in journal.entries()} == {"k": 2.0, "l": None}
@@ -317,7 +319,7 @@ def test_a_point_that_failed_by_what_may_have_gone_runs_again(tmp_path: Path):
     study = smpy.Study(given, tmp_path / "results")
     entries = {point.key: perform(study._task(point, None))[0] for point in study.points}
     assert [bool(entry.error) for entry in entries.values()] == [False, True, False]
-    assert study._wanted(State(entries), study.points, retry_failed=False) == [study.points[1]]
+    assert study._wanted(StudyState(entries), study.points, retry_failed=False) == [study.points[1]]
 
 
 def test_a_point_that_had_no_room_runs_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -325,10 +327,10 @@ def test_a_point_that_had_no_room_runs_again(tmp_path: Path, monkeypatch: pytest
         raise RunError("no room", failure=NoRoomError("no room"))
 
     study = smpy.Study(study_table(tmp_path, axes={"args.n": [1]}), tmp_path / "results")
-    monkeypatch.setattr("smpy.study.perform.run_line", full)
+    monkeypatch.setattr("smpy.study.perform.perform_run", full)
     entry, _ = perform(study._task(study.points[0], None))
     assert entry.error == "no room"
-    assert study._wanted(State({study.points[0].key: entry}), study.points, retry_failed=False)
+    assert study._wanted(StudyState({study.points[0].key: entry}), study.points, retry_failed=False)
 
 
 @pytest.mark.parametrize(("share_bytes", "n"), [(1000, 0), (2000, 1), (None, 1)])
@@ -337,4 +339,4 @@ def test_a_point_that_held_more_than_its_share_runs_again_when_that_is_more(
 ):
     study = smpy.Study(study_table(tmp_path, axes={"args.n": [1]}), tmp_path / "results")
     entry = Entry({}, "too much", over="memory", limit=1000)
-    assert len(study._wanted(State({study.points[0].key: entry}), study.points, False, share_bytes)) == n
+    assert len(study._wanted(StudyState({study.points[0].key: entry}), study.points, False, share_bytes)) == n

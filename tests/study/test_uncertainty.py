@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smpy.errors import UsageError
-from smpy.study.table import Table
+from smpy.study.table import StudyTable
 from smpy.study.uncertainty import Estimate, estimate, estimates
 from smpy.units import parse_time_s
 
@@ -51,9 +51,9 @@ def test_rounding_is_a_fifth_of_the_uncertainty_at_most(time_s: float, share: fl
     assert float(percent.removesuffix(" %")) == pytest.approx(100 * share, rel=0.5)
 
 
-def table(axes: tuple[str, ...], rows: list[tuple[object, ...]]) -> Table:
+def table(axes: tuple[str, ...], rows: list[tuple[object, ...]]) -> StudyTable:
     columns = [*axes, "error", "makespan_s", "half_width_s", "residual"]
-    return Table("a study", pd.DataFrame(rows, columns=columns), axes, ("residual",), Path())
+    return StudyTable("a study", pd.DataFrame(rows, columns=columns), axes, ("residual",), Path())
 
 
 def test_repetitions_of_a_point_are_one_row_and_failures_none():

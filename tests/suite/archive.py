@@ -46,7 +46,7 @@ def _download(cache: Path) -> Path:
     archive = cache / f"{_NAME}.tar.gz"
     if archive.exists():
         return archive
-    options = ["--quiet", "--no-binary", ":all:", "--no-deps", "--no-build-isolation", "--dest", str(cache)]
+    options = ["--quiet", "--no-binary", "mpi4py", "--no-deps", "--dest", str(cache)]
     command = [sys.executable, "-m", "pip", "download", *options, f"mpi4py=={VERSION}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0 or not archive.exists():

@@ -14,8 +14,15 @@ pytestmark = [pytest.mark.slow, pytest.mark.suite, pytest.mark.timeout(len(MUST_
 
 LOCAL = ("test_util_dtlib",)
 """Modules of many minutes whose tests send nothing: they run on the smallest number of ranks alone."""
+USUAL = 3
+"""Number of ranks of the other modules, outside campaigns: an odd one, and no power of two."""
 
-CASES = [(module, n_ranks) for module in MUST_PASS for n_ranks in RANKS[: 1 if module in LOCAL else None]]
+CASES = [
+    pytest.param(module, n_ranks, marks=[] if module in LOCAL or n_ranks == USUAL else [pytest.mark.campaign])
+    for module in MUST_PASS
+    for n_ranks in RANKS[: 1 if module in LOCAL else None]
+]
+"""Modules and numbers of ranks."""
 
 
 @pytest.mark.parametrize(("module", "n_ranks"), CASES)

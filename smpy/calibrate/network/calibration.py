@@ -12,7 +12,7 @@ from smpy.calibrate.network.launch import find_mpiexec, measure
 from smpy.calibrate.network.model import fit_costs
 from smpy.calibrate.network.recorded import read_recorded
 from smpy.calibrate.network.samples import Samples, joined, read_raw
-from smpy.calibrate.network.tables import Place, Route, message_tables, quality
+from smpy.calibrate.network.tables import MeasuredRoute, Place, message_tables, quality
 from smpy.calibrate.result_file import Table
 from smpy.calibrate.this_machine import check_quiet, facts
 from smpy.errors import UsageError
@@ -24,7 +24,7 @@ REPETITIONS: Final = 15
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class NetworkCalibrationPlan:
     """Request for a calibration of a network.
 
     Parameters
@@ -61,13 +61,13 @@ class Request:
 
 
 def calibrate_network(
-    request: Request, command: str, progress: Callable[[int, int], object] = lambda _n, _of: None
+    request: NetworkCalibrationPlan, command: str, progress: Callable[[int, int], object] = lambda _n, _of: None
 ) -> dict[str, Table]:
     """Measure or read times of messages, and fit their costs.
 
     Parameters
     ----------
-    request : Request
+    request : NetworkCalibrationPlan
         Request to fulfil.
     command : str
         Command that asked for it, for the record.
@@ -92,7 +92,7 @@ def calibrate_network(
     else:
         samples = _measured(request, notes, progress)
         origin = {"raw": request.raw.name}
-    route = Route(_place(request, samples), request.latency_s, request.bandwidth_bytes_per_s)
+    route = MeasuredRoute(_place(request, samples), request.latency_s, request.bandwidth_bytes_per_s)
     costs = fit_costs(samples)
     tables = message_tables(costs, route)
     about: dict[str, Any] = {
@@ -109,7 +109,7 @@ def calibrate_network(
     return {"calibration": about | ({"warnings": notes} if notes else {}), **tables}
 
 
-def _measured(request: Request, notes: list[str], progress: Callable[[int, int], object]) -> Samples:
+def _measured(request: NetworkCalibrationPlan, notes: list[str], progress: Callable[[int, int], object]) -> Samples:
     if request.raw.exists() and (not request.raw.is_file() or request.raw.stat().st_size):
         raise UsageError(
             f"{request.raw} is there already: fit it by --from {request.raw}, or remove it to measure anew, or name "
@@ -162,7 +162,7 @@ def _interruption(samples: Samples) -> list[str]:
     return [f"the measurement was interrupted: it has {len(sizes) / len(set(sizes)):.1f} of {rounds} rounds"]
 
 
-def _place(request: Request, samples: Samples) -> Place:
+def _place(request: NetworkCalibrationPlan, samples: Samples) -> Place:
     hosts = samples.about.get("hosts")
     is_one = isinstance(hosts, list) and len(hosts) > 1 and hosts[0] == hosts[1]
     return "host" if request.is_inside_host or is_one else "network"

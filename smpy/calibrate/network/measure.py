@@ -34,7 +34,7 @@ LATE_TRIALS = 5
 CLOCK_READINGS = 1000
 
 
-class Plan(NamedTuple):
+class NetworkMeasurementPlan(NamedTuple):
     """Sizes and repetitions."""
 
     seed: int = 0
@@ -52,7 +52,7 @@ class Plan(NamedTuple):
 class Pair:
     """Two ranks, and their measurements; each method gives rank 0 the time in seconds."""
 
-    def __init__(self, comm: MPI.Comm, plan: Plan) -> None:
+    def __init__(self, comm: MPI.Comm, plan: NetworkMeasurementPlan) -> None:
         self.comm, self.is_first, self.peer = comm, comm.rank == 0, 1 - comm.rank
         self.out = np.ones(plan.largest, np.uint8)
         self.into = np.zeros(plan.largest * 2, np.uint8)
@@ -186,7 +186,7 @@ class Record:
             self.file.flush()
 
 
-def eager_limit(pair: Pair, plan: Plan, record: Record) -> int:
+def eager_limit(pair: Pair, plan: NetworkMeasurementPlan, record: Record) -> int:
     """The largest size whose Send does not wait for its receive, by bisection; -1: all wait."""
 
     def waits(size: int) -> bool:
@@ -231,7 +231,7 @@ def main() -> int:
     if world.size < 2:
         sys.stderr.write("this process is the only one of its MPI_COMM_WORLD\n")
         return ALONE
-    plan = Plan(**json.loads(sys.argv[2])) if len(sys.argv) > 2 else Plan()
+    plan = NetworkMeasurementPlan(**json.loads(sys.argv[2])) if len(sys.argv) > 2 else NetworkMeasurementPlan()
     hosts = world.gather(MPI.Get_processor_name())
     comm = world.Split(0 if world.rank < 2 else MPI.UNDEFINED)
     if comm != MPI.COMM_NULL:

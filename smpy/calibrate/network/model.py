@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from smpy.calibrate.network.pieces import POINTS_MIN, Piece, Vector, fit_pieces, predict_s, with_told_slopes
+from smpy.calibrate.network.pieces import POINTS_MIN, LinearPiece, Vector, fit_pieces, predict_s, with_told_slopes
 from smpy.calibrate.network.samples import Kind, Samples
 from smpy.errors import UsageError
 
@@ -64,9 +64,9 @@ class MessageCosts:
     ----------
     eager_limit_bytes : int or None
         The largest message whose Send does not wait for its receive; None: not measured, or none waits.
-    send, isend, recv : tuple of Piece
+    send, isend, recv : tuple of LinearPiece
         Overheads by the bytes of a message; empty: none.
-    transfer : tuple of Piece
+    transfer : tuple of LinearPiece
         By the bytes of a message and its envelope.
     fitted, held_out : Compared
         Ping-pongs that were fitted, and those of sizes that the fit has not seen.
@@ -75,10 +75,10 @@ class MessageCosts:
     """
 
     eager_limit_bytes: int | None
-    send: tuple[Piece, ...]
-    isend: tuple[Piece, ...]
-    recv: tuple[Piece, ...]
-    transfer: tuple[Piece, ...]
+    send: tuple[LinearPiece, ...]
+    isend: tuple[LinearPiece, ...]
+    recv: tuple[LinearPiece, ...]
+    transfer: tuple[LinearPiece, ...]
     fitted: Compared
     held_out: Compared
     warnings: tuple[str, ...]
@@ -109,7 +109,7 @@ def fit_costs(samples: Samples) -> MessageCosts:
         isend += above
         # Above the limit a Send is an Isend and a Wait, and a receive ends with the transfer.
         send += above
-        recv += (Piece(float(limit), 0.0, 0.0),) if recv else ()
+        recv += (LinearPiece(float(limit), 0.0, 0.0),) if recv else ()
     send, recv = _cut(send, recv, at, one_way - at * byte_s * _FASTEST, largest, warnings)
 
     transfer = _transfer(at, one_way, predict_s(send, at) + predict_s(recv, at), limit, byte_s)
@@ -184,7 +184,7 @@ def _eager_limit(samples: Samples, warnings: list[str]) -> int | None:
     return int(early[-1])
 
 
-def _overhead(samples: Samples, kind: Kind, unseen: Vector, above: float, largest: float) -> tuple[Piece, ...]:
+def _overhead(samples: Samples, kind: Kind, unseen: Vector, above: float, largest: float) -> tuple[LinearPiece, ...]:
     sizes, times = samples.medians(kind)
     seen = (sizes > above if above else sizes >= 0) & (sizes <= largest) & ~np.isin(sizes, unseen)
     return fit_pieces(sizes[seen], times[seen], above_bytes=above)
@@ -201,13 +201,13 @@ def _byte_s(samples: Samples, sizes: Vector, times: Vector) -> float:
 
 
 def _cut(
-    send: tuple[Piece, ...],
-    recv: tuple[Piece, ...],
+    send: tuple[LinearPiece, ...],
+    recv: tuple[LinearPiece, ...],
     sizes: Vector,
     room_s: Vector,
     largest: float,
     warnings: list[str],
-) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+) -> tuple[tuple[LinearPiece, ...], tuple[LinearPiece, ...]]:
     """Overheads that a ping-pong has room for."""
     eager = sizes <= largest
     at, room = sizes[eager], np.maximum(room_s[eager], 0.0)
@@ -222,7 +222,7 @@ def _cut(
     return send, _lowered(recv, at, room - predict_s(send, at), largest)
 
 
-def _lowered(pieces: tuple[Piece, ...], sizes: Vector, room_s: Vector, largest: float) -> tuple[Piece, ...]:
+def _lowered(pieces: tuple[LinearPiece, ...], sizes: Vector, room_s: Vector, largest: float) -> tuple[LinearPiece, ...]:
     """The same with smaller constants, and slopes where that is not enough, so that no time is above its room."""
     found = []
     for number, piece in enumerate(pieces):
@@ -240,14 +240,16 @@ def _lowered(pieces: tuple[Piece, ...], sizes: Vector, room_s: Vector, largest: 
     return tuple(found)
 
 
-def _transfer(sizes: Vector, times: Vector, overheads: Vector, limit: int | None, byte_s: float) -> tuple[Piece, ...]:
+def _transfer(
+    sizes: Vector, times: Vector, overheads: Vector, limit: int | None, byte_s: float
+) -> tuple[LinearPiece, ...]:
     left = np.maximum(times - overheads, sizes * byte_s * _FASTEST)
     parts: Iterable[tuple[NDArray[np.bool_], float]] = (
         [(np.ones(len(sizes), dtype=bool), 0.0)]
         if limit is None
         else [(sizes <= limit, 0.0), (sizes > limit, float(limit))]
     )
-    found: tuple[Piece, ...] = ()
+    found: tuple[LinearPiece, ...] = ()
     for where, above in parts:
         found += fit_pieces(
             sizes[where],
@@ -261,7 +263,7 @@ def _transfer(sizes: Vector, times: Vector, overheads: Vector, limit: int | None
     return with_told_slopes(found, sizes, left, envelope_bytes=ENVELOPE_BYTES, relative_to_s=times)
 
 
-def _check_stream(samples: Samples, transfer: Sequence[Piece], warnings: list[str]) -> None:
+def _check_stream(samples: Samples, transfer: Sequence[LinearPiece], warnings: list[str]) -> None:
     streamed, per_message_s = samples.medians("stream")
     if not len(streamed):
         return

@@ -26,7 +26,7 @@ Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class LinearPiece:
     """Times of `constant_s + n * per_byte_s` for sizes n above one, up to the next piece's.
 
     Parameters
@@ -54,12 +54,12 @@ class Piece:
     n_sizes: int = 0
 
 
-def predict_s(pieces: Sequence[Piece], sizes: ArrayLike) -> Vector:
+def predict_s(pieces: Sequence[LinearPiece], sizes: ArrayLike) -> Vector:
     """Times at sizes, in seconds; 0 where there are no pieces.
 
     Parameters
     ----------
-    pieces : sequence of Piece
+    pieces : sequence of LinearPiece
         By rising `above_bytes`.
     sizes : (n,) array_like
         In bytes.
@@ -70,7 +70,7 @@ def predict_s(pieces: Sequence[Piece], sizes: ArrayLike) -> Vector:
 
     Examples
     --------
-    >>> predict_s([Piece(0, 1.0, 0.5), Piece(10, 9.0, 0.0)], [4, 10, 11]).tolist()
+    >>> predict_s([LinearPiece(0, 1.0, 0.5), LinearPiece(10, 9.0, 0.0)], [4, 10, 11]).tolist()
     [3.0, 6.0, 9.0]
     """
     at = np.asarray(sizes, dtype=float)
@@ -92,7 +92,7 @@ def fit_pieces(
     slope_min_s_per_byte: float = 0.0,
     relative_to_s: ArrayLike | None = None,
     pieces_max: int = 7,
-) -> tuple[Piece, ...]:
+) -> tuple[LinearPiece, ...]:
     """Lines by size, no more of them than the times tell apart.
 
     Parameters
@@ -114,7 +114,7 @@ def fit_pieces(
 
     Returns
     -------
-    tuple of Piece
+    tuple of LinearPiece
         By rising `above_bytes`; none, if there are no sizes.
     """
     at, times, weights = _points(sizes, time_s, envelope_bytes, relative_to_s)
@@ -132,13 +132,13 @@ def fit_pieces(
 
 
 def with_told_slopes(
-    pieces: Sequence[Piece],
+    pieces: Sequence[LinearPiece],
     sizes: ArrayLike,
     time_s: ArrayLike,
     *,
     envelope_bytes: float = 0.0,
     relative_to_s: ArrayLike | None = None,
-) -> tuple[Piece, ...]:
+) -> tuple[LinearPiece, ...]:
     """The same pieces, without slopes that say nothing.
 
     A piece of few sizes may fit well with any slope: the interval is wider than the slope itself. It gets that of the
@@ -146,7 +146,7 @@ def with_told_slopes(
 
     Parameters
     ----------
-    pieces : sequence of Piece
+    pieces : sequence of LinearPiece
         By rising `above_bytes`, as `fit_pieces` made them of these sizes and times.
     sizes, time_s, envelope_bytes, relative_to_s
         Arguments of `fit_pieces`.
@@ -193,7 +193,7 @@ class _Points(NamedTuple):
     times: Vector
     weights: Vector
 
-    def squares(self, line: Piece) -> float:
+    def squares(self, line: LinearPiece) -> float:
         """Weighted residuals of the line."""
         return float((self.weights * (self.times - line.constant_s - line.per_byte_s * self.x) ** 2).sum())
 
@@ -236,7 +236,7 @@ def _solved(w: Vector, wx: Vector, wxx: Vector, wy: Vector, wxy: Vector) -> tupl
     return np.maximum(constant, 0.0), np.maximum(slope, 0.0)
 
 
-def _line(points: _Points, slope_min: float, slope: float | None = None) -> Piece:
+def _line(points: _Points, slope_min: float, slope: float | None = None) -> LinearPiece:
     """The best line; with a slope that is told, if one is."""
     x, y, weights = points.x, points.times - slope_min * points.x, points.weights
     sums = [np.array([np.sum(term)]) for term in (weights, weights * x, weights * x * x, weights * y, weights * x * y)]
@@ -244,7 +244,7 @@ def _line(points: _Points, slope_min: float, slope: float | None = None) -> Piec
     if slope is not None:
         above_min = slope - slope_min
         constant = max(float((weights * (y - above_min * x)).sum() / weights.sum()), 0.0)
-    line = Piece(0.0, float(constant), float(above_min) + slope_min, n_sizes=len(x))
+    line = LinearPiece(0.0, float(constant), float(above_min) + slope_min, n_sizes=len(x))
     has_constant, has_slope = bool(constant > 0), bool(above_min > 0 and slope is None)
     columns = np.stack([np.ones_like(x), x])[[has_constant, has_slope]]
     n_free = len(x) - len(columns)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from smpy.calibrate.network.samples import Kind, Sample, Samples, is_raw, read_raw
+from smpy.calibrate.network.samples import Kind, MessageSample, Samples, is_raw, read_raw
 from smpy.errors import UsageError
 from smpy.input_files import read_input
 
@@ -84,9 +84,9 @@ def read_recorded(path: Path) -> Samples:
     return Samples(tuple(rows), {"benchmarks": benchmarks})
 
 
-def _rows(path: Path, lines: Sequence[str]) -> tuple[list[Sample], list[str], list[str]]:
+def _rows(path: Path, lines: Sequence[str]) -> tuple[list[MessageSample], list[str], list[str]]:
     """The rows of benchmarks that are known, the names of these, and of those that are not."""
-    rows: list[Sample] = []
+    rows: list[MessageSample] = []
     benchmarks: list[str] = []
     skipped: list[str] = []
     table: _Columns | None = None
@@ -133,7 +133,7 @@ _BENCH_TABLE: Final = _Columns(
 )
 
 
-def _row(path: Path, number: int, line: str, table: _Columns) -> Sample:
+def _row(path: Path, number: int, line: str, table: _Columns) -> MessageSample:
     wrong = UsageError(
         f"{path}: line {number} is no row of {table.name}: {line.strip()!r}; if somebody else printed it, remove it"
     )
@@ -151,4 +151,4 @@ def _row(path: Path, number: int, line: str, table: _Columns) -> Sample:
         raise wrong from None
     if not (time_s > 0 and values[0].is_integer()):
         raise wrong
-    return Sample(table.kind, int(values[0]), 0, time_s)
+    return MessageSample(table.kind, int(values[0]), 0, time_s)

@@ -25,7 +25,7 @@ Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class MessageSample:
     """One measured time.
 
     Parameters
@@ -54,13 +54,13 @@ class Samples:
 
     Parameters
     ----------
-    rows : tuple of Sample
+    rows : tuple of MessageSample
         In the order in which they were measured.
     about : dict
         Machine and software of the measurement.
     """
 
-    rows: tuple[Sample, ...]
+    rows: tuple[MessageSample, ...]
     about: dict[str, Any] = field(default_factory=dict)
 
     def medians(self, kind: Kind) -> tuple[Vector, Vector]:
@@ -108,10 +108,10 @@ def read_raw(text: str, name: str) -> Samples:
     return Samples(tuple(_sample(name, number, row) for number, row in enumerate(whole[2:], start=3)), about)
 
 
-def _sample(name: str, number: int, row: str) -> Sample:
+def _sample(name: str, number: int, row: str) -> MessageSample:
     try:
         kind, size, repetition, time_s = row.split(",")
-        found = Sample(kind, int(size), int(repetition), float(time_s))
+        found = MessageSample(kind, int(size), int(repetition), float(time_s))
     except ValueError:
         raise UsageError(f"{name}: line {number} is no measurement: {row!r}") from None
     if kind not in KINDS or found.size_bytes < 0 or not 0 <= found.time_s < np.inf:

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from smpy.calibrate.network.model import ENVELOPE_BYTES, Compared, MessageCosts
-from smpy.calibrate.network.pieces import Piece
+from smpy.calibrate.network.pieces import LinearPiece
 from smpy.errors import UsageError
 from smpy.units import exact_size, parse_bandwidth_bytes_per_s, parse_time_s, rounded_bandwidth, rounded_time
 
@@ -23,7 +23,7 @@ Place = Literal["host", "network"]
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class MeasuredRoute:
     """Route between the ranks that were measured.
 
     Parameters
@@ -40,14 +40,14 @@ class Route:
     bandwidth_bytes_per_s: float | None = None
 
 
-def message_tables(costs: MessageCosts, route: Route) -> dict[str, dict[str, object]]:
+def message_tables(costs: MessageCosts, route: MeasuredRoute) -> dict[str, dict[str, object]]:
     """The tables [nic] or [host], [network] and [mpi].
 
     Parameters
     ----------
     costs : MessageCosts
         Fitted costs.
-    route : Route
+    route : MeasuredRoute
         Route between the measured ranks.
 
     Raises
@@ -122,14 +122,14 @@ def _nominal_latency_s(costs: MessageCosts) -> float:
     return first_s or max(piece.constant_s for piece in costs.transfer)
 
 
-def _steps(pieces: tuple[Piece, ...], values: list[float]) -> dict[str, float]:
+def _steps(pieces: tuple[LinearPiece, ...], values: list[float]) -> dict[str, float]:
     return {
         _beginning(piece): float(f"{value:.{_DIGITS_OF_FACTORS}g}") for piece, value in zip(pieces, values, strict=True)
     }
 
 
-def _overheads(pieces: tuple[Piece, ...]) -> dict[str, list[str]]:
-    rows = pieces or (Piece(0.0, 0.0, 0.0),)
+def _overheads(pieces: tuple[LinearPiece, ...]) -> dict[str, list[str]]:
+    rows = pieces or (LinearPiece(0.0, 0.0, 0.0),)
     return {_beginning(piece): [_time(piece.constant_s, "us"), _time(piece.per_byte_s, "ns")] for piece in rows}
 
 
@@ -137,17 +137,17 @@ def _time(value_s: float, unit: str) -> str:
     return rounded_time(value_s if value_s > _NOTHING_S else 0.0, unit, _DIGITS)
 
 
-def _beginning(piece: Piece) -> str:
+def _beginning(piece: LinearPiece) -> str:
     return exact_size(piece.above_bytes) if piece.above_bytes else "0"
 
 
-def _half_widths(piece: Piece) -> dict[str, float]:
+def _half_widths(piece: LinearPiece) -> dict[str, float]:
     """Half widths of an overhead, constant and per byte; none where it was not fitted."""
     widths = {"s": piece.constant_half_width_s, "s_per_byte": piece.per_byte_half_width_s}
     return {name: _share(width) for name, width in widths.items() if math.isfinite(width)}
 
 
-def _transfer(piece: Piece) -> dict[str, object]:
+def _transfer(piece: LinearPiece) -> dict[str, object]:
     rate = 1 / piece.per_byte_s if piece.per_byte_s else math.inf
     width = rate * piece.per_byte_half_width_s / piece.per_byte_s if piece.per_byte_s else math.nan
     found: dict[str, object] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from smpy.collectives.call import Call
+from smpy.collectives.patterns.linear import and_wait
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule, block_bytes
 
@@ -19,12 +20,7 @@ def start(call: Call) -> Schedule:
     return steps
 
 
-@algorithm("alltoall", "linear", simgrid="basic_linear", source="Open MPI, linear alltoall")
-def linear(call: Call) -> Schedule:
-    """All receives, then all sends, and a wait for everything."""
-    steps = start(call)
-    steps.wait_all()
-    return steps
+algorithm("alltoall", "linear", simgrid="basic_linear", source="Open MPI, linear alltoall")(and_wait(start))
 
 
 @algorithm(("ialltoallv", "ialltoallw"), "linear", source="SimGrid 3.32, smpi_nbc_impl.cpp")
@@ -40,10 +36,7 @@ def start_blocks(call: Call) -> Schedule:
     return steps
 
 
-@algorithm("alltoallw", "linear", source="SimGrid 3.32, smpi_coll.cpp")
-@algorithm("alltoallv", "linear", simgrid="ompi_basic_linear", source="Open MPI, linear alltoallv")
-def linear_blocks(call: Call) -> Schedule:
-    """All receives, then all sends, from rank 0 on, and a wait for everything."""
-    steps = start_blocks(call)
-    steps.wait_all()
-    return steps
+algorithm("alltoallw", "linear", source="SimGrid 3.32, smpi_coll.cpp")(and_wait(start_blocks))
+algorithm("alltoallv", "linear", simgrid="ompi_basic_linear", source="Open MPI, linear alltoallv")(
+    and_wait(start_blocks)
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from smpy.collectives.call import Call
+from smpy.collectives.patterns.linear import and_wait
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule, block_bytes
 
@@ -21,9 +22,4 @@ def start(call: Call) -> Schedule:
     return steps
 
 
-@algorithm("neighbour", "exchange", source="MPI 4.1, 8.6, says what moves")
-def exchange(call: Call) -> Schedule:
-    """A block from every source, then one to every target, and a wait for everything."""
-    steps = start(call)
-    steps.wait_all()
-    return steps
+algorithm("neighbour", "exchange", source="MPI 4.1, 8.6, says what moves")(and_wait(start))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from smpy.collectives.call import Call
 from smpy.collectives.ranks import Ranks
+from smpy.collectives.register import Maker
 from smpy.collectives.schedule import Schedule, Value, block_bytes
 
 
@@ -65,3 +66,14 @@ def to_root_in_order(steps: Schedule, call: Call, root: Value, nbytes: Value) ->
             peer = n_ranks - 1 - behind
             with steps.when(peer != root):
                 steps.recv(peer, nbytes)
+
+
+def and_wait(start: Maker) -> Maker:
+    """The blocking form of a schedule that starts things: it waits for all of them."""
+
+    def blocking(call: Call) -> Schedule:
+        steps = start(call)
+        steps.wait_all()
+        return steps
+
+    return blocking

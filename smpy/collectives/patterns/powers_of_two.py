@@ -35,7 +35,9 @@ def subtree(rank: Value, size: int) -> Value:
 
 
 @contextmanager
-def folded(steps: Schedule, ranks: Ranks, nbytes: Value, result_bytes: Value | None = None) -> Iterator[Value]:
+def reduced_to_power_of_two(
+    steps: Schedule, ranks: Ranks, nbytes: Value, result_bytes: Value | None = None
+) -> Iterator[Value]:
     """The rank's number among the P ranks that take part; even ranks of the first pairs hand over and wait meanwhile.
 
     The even ranks get as many bytes back as they give, or `result_bytes`.
@@ -55,7 +57,7 @@ def folded(steps: Schedule, ranks: Ranks, nbytes: Value, result_bytes: Value | N
         steps.send(ranks[index - 1], result_bytes)
 
 
-def unfolded(ranks: Ranks, number: Value) -> Value:
+def expanded(ranks: Ranks, number: Value) -> Value:
     """The rank with a number among the P ranks that take part."""
     return ranks[number + smaller(number + 1, _n_pairs(ranks))]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from smpy.collectives.patterns.powers_of_two import (
-    folded,
+    expanded,
     power_of_two_up_to,
     powers_of_two_below,
+    reduced_to_power_of_two,
     subtree,
-    unfolded,
 )
 from smpy.collectives.ranks import Ranks
 from smpy.collectives.schedule import Schedule, Value
@@ -15,9 +15,9 @@ from smpy.collectives.schedule import Schedule, Value
 
 def exchange_vectors(steps: Schedule, ranks: Ranks, nbytes: Value) -> None:
     """Every rank exchanges the whole vector with each of its partners; all ranks agree on the number of ranks."""
-    with folded(steps, ranks, nbytes) as number:
+    with reduced_to_power_of_two(steps, ranks, nbytes) as number:
         for mask in powers_of_two_below(power_of_two_up_to(ranks.size_max)):
-            partner = unfolded(ranks, number ^ mask)
+            partner = expanded(ranks, number ^ mask)
             steps.exchange(partner, nbytes, partner, nbytes)
 
 

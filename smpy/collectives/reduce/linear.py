@@ -1,18 +1,19 @@
-"""All send to the root at once."""
+"""Reduce in which all ranks send to the root itself."""
 
 from __future__ import annotations
 
 from smpy.collectives.call import Call
-from smpy.collectives.patterns.linear import to_root
+from smpy.collectives.patterns.linear import and_wait, to_root, to_root_in_order
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule
 
 algorithm("ireduce", "linear", source="SimGrid 3.32, smpi_nbc_impl.cpp")(to_root)
+algorithm("reduce", "linear", source="SimGrid 3.32, smpi_default_selector.cpp")(and_wait(to_root))
 
 
-@algorithm("reduce", "linear", source="SimGrid 3.32, smpi_default_selector.cpp")
-def linear(call: Call) -> Schedule:
-    """All send to the root at once, and a wait for everything."""
-    steps = to_root(call)
-    steps.wait_all()
+@algorithm("reduce", "basic_linear", simgrid=("ompi_basic_linear", "flat_tree"), source="Open MPI, basic linear reduce")
+def basic_linear(call: Call) -> Schedule:
+    """The root receives from the last rank to the first, one by one: the order a non-commutative operation needs."""
+    steps = Schedule(call.rank)
+    to_root_in_order(steps, call, call.root, call.nbytes)
     return steps

@@ -1,12 +1,19 @@
-"""Half of the vector, a quarter, ..., with operands in rank order."""
+"""Reduce-scatter by halving the vector, and by recursive doubling."""
 
 from __future__ import annotations
 
 from smpy.collectives.call import Call
-from smpy.collectives.patterns.powers_of_two import is_power_of_two, powers_of_two_below
-from smpy.collectives.reduce_scatter.recursive_doubling import recursive_doubling
+from smpy.collectives.patterns.powers_of_two import (
+    expanded,
+    is_power_of_two,
+    power_of_two_up_to,
+    powers_of_two_below,
+    reduced_to_power_of_two,
+    subtree,
+)
+from smpy.collectives.patterns.recursive_doubling import serve_those_without_partner
 from smpy.collectives.register import algorithm
-from smpy.collectives.schedule import Schedule
+from smpy.collectives.schedule import Schedule, Value, block_bytes, smaller
 
 
 @algorithm(
@@ -27,4 +34,49 @@ def halving(call: Call) -> Schedule:
     for mask in powers_of_two_below(n_ranks):
         part_bytes = call.out[n_ranks] // n_ranks * (n_ranks // (2 * mask))
         steps.exchange(rank ^ mask, part_bytes, rank ^ mask, part_bytes)
+    return steps
+
+
+@algorithm(
+    ("reduce_scatter", "reduce_scatter_block"), "recursive_halving", source="Thakur, Rabenseifner & Gropp 2005; MPICH"
+)
+def recursive_halving(call: Call) -> Schedule:
+    """The half of the vector that the partner's half of the ranks needs, then a quarter, ...; for commutative ones."""
+    steps, ranks, out = Schedule(call.rank), call.everyone, call.out
+    n_ranks, power = call.n_ranks, power_of_two_up_to(call.n_ranks)
+    n_pairs = n_ranks - power
+
+    def blocks_bytes(first: Value, n: int) -> Value:
+        """Bytes of the blocks of the ranks numbered first to first + n - 1, and of the ranks folded into them."""
+        start, end = (number + smaller(number, n_pairs) for number in (first, first + n))
+        size: Value = out[end] - out[start]
+        return size
+
+    with reduced_to_power_of_two(steps, ranks, out[n_ranks], block_bytes(out, call.rank // 2 * 2)) as number:
+        for mask in reversed(powers_of_two_below(power)):
+            partner = expanded(ranks, number ^ mask)
+            mine, its = subtree(number, mask), subtree(number ^ mask, mask)
+            steps.exchange(partner, blocks_bytes(its, mask), partner, blocks_bytes(mine, mask))
+    return steps
+
+
+@algorithm(
+    ("reduce_scatter", "reduce_scatter_block"),
+    "recursive_doubling",
+    simgrid="mpich_rdb",
+    source="MPICH, recursive doubling",
+)
+def recursive_doubling(call: Call) -> Schedule:
+    """Every rank sends each of its partners all blocks that its own subtree does not need."""
+    rank, n_ranks, out = call.rank, call.n_ranks, call.out
+    steps = Schedule(rank)
+    for mask in powers_of_two_below(n_ranks):
+        mine, its = subtree(rank, mask), subtree(rank ^ mask, mask)
+        with steps.when(rank ^ mask < n_ranks):
+            mine_bytes, its_bytes = (
+                out[n_ranks] - out[smaller(first + mask, n_ranks)] + out[smaller(first, n_ranks)]
+                for first in (mine, its)
+            )
+            steps.exchange(rank ^ mask, mine_bytes, rank ^ mask, its_bytes)
+        serve_those_without_partner(steps, rank, n_ranks, mask, out[smaller(its, n_ranks)])
     return steps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from smpy.collectives.call import Call
+from smpy.collectives.patterns.linear import and_wait
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule
 
@@ -18,9 +19,4 @@ def start(call: Call) -> Schedule:
     return steps
 
 
-@algorithm(("scan", "exscan"), "linear", source="SimGrid 3.32, smpi_default_selector.cpp")
-def linear(call: Call) -> Schedule:
-    """Every rank receives from all before it and sends to all behind it, and a wait for everything."""
-    steps = start(call)
-    steps.wait_all()
-    return steps
+algorithm(("scan", "exscan"), "linear", source="SimGrid 3.32, smpi_default_selector.cpp")(and_wait(start))

@@ -25,7 +25,7 @@ _EQUAL: Final[_Comparison] = eq
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SelectorRow:
     """One row: its conditions, and the algorithm to use if they hold."""
 
     tests: tuple[_Test, ...]
@@ -51,7 +51,7 @@ class Rules:
     """
 
     operation: str
-    rows: tuple[Row, ...]
+    rows: tuple[SelectorRow, ...]
     host_facts: tuple[HostFact, ...] = ()
 
     def choose(self, query: Query, hosts: Callable[[], Hosts]) -> Algorithm:
@@ -60,24 +60,9 @@ class Rules:
         return algorithms_of(self.operation)[row.use]
 
 
-def rules_of(operation: str, rows: Sequence[Mapping[str, Any]]) -> Rules:
-    """The rules that rows of data stand for.
-
-    Raises
-    ------
-    ValueError
-        If a row asks for an unknown fact or names an unknown algorithm, or if the last row does not fit everything.
-    """
-    rules = _parsed(operation, rows)
-    for row in rules.rows:
-        if row.use not in algorithms_of(operation):
-            raise ValueError(f"{operation} has no algorithm {row.use!r}: it has {', '.join(algorithms_of(operation))}")
-    return rules
-
-
 def only_use(operation: str, name: str) -> Rules:
     """Rules that always use one algorithm."""
-    return Rules(operation, (Row((), (), name),))
+    return Rules(operation, (SelectorRow((), (), name),))
 
 
 @functools.cache
@@ -106,7 +91,7 @@ def _parsed(operation: str, rows: Sequence[Mapping[str, Any]]) -> Rules:
     return Rules(operation, parsed, tuple(host_facts))
 
 
-def _row(operation: str, row: Mapping[str, Any]) -> Row:
+def _row(operation: str, row: Mapping[str, Any]) -> SelectorRow:
     if "use" not in row:
         raise ValueError(f"{operation}: the row {dict(row)} does not say which algorithm to use")
     tests: list[_Test] = []
@@ -125,4 +110,4 @@ def _row(operation: str, row: Mapping[str, Any]) -> Row:
             raise ValueError(
                 f"{operation}: no row can ask for {limit!r}: there are the facts {', '.join((*FACTS, *HOST_FACTS))}"
             )
-    return Row(tuple(tests), tuple(host_tests), row["use"])
+    return SelectorRow(tuple(tests), tuple(host_tests), row["use"])

@@ -6,7 +6,7 @@ Blocks with a content in some bytes only are kept in a list, as are all blocks o
 from __future__ import annotations
 
 from smpy.engine.messages import Carried, PartialBytes, copied, piece_of
-from smpy.mpi.data.parts import Part, Parts
+from smpy.mpi.data.buffer_segments import BufferSegment, BufferSegments
 
 __all__ = ["Blocks"]
 
@@ -53,7 +53,7 @@ class Blocks:
         else:
             self.at[place] = carried if is_lent else copied(carried)
 
-    def deliver(self, part: Part) -> None:
+    def deliver(self, part: BufferSegment) -> None:
         """Put all blocks into `part`, once all are left."""
         joined = self._all()
         if joined is not None:
@@ -62,7 +62,7 @@ class Blocks:
             for place, block in enumerate(self.at):
                 part.put(block, place)
 
-    def deliver_each(self, parts: Parts) -> None:
+    def deliver_each(self, parts: BufferSegments) -> None:
         """Put each block into its part, once all that are not empty are left."""
         if not self._is_apart and (self._is_settled or None not in self.at):
             parts.put(self._all() or b"")
@@ -71,7 +71,7 @@ class Blocks:
             assert block is not None or self._n_void or not part.nbytes, "a rank is through before all have come"
             part.put(block)
 
-    def deliver_column(self, part: Part, column: int) -> None:
+    def deliver_column(self, part: BufferSegment, column: int) -> None:
         """Put the same piece of every block, as long as one block of `part`, one behind the other into `part`."""
         nbytes = part.nbytes
         joined = self._all() if nbytes else b""

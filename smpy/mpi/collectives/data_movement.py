@@ -10,9 +10,9 @@ from smpy.engine.running import current
 from smpy.mpi.collectives.blocks import Blocks
 from smpy.mpi.collectives.call import CollectiveCall, both_sides, both_ways, equal_offsets, root_of
 from smpy.mpi.collectives.open_collective import NOT_COMPARED, OpenCollective, Signature
+from smpy.mpi.data.buffer_segments import BufferSegment
 from smpy.mpi.data.buffers import is_in_place
 from smpy.mpi.data.message_specifications import part_of
-from smpy.mpi.data.parts import Part
 from smpy.mpi.state.comm_core import CommCore
 from smpy.mpi.state.exceptions import fail
 
@@ -211,14 +211,14 @@ class Alltoall(CollectiveCall):
         collective.payload[self.communicator.remote.side].deliver_column(self._into, self.rank)
 
 
-def block_of(sendbuf: Any, into: Part | None, rank: int, call: str) -> Part:
+def block_of(sendbuf: Any, into: BufferSegment | None, rank: int, call: str) -> BufferSegment:
     """The block that a rank gives: its send buffer, or in place its own block of where it receives."""
     if into is None or not is_in_place(sendbuf):
         out = part_of(sendbuf, is_written=False)
         if into is not None:
             check_block(out.nbytes, into.nbytes, call)
         return out
-    return Part(into.memory, into.start + rank * into.count * into.layout.extent, into.count, into.datatype)
+    return BufferSegment(into.memory, into.start + rank * into.count * into.layout.extent, into.count, into.datatype)
 
 
 def check_block(nbytes: int, expected: int, call: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from smpy.mpi.state.world import world
 
-__all__ = ["LeaderlessMeeting", "meet"]
+__all__ = ["LeaderlessMeeting", "form_group"]
 
 
 class LeaderlessMeeting:
@@ -32,7 +32,7 @@ class LeaderlessMeeting:
         self.made: Any = None
 
 
-def meet(key: Hashable, place: int, n_expected: int, brought: Any = None) -> LeaderlessMeeting:
+def form_group(key: Hashable, place: int, n_expected: int, brought: Any = None) -> LeaderlessMeeting:
     """The meeting that the running rank comes to.
 
     Parameters

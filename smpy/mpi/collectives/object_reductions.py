@@ -53,7 +53,7 @@ class PrivateReduction:
         self._call = call
 
     def reduce(self, obj: Any, root: int) -> Any | None:
-        """The reduction of all objects, or of those of the other group, at the root; None at the others."""
+        """The reduction of all objects, or of the other group's objects, at the root; None at the others."""
         top = root_of(self._communicator, self._rank, root, self._call)
         if not self._communicator.is_inter:
             return self._to(obj, root)
@@ -66,7 +66,7 @@ class PrivateReduction:
         return None
 
     def allreduce(self, obj: Any) -> Any:
-        """The reduction of all objects, or of those of the other group, at every rank."""
+        """The reduction of all objects, or of the other group's objects, at every rank."""
         reduced = self._to(obj, 0)
         if self._communicator.is_inter and self._rank == 0:
             reduced = self._swapped(self._private, 0, reduced)

@@ -20,9 +20,9 @@ from smpy.mpi.state.world import Communicator
 
 if TYPE_CHECKING:
     from smpy.mpi.data.built_in_operations import Operation
-    from smpy.mpi.data.folds import Fold
+    from smpy.mpi.data.reductions import ReductionInProgress
 
-__all__ = ["NOT_COMPARED", "OpenCollective", "Signature", "enter", "line_of_program"]
+__all__ = ["NOT_COMPARED", "OpenCollective", "Signature", "caller_location", "enter"]
 
 NOT_COMPARED: Final = -1
 
@@ -94,7 +94,7 @@ class OpenCollective:
         self.place = place
         self.payload = payload
         self.schedule = -1
-        self.plain_allreduce: tuple[str, int, Operation, Fold] | None = None
+        self.plain_allreduce: tuple[str, int, Operation, ReductionInProgress] | None = None
         self._communicator = communicator
         self._callers: list[_Caller] = []
         self._n_left = 0
@@ -120,7 +120,7 @@ class OpenCollective:
         callers = self._callers
         if callers and callers[0].signature == signature:
             return
-        mine = _Caller(member, signature, line_of_program())
+        mine = _Caller(member, signature, caller_location())
         for caller in callers:
             error_class = signature.conflict(caller.signature)
             if error_class:
@@ -230,7 +230,7 @@ def enter(
     return collective
 
 
-def line_of_program() -> str:
+def caller_location() -> str:
     """File and line of the innermost frame that is not the surface's own."""
     frame = sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("smpy."):

@@ -14,12 +14,12 @@ from smpy.mpi.collectives.call import CollectiveCall, both_sides, root_of
 from smpy.mpi.collectives.data_movement import Allgather
 from smpy.mpi.collectives.open_collective import NOT_COMPARED, OpenCollective, Signature
 from smpy.mpi.collectives.size_checks import BlockSizes, sizes_between
+from smpy.mpi.data.buffer_segments import BufferSegment
 from smpy.mpi.data.buffers import is_in_place
-from smpy.mpi.data.folds import Fold, Prefixes, check_defined
 from smpy.mpi.data.layout import Layout
 from smpy.mpi.data.message_specifications import part_of
 from smpy.mpi.data.operations import Op, Operation
-from smpy.mpi.data.parts import Part
+from smpy.mpi.data.reductions import Prefixes, ReductionInProgress, check_defined
 from smpy.mpi.state.comm_core import CommCore
 
 __all__ = ["Allreduce", "Exscan", "Reduce", "ReduceScatter", "ReduceScatterBlock", "Scan"]
@@ -32,8 +32,8 @@ class _Reduction(CollectiveCall):
 
     _operation: Operation
     _layout: Layout
-    _out: Part | None
-    _into: Part | None
+    _out: BufferSegment | None
+    _into: BufferSegment | None
 
     def __init__(self, comm: CommCore, op: Op, call: str) -> None:
         super().__init__(comm, call)
@@ -41,7 +41,9 @@ class _Reduction(CollectiveCall):
         self._out = self._into = None
         self.signature = Signature(call)
 
-    def _reduce(self, out: Part | None, into: Part | None, whole: Part, member: int = NOT_COMPARED) -> None:
+    def _reduce(
+        self, out: BufferSegment | None, into: BufferSegment | None, whole: BufferSegment, member: int = NOT_COMPARED
+    ) -> None:
         """Set the rank's operand and result, of a vector like `whole`, and the root's `member`."""
         operation, layout = self._operation, whole.layout
         check_defined(operation, layout)
@@ -73,7 +75,7 @@ class _Reduction(CollectiveCall):
             collective.payload[communicator.side].put(self.rank, out.carried(), is_lent=is_lent)
 
     _is_for_all: ClassVar[bool] = True
-    _new_fold: ClassVar[type[Fold | Prefixes]] = Fold
+    _new_fold: ClassVar[type[ReductionInProgress | Prefixes]] = ReductionInProgress
 
     def _result(self, collective: OpenCollective) -> bytes | PartialBytes | None:
         """The reduction of the entries of the remote side, which is the own one in an intracommunicator."""
@@ -109,7 +111,7 @@ class Reduce(_Reduction):
 
 
 class Allreduce(_Reduction):
-    """The reduction of all for every rank; between groups, that of the other group."""
+    """The reduction over all ranks, for every rank; between groups, over the other group."""
 
     __slots__ = ()
     op = "allreduce"
@@ -121,7 +123,7 @@ class Allreduce(_Reduction):
 
 
 class ReduceScatterBlock(_Reduction):
-    """Equal shares of the reduction of all; between groups, of that of the other group."""
+    """Equal shares of the reduction over all ranks; between groups, over the other group."""
 
     __slots__ = ()
     op = "reduce_scatter_block"
@@ -136,7 +138,7 @@ class ReduceScatterBlock(_Reduction):
             into = part_of(recvbuf, is_written=True)
             out = part_of(sendbuf, is_written=False, n_blocks=n)
             _check_equal(out, into)
-        whole = Part(out.memory, out.start, n * out.count, out.datatype)
+        whole = BufferSegment(out.memory, out.start, n * out.count, out.datatype)
         self._reduce(whole, into, whole)
         self.nbytes = whole.nbytes if communicator.is_inter else into.nbytes
 
@@ -148,7 +150,7 @@ class ReduceScatterBlock(_Reduction):
             into.put(_piece(self._result(collective), start, start + into.nbytes))
 
 
-class _SharedFold(Fold):
+class _SharedFold(ReductionInProgress):
     """A reduction, and the sizes of its shares as the ranks give them."""
 
     __slots__ = ("shares",)
@@ -159,7 +161,7 @@ class _SharedFold(Fold):
 
 
 class ReduceScatter(_Reduction):
-    """Shares of many sizes of the reduction of all; between groups, of that of the other group."""
+    """Shares of given sizes of the reduction over all ranks; between groups, over the other group."""
 
     __slots__ = ("_offsets", "tables")
     op = "reduce_scatter"
@@ -179,7 +181,7 @@ class ReduceScatter(_Reduction):
         counts = _checked_counts(recvcounts, communicator.size)
         if is_in_place_here:
             _check_sum(into, "receive", counts)
-            into = Part(into.memory, into.start, counts[rank], into.datatype)
+            into = BufferSegment(into.memory, into.start, counts[rank], into.datatype)
         else:
             _check_datatypes(out, into)
             _check_sum(out, "send", counts)
@@ -251,7 +253,7 @@ def _piece(result: bytes | PartialBytes | None, start: int, end: int) -> Carried
     return None if result is None else piece_of(result, start, end)
 
 
-def _given(sendbuf: Any, into: Part | None, *, is_inter: bool = False) -> Part:
+def _given(sendbuf: Any, into: BufferSegment | None, *, is_inter: bool = False) -> BufferSegment:
     """A rank's operand: its send buffer, or its receive buffer for ``IN_PLACE``."""
     if into is not None and not is_inter and is_in_place(sendbuf):
         return into
@@ -276,17 +278,17 @@ def _checked_counts(counts: Sequence[int] | None, n: int) -> list[int]:
     return list(map(index, counts))
 
 
-def _check_sum(part: Part, what: str, counts: Sequence[int]) -> None:
+def _check_sum(part: BufferSegment, what: str, counts: Sequence[int]) -> None:
     if part.count != sum(counts):
         raise ValueError(f"mismatch in {what} count {part.count} and sum(counts) {sum(counts)}")
 
 
-def _check_datatypes(out: Part, into: Part) -> None:
+def _check_datatypes(out: BufferSegment, into: BufferSegment) -> None:
     if out.layout is not into.layout:
         raise ValueError("mismatch in send and receive MPI datatypes")
 
 
-def _check_equal(out: Part, into: Part) -> None:
+def _check_equal(out: BufferSegment, into: BufferSegment) -> None:
     _check_datatypes(out, into)
     if out.count != into.count:
         raise ValueError(f"mismatch in send count {out.count} and receive count {into.count}")

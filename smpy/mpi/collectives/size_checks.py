@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from smpy.mpi.collectives.open_collective import OpenCollective, line_of_program
+from smpy.mpi.collectives.open_collective import OpenCollective, caller_location
 
 __all__ = ["BlockSizes", "sizes_between"]
 
@@ -37,7 +37,7 @@ class BlockSizes:
 
     def say_one(self, collective: OpenCollective, member: int, block: int, nbytes: int, *, is_sent: bool) -> None:
         """Record the size of a block that a member sends, or expects; raises if another member's size differs."""
-        line = line_of_program()
+        line = caller_location()
         self._one[block], self._one_said[block] = nbytes, (member, line)
         if self._all is not None and self._all[block] != nbytes:
             self._fail(collective, block, is_sent=is_sent)
@@ -45,7 +45,7 @@ class BlockSizes:
     def say_all(self, collective: OpenCollective, member: int, sizes_bytes: array[int], *, is_sent: bool) -> None:
         """Record the sizes of all blocks that a member sends, or expects; raises if other members' sizes differ."""
         if self._all is None:
-            self._all, self._all_said = sizes_bytes, (member, line_of_program())
+            self._all, self._all_said = sizes_bytes, (member, caller_location())
             for block in self._one_said:
                 if self._one[block] != sizes_bytes[block]:
                     self._fail(collective, block, is_sent=not is_sent)
@@ -53,7 +53,7 @@ class BlockSizes:
             block = next(i for i, sizes in enumerate(zip(self._all, sizes_bytes, strict=True)) if sizes[0] != sizes[1])
             first, line = self._all_said
             collective.fail_about(
-                block, (first, self._all[block], line), (member, sizes_bytes[block], line_of_program())
+                block, (first, self._all[block], line), (member, sizes_bytes[block], caller_location())
             )
 
     def _fail(self, collective: OpenCollective, block: int, *, is_sent: bool) -> None:

@@ -6,17 +6,18 @@ from array import array
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
-from smpy.engine.kernel import ffi, lib
+from smpy.engine.blocks import conflict_of, new_contributions
 from smpy.engine.messages import Ranges
+from smpy.engine.pointers import NULL, int64s_of
 from smpy.mpi.collectives.blocks import Blocks
 from smpy.mpi.collectives.call import CollectiveCall, both_sides, root_of
 from smpy.mpi.collectives.data_movement import check_block
-from smpy.mpi.collectives.open_collective import OpenCollective, Signature, line_of_program
+from smpy.mpi.collectives.open_collective import OpenCollective, Signature, caller_location
 from smpy.mpi.collectives.size_checks import BlockSizes, sizes_between
 from smpy.mpi.data.block_specifications import several_of, vector_of
+from smpy.mpi.data.buffer_segments import BufferSegment, BufferSegments
 from smpy.mpi.data.buffers import is_in_place
 from smpy.mpi.data.message_specifications import part_of
-from smpy.mpi.data.parts import Part, Parts
 from smpy.mpi.state.comm_core import CommCore
 
 __all__ = ["Allgatherv", "Alltoallv", "Alltoallw", "Gatherv", "Scatterv"]
@@ -51,8 +52,8 @@ class Gatherv(CollectiveCall):
         communicator = self.communicator
         where = root_of(communicator, self.rank, root, call)
         self.is_idle, self.root, self.tables = where.is_idle, root, ()
-        self._into: Parts | None = None
-        self._out: Part | None = None
+        self._into: BufferSegments | None = None
+        self._out: BufferSegment | None = None
         if where.is_here:
             self._into = vector_of(recvbuf, is_written=True, n_blocks=communicator.remote.size)
             self.tables = (_NO_OFFSETS, self._into.offsets())
@@ -93,8 +94,8 @@ class Scatterv(CollectiveCall):
         communicator = self.communicator
         where = root_of(communicator, self.rank, root, call)
         self.is_idle, self.root, self.tables = where.is_idle, root, ()
-        self._into: Part | None = None
-        self._out: Parts | None = None
+        self._into: BufferSegment | None = None
+        self._out: BufferSegments | None = None
         if where.is_here:
             self._out = vector_of(sendbuf, is_written=False, n_blocks=communicator.remote.size)
             self.tables = (self._out.offsets(),)
@@ -174,22 +175,22 @@ class Contributions:
     __slots__ = ("_kept", "_lines", "_members", "_private_of")
 
     def __init__(self, n_members: int) -> None:
-        self._members = ffi.new("contribution[]", n_members)
+        self._members = new_contributions(n_members)
         self._kept: list[tuple[Any, ...]] = [()] * n_members
         self._lines: dict[int, str] = {}
         self._private_of: dict[int, Ranges] = {}
 
     def leave(self, collective: OpenCollective, mine: Alltoallv) -> None:
         """Take copies of all blocks of a rank."""
-        member, sent, expected = mine.member, *(ffi.from_buffer("int64_t[]", offsets) for offsets in mine.tables)
+        member, sent, expected = mine.member, *(int64s_of(offsets) for offsets in mine.tables)
         packed, private = mine.out.packed(mine.tables[0][-1])
         if private is not None:
             self._private_of[member] = private
-        self._members[member] = (sent, expected, ffi.NULL if packed is None else packed)
+        self._members[member] = (sent, expected, NULL if packed is None else packed)
         self._kept[member] = sent, expected, packed
-        self._lines[member] = line_of_program()
+        self._lines[member] = caller_location()
         first, n = mine.first_peer, len(mine.out)
-        conflict = lib.contribution_conflict(self._members + member, self._members + first, n, mine.rank)
+        conflict = conflict_of(self._members + member, self._members + first, n, mine.rank)
         if conflict >= 0:
             self._fail(collective, mine, conflict)
 
@@ -215,7 +216,7 @@ class Alltoallv(CollectiveCall):
 
     __slots__ = ("first_peer", "into", "member", "out", "tables")
     op = "alltoallv"
-    _read: Callable[..., Parts] = staticmethod(vector_of)
+    _read: Callable[..., BufferSegments] = staticmethod(vector_of)
 
     def __init__(self, comm: CommCore, sendbuf: Any, recvbuf: Any, call: str) -> None:
         super().__init__(comm, call)
@@ -249,14 +250,14 @@ class Alltoallw(Alltoallv):
 
     __slots__ = ()
     op = "alltoallw"
-    _read: Callable[..., Parts] = staticmethod(several_of)
+    _read: Callable[..., BufferSegments] = staticmethod(several_of)
 
 
 def _size(offsets: Any, block: int) -> int:
     return int(offsets[block + 1] - offsets[block])
 
 
-def _block_of(sendbuf: Any, into: Parts | None, rank: int, call: str) -> Part:
+def _block_of(sendbuf: Any, into: BufferSegments | None, rank: int, call: str) -> BufferSegment:
     """The block that a rank gives: its send buffer, or its own block of the receive buffer for ``IN_PLACE``."""
     if into is not None and is_in_place(sendbuf):
         return into[rank]

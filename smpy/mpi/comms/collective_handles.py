@@ -11,7 +11,7 @@ from smpy.mpi.comms.groups import Group
 from smpy.mpi.state.error_handlers import ErrorHandling
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.info import Info, pairs_of
-from smpy.mpi.state.own import Own
+from smpy.mpi.state.per_rank_attributes import PerRankAttributes
 from smpy.mpi.state.world import Communicator, world
 
 __all__ = ["CollectiveHandle", "Membership", "wait_for_all"]
@@ -31,7 +31,7 @@ class Membership:
 
     Attributes
     ----------
-    own : Own
+    own : PerRankAttributes
         The rank's own name, hints, attributes and error handler.
     is_over : bool
         Whether the rank has freed or closed it.
@@ -42,7 +42,7 @@ class Membership:
     def __init__(self, communicator: Communicator, rank: int, info: Info | None) -> None:
         self.communicator = communicator
         self.rank = rank
-        self.own = Own()
+        self.own = PerRankAttributes()
         self.own.info = pairs_of(info)
         self.is_over = False
 
@@ -94,8 +94,8 @@ class CollectiveHandle(ErrorHandling):
             )
         return self._membership
 
-    def _own_part(self, call: str, *, to_change: bool = False) -> Own:
-        own: Own = self._member(call).own
+    def _own_part(self, call: str, *, to_change: bool = False) -> PerRankAttributes:
+        own: PerRankAttributes = self._member(call).own
         return own
 
     def Get_group(self) -> Group:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final, Self
 
+from smpy.engine.running import current
 from smpy.mpi.comms.attached_buffers import AttachedBuffers
 from smpy.mpi.comms.creation_by_group import CreationByGroup, RemoteGroup
 from smpy.mpi.comms.exchanges import Exchanges
+from smpy.mpi.comms.fault_tolerance import FaultTolerance
 from smpy.mpi.comms.object_collectives import ObjectCollectives, ObjectScans
 from smpy.mpi.comms.object_messages import ObjectMessages
 from smpy.mpi.comms.partitioned_messages import PartitionedMessages
@@ -14,18 +16,17 @@ from smpy.mpi.comms.reductions import Reductions, Scans
 from smpy.mpi.comms.sends import Sends
 from smpy.mpi.comms.split_type import TypeSplitting
 from smpy.mpi.comms.topology_creation import TopologyCreation
-from smpy.mpi.state.bases import MYSELF, NOWHERE
+from smpy.mpi.process.connections import Connections, Joining
+from smpy.mpi.process.spawning import Spawning
 from smpy.mpi.state.comm_core import handle_on
 from smpy.mpi.state.error_handlers import ErrorHandling
 from smpy.mpi.state.handle import of_family
-from smpy.mpi.state.unsimulated import unsimulated
-from smpy.mpi.state.world import Communicator
+from smpy.mpi.state.surface_bases import MYSELF, NOWHERE
+from smpy.mpi.state.world import Communicator, world
 
 __all__ = ["COMM_NULL", "COMM_SELF", "COMM_WORLD", "Comm", "Intercomm", "Intracomm"]
 
 
-@unsimulated("fault tolerance", "Revoke Is_revoked Get_failed Ack_failed Agree Iagree Shrink Ishrink")
-@unsimulated("dynamic processes", "Join")
 class Comm(
     Sends,
     ObjectMessages,
@@ -35,6 +36,8 @@ class Comm(
     ObjectCollectives,
     Reductions,
     TypeSplitting,
+    FaultTolerance,
+    Joining,
 ):
     """A communicator: ranks, and messages that stay among them.
 
@@ -54,8 +57,9 @@ class Comm(
 
     @classmethod
     def Get_parent(cls) -> Intercomm:
-        """The intercommunicator to the ranks that spawned these: null, they were started by the run."""
-        return Intercomm()
+        """The intercommunicator to the ranks that spawned these; null if the run started them, or it is freed."""
+        number = world().parents.get(current().rank)
+        return Intercomm() if number is None else handle_on(Intercomm, number)
 
     @classmethod
     def _handle_on(cls, communicator: Communicator) -> Any:
@@ -69,8 +73,7 @@ class Comm(
         return Intercomm() if issubclass(cls, Intercomm) else Intracomm()
 
 
-@unsimulated("dynamic processes", "Spawn Spawn_multiple Accept Connect")
-class Intracomm(Scans, ObjectScans, TopologyCreation, CreationByGroup, Comm):
+class Intracomm(Scans, ObjectScans, TopologyCreation, CreationByGroup, Connections, Spawning, Comm):
     """A communicator of one group of ranks.
 
     Parameters

@@ -13,7 +13,6 @@ from smpy.mpi.comms.identity import Identity
 from smpy.mpi.requests.request import Request
 from smpy.mpi.state.arguments import integer
 from smpy.mpi.state.attributes import copy_attributes, delete_attributes
-from smpy.mpi.state.bases import MYSELF, NOWHERE
 from smpy.mpi.state.comm_core import handle_on, member_of
 from smpy.mpi.state.constants import UNDEFINED
 from smpy.mpi.state.environment import abort
@@ -21,6 +20,7 @@ from smpy.mpi.state.exceptions import Exception as MpiException
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.info import Info, pairs_of
 from smpy.mpi.state.members import Members, place_of
+from smpy.mpi.state.surface_bases import MYSELF, NOWHERE
 from smpy.mpi.state.world import Communicator, world
 
 __all__ = ["Creation", "inherit"]
@@ -185,6 +185,8 @@ class Creation(Identity):
             fail("ERR_COMM", f"{call}: {communicator.name} is predefined")
         delete_attributes(self, communicator.own_of(rank, to_change=False).attributes, call)
         communicator.own.pop(rank, None)
+        if world().parents.get(current().rank) == communicator.number:
+            del world().parents[current().rank]
         self._refer_to(NOWHERE)
         joint = communicator.joint
         joint.n_freed += 1

@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from typing import Any, Final
 
 from smpy.engine.running import current, mpi_call
-from smpy.mpi.collectives.leaderless_meeting import LeaderlessMeeting, meet
+from smpy.mpi.collectives.leaderless_meeting import LeaderlessMeeting, form_group
 from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.comms.creation import Creation, inherit
 from smpy.mpi.comms.creation_messages import announce, exchange, pay_for_new, swap
@@ -202,9 +202,9 @@ class RemoteGroup(Creation):
         rank = place_of(mine, current().rank)
         collective = enter(local, rank, Signature(call, local_leader), dict)
         if rank == local_leader:
-            collective.payload["joined"] = _join_leaders(
-                local, world().communicator(0), current().rank, its[remote_leader], _FIRST_LEADERS_TAG, (call, pair)
-            )
+            peers = world().communicator(current().world_of(current().rank))
+            me, peer = (place_of(peers.world_ranks(), leader) for leader in (current().rank, its[remote_leader]))
+            collective.payload["joined"] = _join_leaders(local, peers, me, peer, _FIRST_LEADERS_TAG, (call, pair))
         new = _tell_side(local, rank, local_leader, collective.payload)
         collective.leave()
         cls._handle_on(local).Free()
@@ -221,7 +221,7 @@ def _made_by(members: Members, key: Hashable, call: str) -> Communicator | None:
     place = place_of(members, current().rank)
     if place < 0:
         return None
-    meeting = meet(key, place, len(members))
+    meeting = form_group(key, place, len(members))
     if meeting.made is None:
         meeting.made = world().new_communicator(members)
     pay_for_new(meeting.made, place, call)
@@ -236,11 +236,11 @@ def _join_leaders(
     call, side = "Create_intercomm", int(my_peer > remote_leader)
     if my_peer == remote_leader:
         fail("ERR_ARG", f"{call}(remote_leader={remote_leader}): a leader cannot speak for both groups")
-    meeting: LeaderlessMeeting = meet(key, side, 2, local.world_ranks())
-    swap(peers.shadow(), remote_leader, tag, _RANK_BYTES, _RANK_BYTES, call)
+    meeting: LeaderlessMeeting = form_group(key, side, 2, local.world_ranks())
+    swap(peers.internal_context(), remote_leader, tag, _RANK_BYTES, _RANK_BYTES, call)
     groups: list[Members] = [meeting.brought[0], meeting.brought[1]]
     sizes = [_RANK_BYTES * len(group) for group in groups]
-    swap(peers.shadow(), remote_leader, tag, sizes[side], sizes[1 - side], call)
+    swap(peers.internal_context(), remote_leader, tag, sizes[side], sizes[1 - side], call)
     if meeting.made is None:
         if not set(groups[0]).isdisjoint(groups[1]):
             fail("ERR_COMM", f"{call}: the two groups have ranks in common")

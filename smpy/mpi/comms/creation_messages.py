@@ -59,7 +59,7 @@ def swap(number: int, peer: int, tag: int, sent: int, received: int, call: str) 
 def exchange(communicator: Communicator, rank: int, sent: int, received: int, call: str) -> None:
     """Exchange bytes between the sides of an intercommunicator: rank 0 of each side swaps and broadcasts them."""
     if rank == 0:
-        swap(communicator.shadow(), 0, 0, sent, received, call)
+        swap(communicator.internal_context(), 0, 0, sent, received, call)
     announce(communicator.local(), rank, 0, received, call)
 
 
@@ -105,7 +105,7 @@ def split(communicator: Communicator, rank: int, color: Color, key: int) -> Comm
     if rank == 0:
         _tell_groups(communicator, splitting, collective)
     elif color != UNDEFINED:
-        current().recv(communicator.shadow(), 0, _tag(collective), Load(_SPLIT_BYTES), "Split")
+        current().recv(communicator.internal_context(), 0, _tag(collective), Load(_SPLIT_BYTES), "Split")
     new = splitting.new[0].get(rank)
     collective.leave()
     return new
@@ -117,7 +117,11 @@ def _tell_groups(communicator: Communicator, splitting: _Splitting, collective: 
     for ranks in splitting.sides[0].groups().values():
         new = world().new_communicator([world_ranks[r] for r in ranks])
         splitting.new[0].update(dict.fromkeys(ranks, new))
-        sent = [engine.isend(communicator.shadow(), r, _tag(collective), Load(_SPLIT_BYTES)) for r in ranks if r != 0]
+        sent = [
+            engine.isend(communicator.internal_context(), r, _tag(collective), Load(_SPLIT_BYTES))
+            for r in ranks
+            if r != 0
+        ]
         engine.wait_all(sent, "Split")
 
 

@@ -7,20 +7,20 @@ from typing import Any
 
 from smpy.engine.messages import STANDARD, Envelope, Load, PartialBytes, copied, piece_of
 from smpy.engine.running import current, mpi_call
+from smpy.mpi.data.buffer_segments import BufferSegment
 from smpy.mpi.data.message_specifications import check_dest, check_source, lent, to_fill, to_send
-from smpy.mpi.data.parts import Part
 from smpy.mpi.requests.compound_operations import SeveralTransfers, report
 from smpy.mpi.requests.request import FROM_NOBODY, Request, new_request
 from smpy.mpi.requests.status import Status
-from smpy.mpi.state.bases import taken_over
 from smpy.mpi.state.comm_core import CommCore, number_of
 from smpy.mpi.state.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
+from smpy.mpi.state.surface_bases import compiled_when_available
 from smpy.mpi.state.world import world
 
 __all__ = ["Exchanges"]
 
 
-@taken_over("Sendrecv", "Sendrecv_replace")
+@compiled_when_available("Sendrecv", "Sendrecv_replace")
 class Exchanges(CommCore):
     """Send one message and receive another."""
 
@@ -41,7 +41,7 @@ class Exchanges(CommCore):
         number = number_of(self, "Sendrecv")
         out = None if dest == PROC_NULL else to_send(sendbuf, "Sendrecv")
         into = None if source == PROC_NULL else to_fill(recvbuf, "Sendrecv")
-        _check_both(number, dest, sendtag, source, recvtag, "Sendrecv")
+        dest, sendtag, source, recvtag = _checked(number, dest, sendtag, source, recvtag, "Sendrecv")
         if out is not None and into is not None and _is_oneself(number, dest, source):
             envelope = _copied(out, into, source, sendtag)
         else:
@@ -63,7 +63,7 @@ class Exchanges(CommCore):
         number = number_of(self, "Isendrecv")
         out = None if dest == PROC_NULL else to_send(sendbuf, "Isendrecv")
         into = None if source == PROC_NULL else to_fill(recvbuf, "Isendrecv")
-        _check_both(number, dest, sendtag, source, recvtag, "Isendrecv")
+        dest, sendtag, source, recvtag = _checked(number, dest, sendtag, source, recvtag, "Isendrecv")
         return _exchange_of(number, None if out is None else out.outgoing(), dest, sendtag, into, source, recvtag)
 
     @mpi_call
@@ -79,7 +79,7 @@ class Exchanges(CommCore):
         """Send the contents of a buffer and receive another message into it."""
         number, call = number_of(self, "Sendrecv_replace"), "Sendrecv_replace"
         part = _replaced(buf, dest, source, "Sendrecv_replace")
-        _check_both(number, dest, sendtag, source, recvtag, call)
+        dest, sendtag, source, recvtag = _checked(number, dest, sendtag, source, recvtag, call)
         if part is not None and _is_oneself(number, dest, source):
             envelope = Envelope(source, sendtag, part.nbytes, part.nbytes)
         else:
@@ -95,19 +95,19 @@ class Exchanges(CommCore):
         """Start to send the contents of a buffer and to receive another message into it."""
         number = number_of(self, "Isendrecv_replace")
         part = _replaced(buf, dest, source, "Isendrecv_replace")
-        _check_both(number, dest, sendtag, source, recvtag, "Isendrecv_replace")
+        dest, sendtag, source, recvtag = _checked(number, dest, sendtag, source, recvtag, "Isendrecv_replace")
         load = None if part is None or dest == PROC_NULL else _copy_of(part)
         return _exchange_of(number, load, dest, sendtag, None if source == PROC_NULL else part, source, recvtag)
 
 
-def _replaced(buf: Any, dest: int, source: int, call: str) -> Part | None:
+def _replaced(buf: Any, dest: int, source: int, call: str) -> BufferSegment | None:
     """The buffer that is sent and overwritten, read-only without a source; None without either peer."""
     if source != PROC_NULL:
         return to_fill(buf, call)
     return None if dest == PROC_NULL else to_send(buf, call)
 
 
-def _copy_of(part: Part) -> Load:
+def _copy_of(part: BufferSegment) -> Load:
     """The payload end of a send whose memory a receive may overwrite meanwhile."""
     carried = part.carried()
     if carried is None:
@@ -121,14 +121,22 @@ def _is_oneself(number: int, dest: int, source: int) -> bool:
     return dest == source == current().comm_rank(number) and not world().communicator(number).is_inter
 
 
-def _check_both(number: int, dest: int, sendtag: int, source: int, recvtag: int, call: str) -> None:
+def _checked(number: int, dest: int, sendtag: int, source: int, recvtag: int, call: str) -> tuple[int, int, int, int]:
+    """Both peers and tags as integers; raises unless messages can be exchanged with them."""
     if dest != PROC_NULL:
         dest, sendtag = check_dest(number, dest, sendtag, call)
-    source, recvtag = check_source(number, source, recvtag, call)
+    return dest, sendtag, *check_source(number, source, recvtag, call)
 
 
 def _exchanged(
-    number: int, load: Load | None, dest: int, sendtag: int, into: Part | None, source: int, recvtag: int, call: str
+    number: int,
+    load: Load | None,
+    dest: int,
+    sendtag: int,
+    into: BufferSegment | None,
+    source: int,
+    recvtag: int,
+    call: str,
 ) -> Envelope:
     """Send and receive at once; returns the received envelope. Without one peer, only the other call is made."""
     engine = current()
@@ -144,7 +152,7 @@ def _exchanged(
 
 
 def _exchange_of(
-    number: int, load: Load | None, dest: int, sendtag: int, into: Part | None, source: int, recvtag: int
+    number: int, load: Load | None, dest: int, sendtag: int, into: BufferSegment | None, source: int, recvtag: int
 ) -> Request:
     """A request for a send and a receive that have been started."""
     engine = current()
@@ -155,7 +163,7 @@ def _exchange_of(
     return new_request(0, finish=SeveralTransfers([sending, receiving]))
 
 
-def _copied(out: Part, into: Part, rank: int, sendtag: int) -> Envelope:
+def _copied(out: BufferSegment, into: BufferSegment, rank: int, sendtag: int) -> Envelope:
     """A message to oneself in one call is a copy, and takes no time."""
     carried = out.carried()
     kept = copied(carried)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar, Final, Protocol, Self
 
 from smpy.engine.running import current, mpi_call
-from smpy.mpi.state.arguments import integer
+from smpy.mpi.state.arguments import exact_integer, integer
 from smpy.mpi.state.constants import IDENT, PROC_NULL, SIMILAR, UNDEFINED, UNEQUAL
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.handle import Handle, of_family
@@ -167,7 +167,7 @@ class Group(Handle):
     @classmethod
     @mpi_call
     def Union(cls, group1: Group, group2: Group) -> Self:
-        """The members of the first, then those of the second that are not in the first."""
+        """The members of the first group, then the members of the second that are not in the first."""
         return cls._of(joined(group1._members, group2._members))
 
     @classmethod
@@ -217,7 +217,7 @@ class Group(Handle):
 
     def _checked(self, rank: int, *, or_null: bool = False) -> int:
         if type(rank) is not int:
-            rank = integer("Group", "rank", rank)
+            rank = exact_integer("Group", "rank", rank)
         if not 0 <= rank < self.Get_size() and not (or_null and rank == PROC_NULL):
             fail("ERR_RANK", f"rank {rank}: the group has ranks 0 to {self.Get_size() - 1}")
         return rank
@@ -242,7 +242,8 @@ class Group(Handle):
 
     def _listed(self, ranges: Iterable[tuple[int, int, int]], call: str) -> list[int]:
         ranks: list[int] = []
-        for first, last, step in ranges:
+        for given in ranges:
+            first, last, step = (integer(call, "range", number) for number in given)
             if step == 0:
                 fail("ERR_ARG", f"{call}: the range ({first}, {last}, {step}) has no step")
             span = range(first, last + (1 if step > 0 else -1), step)

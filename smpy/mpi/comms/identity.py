@@ -9,7 +9,6 @@ from smpy.mpi.comms.groups import Group
 from smpy.mpi.data.message_specifications import LARGEST_TAG
 from smpy.mpi.state import constants
 from smpy.mpi.state.attributes import Attributed
-from smpy.mpi.state.bases import NOWHERE
 from smpy.mpi.state.comm_core import CommCore, member_of, number_of
 from smpy.mpi.state.constants import CONGRUENT, IDENT, SIMILAR, UNDEFINED, UNEQUAL
 from smpy.mpi.state.error_codes import last_used_code
@@ -17,7 +16,8 @@ from smpy.mpi.state.error_handlers import ErrorHandling
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.info import Info, pairs_of
 from smpy.mpi.state.members import Members
-from smpy.mpi.state.own import Attributes, Own
+from smpy.mpi.state.per_rank_attributes import Attributes, PerRankAttributes
+from smpy.mpi.state.surface_bases import NOWHERE
 from smpy.mpi.state.world import Communicator, world
 
 __all__ = ["Identity"]
@@ -59,7 +59,7 @@ class Identity(CommCore, Attributed, ErrorHandling):
         """A handle of the class that fits."""
         raise NotImplementedError
 
-    def _own_part(self, call: str, *, to_change: bool = False) -> Own:
+    def _own_part(self, call: str, *, to_change: bool = False) -> PerRankAttributes:
         communicator, rank = member_of(self, call)
         return communicator.own_of(rank, to_change=to_change)
 
@@ -149,9 +149,9 @@ class Identity(CommCore, Attributed, ErrorHandling):
         return {
             constants.TAG_UB: LARGEST_TAG,
             constants.WTIME_IS_GLOBAL: 1,
-            constants.UNIVERSE_SIZE: current().n_ranks,
+            constants.UNIVERSE_SIZE: current().n_first_ranks,
             constants.IO: constants.ANY_SOURCE,
-            constants.APPNUM: 0,
+            constants.APPNUM: world().program_numbers.get(current().rank, 0),
         }[keyval]
 
     # ---- the same, as attributes of Python's ----

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from smpy.engine.running import mpi_call
+from smpy.mpi.data.buffer_segments import BufferSegment
 from smpy.mpi.data.message_specifications import check_dest, check_source, part_of
-from smpy.mpi.data.parts import Part
 from smpy.mpi.requests.partitioned import PartitionedReceive, PartitionedSend
 from smpy.mpi.requests.persistent import Prequest, new_prequest
 from smpy.mpi.state.comm_core import CommCore, number_of
@@ -41,8 +41,8 @@ class PartitionedMessages(CommCore):
         if dest != PROC_NULL:
             dest, tag = check_dest(number, dest, tag, "Psend_init")
         part = None if dest == PROC_NULL else _all_parts(buf, partitions, "Psend_init", is_written=False)
-        shadow = world().communicator(number).shadow()
-        return new_prequest(PartitionedSend(shadow, dest, tag, part, partitions))
+        internal_context = world().communicator(number).internal_context()
+        return new_prequest(PartitionedSend(internal_context, dest, tag, part, partitions))
 
     @mpi_call
     def Precv_init(
@@ -66,12 +66,12 @@ class PartitionedMessages(CommCore):
         if source == ANY_SOURCE or tag == ANY_TAG:
             fail("ERR_ARG", "Precv_init: a receive in parts names its source and its tag")
         part = None if source == PROC_NULL else _all_parts(buf, partitions, "Precv_init", is_written=True)
-        shadow = world().communicator(number).shadow()
-        return new_prequest(PartitionedReceive(shadow, source, tag, part, partitions))
+        internal_context = world().communicator(number).internal_context()
+        return new_prequest(PartitionedReceive(internal_context, source, tag, part, partitions))
 
 
-def _all_parts(buf: Any, n_partitions: int, call: str, *, is_written: bool) -> Part:
+def _all_parts(buf: Any, n_partitions: int, call: str, *, is_written: bool) -> BufferSegment:
     if n_partitions < 1:
         fail("ERR_ARG", f"{call}(partitions={n_partitions}): there is at least one")
     one = part_of(buf, is_written=is_written, n_blocks=n_partitions)
-    return Part(one.memory, one.start, n_partitions * one.count, one.datatype)
+    return BufferSegment(one.memory, one.start, n_partitions * one.count, one.datatype)

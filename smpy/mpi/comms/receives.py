@@ -13,14 +13,14 @@ from smpy.mpi.requests.matched import Message, probe_matched
 from smpy.mpi.requests.persistent import Prequest, new_prequest
 from smpy.mpi.requests.request import FROM_NOBODY, Request, from_nobody, new_request
 from smpy.mpi.requests.status import Status, fill
-from smpy.mpi.state.bases import taken_over
 from smpy.mpi.state.comm_core import CommCore, number_of
 from smpy.mpi.state.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
+from smpy.mpi.state.surface_bases import compiled_when_available
 
 __all__ = ["Receives"]
 
 
-@taken_over("Recv", "Irecv", "Iprobe")
+@compiled_when_available("Recv", "Irecv", "Iprobe")
 class Receives(CommCore):
     """Receive messages into buffers, and look for them."""
 

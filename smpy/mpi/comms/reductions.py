@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from smpy.engine.kernel import surface
 from smpy.engine.running import mpi_call
+from smpy.engine.surface import surface
 from smpy.mpi.collectives import reductions
 from smpy.mpi.collectives.forms import persistent, started
 from smpy.mpi.collectives.open_collective import NOT_COMPARED, Signature, enter
 from smpy.mpi.collectives.run import perform
 from smpy.mpi.data.datatypes import of_format
-from smpy.mpi.data.folds import Fold, check_defined
 from smpy.mpi.data.message_specifications import part_of
 from smpy.mpi.data.operations import SUM, Op
-from smpy.mpi.state.bases import taken_over
+from smpy.mpi.data.reductions import ReductionInProgress, check_defined
 from smpy.mpi.state.comm_core import CommCore, member_of
+from smpy.mpi.state.surface_bases import compiled_when_available
 from smpy.mpi.state.world import Communicator
 
 __all__ = ["Reductions", "Scans"]
 
 
-@taken_over("Allreduce")
+@compiled_when_available("Allreduce")
 class Reductions(CommCore):
     """Collective calls that reduce the contents of buffers."""
 
@@ -103,7 +103,7 @@ def _allreduce_plain(
     collective = enter(communicator, rank, signature, list)
     payload = collective.payload
     if not payload:
-        payload.append(Fold(operation, layout, communicator.size))
+        payload.append(ReductionInProgress(operation, layout, communicator.size))
     fold = payload[0]
     fold.put(rank, content)
     if collective.plain_allreduce is None and nbytes:

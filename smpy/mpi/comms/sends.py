@@ -8,14 +8,14 @@ from typing import Any, TypeAlias
 
 from smpy.engine.messages import BUFFERED, STANDARD, SYNCHRONOUS, Load
 from smpy.engine.running import current, mpi_call
+from smpy.mpi.data.buffer_segments import BufferSegment
 from smpy.mpi.data.message_specifications import check_dest, outgoing_of, to_send
-from smpy.mpi.data.parts import Part
 from smpy.mpi.requests.attached import room_for
 from smpy.mpi.requests.persistent import Prequest, new_prequest
 from smpy.mpi.requests.request import Request, new_request, to_nobody
-from smpy.mpi.state.bases import taken_over
 from smpy.mpi.state.comm_core import CommCore, number_of
 from smpy.mpi.state.constants import PROC_NULL
+from smpy.mpi.state.surface_bases import compiled_when_available
 
 __all__ = ["Payload", "Sends", "send", "send_buffered", "start_send"]
 
@@ -23,7 +23,7 @@ Payload: TypeAlias = Callable[[Any, str], Load]
 """Function that makes the payload end of a send from a buffer or an object and the name of the call."""
 
 
-@taken_over("Send", "Isend")
+@compiled_when_available("Send", "Isend")
 class Sends(CommCore):
     """Send buffers."""
 
@@ -96,7 +96,7 @@ class Sends(CommCore):
     def Bsend_init(self, buf: Any, dest: int, tag: int = 0) -> Prequest:
         """A send of a buffer through the attached one, to be started."""
 
-        def start(number: int, part: Part) -> Request:
+        def start(number: int, part: BufferSegment) -> Request:
             return _send_load_buffered(number, part.outgoing(), dest, tag, "Bsend_init", is_blocking=True)
 
         return _starting(self, buf, dest, tag, start, "Bsend_init")
@@ -104,7 +104,9 @@ class Sends(CommCore):
 
 def send(comm: CommCore, payload: Payload, what: Any, dest: int, tag: int, mode: int, call: str) -> None:
     """Send `what`, converted by `payload`, and return when it may be used again."""
-    number = comm._kernel_comm if comm._kernel_comm >= 0 else number_of(comm, call)
+    number = comm._kernel_comm
+    if number < 0 or current().has_added_ranks:
+        number = number_of(comm, call)
     if dest != PROC_NULL:
         load = payload(what, call)
         dest, tag = check_dest(number, dest, tag, call)
@@ -113,7 +115,9 @@ def send(comm: CommCore, payload: Payload, what: Any, dest: int, tag: int, mode:
 
 def start_send(comm: CommCore, payload: Payload, what: Any, dest: int, tag: int, mode: int, call: str) -> Request:
     """Start to send `what`, converted by `payload`."""
-    number = comm._kernel_comm if comm._kernel_comm >= 0 else number_of(comm, call)
+    number = comm._kernel_comm
+    if number < 0 or current().has_added_ranks:
+        number = number_of(comm, call)
     if dest == PROC_NULL:
         return to_nobody()
     load = payload(what, call)
@@ -142,14 +146,14 @@ def _send_load_buffered(number: int, load: Load, dest: int, tag: int, call: str,
 def _sending(comm: CommCore, buf: Any, dest: int, tag: int, mode: int, call: str) -> Prequest:
     """A send to be started, with the overhead of a blocking send, as in SMPI."""
 
-    def start(number: int, part: Part) -> Request:
+    def start(number: int, part: BufferSegment) -> Request:
         return new_request(current().isend(number, dest, tag, part.outgoing(), mode, is_blocking=True))
 
     return _starting(comm, buf, dest, tag, start, call)
 
 
 def _starting(
-    comm: CommCore, buf: Any, dest: int, tag: int, start: Callable[[int, Part], Request], call: str
+    comm: CommCore, buf: Any, dest: int, tag: int, start: Callable[[int, BufferSegment], Request], call: str
 ) -> Prequest:
     number = number_of(comm, call)
     if dest == PROC_NULL:

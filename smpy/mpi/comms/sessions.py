@@ -13,7 +13,7 @@ from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.handle import of_family
 from smpy.mpi.state.info import INFO_NULL, Info, pairs_of
 from smpy.mpi.state.members import Members
-from smpy.mpi.state.own import Own
+from smpy.mpi.state.per_rank_attributes import PerRankAttributes
 from smpy.mpi.state.world import world
 
 __all__ = ["SESSION_NULL", "Session"]
@@ -30,7 +30,7 @@ class _Open:
         known = world()
         known.n_sessions += 1
         self.number = known.n_sessions
-        self.own = Own()
+        self.own = PerRankAttributes()
         self.own.info = {"thread_level": "MPI_THREAD_FUNNELED", **pairs_of(info)}
 
 
@@ -65,7 +65,7 @@ class Session(ErrorHandling):
             fail("ERR_SESSION", f"{call}: the session is null")
         return self._open
 
-    def _own_part(self, call: str, *, to_change: bool = False) -> Own:
+    def _own_part(self, call: str, *, to_change: bool = False) -> PerRankAttributes:
         return self._opened(call).own
 
     # ---- start and end ----

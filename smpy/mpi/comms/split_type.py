@@ -12,6 +12,7 @@ from smpy.engine.running import current, mpi_call
 from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.comms.creation import Creation
 from smpy.mpi.comms.creation_messages import pay_for_new, split_both
+from smpy.mpi.state.arguments import integer
 from smpy.mpi.state.comm_core import member_of
 from smpy.mpi.state.constants import (
     COMM_TYPE_HW_GUIDED,
@@ -57,6 +58,7 @@ class TypeSplitting(Creation):
         info : Info
             Resource to split by; an unguided split stores there the resource that it has used.
         """
+        split_type, key = integer("Split_type", "split_type", split_type), integer("Split_type", "key", key)
         communicator, rank = member_of(self, "Split_type")
         if split_type not in _TYPES:
             fail("ERR_ARG", f"Split_type({split_type}): use one of the COMM_TYPE_ constants, or UNDEFINED")

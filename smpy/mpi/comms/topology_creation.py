@@ -17,10 +17,10 @@ from smpy.mpi.collectives.run import perform
 from smpy.mpi.comms.creation import inherit
 from smpy.mpi.comms.creation_messages import pay_for_new
 from smpy.mpi.comms.topology_arguments import adjacency_of, check_ranks, edges_of, graph_of, grid_of
-from smpy.mpi.state.bases import NOWHERE
 from smpy.mpi.state.comm_core import CommCore, handle_on, member_of
 from smpy.mpi.state.constants import UNDEFINED
 from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.surface_bases import NOWHERE
 from smpy.mpi.state.virtual_topologies import CartTopology, DistGraphTopology, GraphTopology, Topology
 from smpy.mpi.state.world import Communicator, world
 

@@ -7,15 +7,15 @@ from itertools import accumulate
 from operator import index
 from typing import Any
 
+from smpy.mpi.data.buffer_segments import BufferSegments
 from smpy.mpi.data.buffers import BOTTOM, is_bottom, memory_of
 from smpy.mpi.data.datatypes import as_datatype, of_format
 from smpy.mpi.data.message_specifications import bottom, committed, inferred_count, memory_and_datatype, taken_apart
-from smpy.mpi.data.parts import Parts
 
 __all__ = ["several_of", "vector_of"]
 
 
-def vector_of(spec: Any, *, is_written: bool, n_blocks: int) -> Parts:
+def vector_of(spec: Any, *, is_written: bool, n_blocks: int) -> BufferSegments:
     """Blocks of a message specification with a count and a displacement each.
 
     Counts and displacements, in entries, are a sequence each, or one number: the count of all blocks, the entries from
@@ -55,10 +55,10 @@ def vector_of(spec: Any, *, is_written: bool, n_blocks: int) -> Parts:
         stride = _one_or_all(displacements, n_blocks)
         places = [block * stride for block in range(n_blocks)] if isinstance(stride, int) else stride
     extent = datatype._layout.extent
-    return _checked(Parts(memory, counts, [place * extent for place in places], [datatype]))
+    return _checked(BufferSegments(memory, counts, [place * extent for place in places], [datatype]))
 
 
-def several_of(spec: Sequence[Any], *, is_written: bool, n_blocks: int) -> Parts:
+def several_of(spec: Sequence[Any], *, is_written: bool, n_blocks: int) -> BufferSegments:
     """Blocks of a message specification with a datatype each; displacements are in bytes.
 
     Parameters
@@ -96,7 +96,7 @@ def several_of(spec: Sequence[Any], *, is_written: bool, n_blocks: int) -> Parts
     datatypes = [committed(as_datatype(named)) for named in types]
     if len(datatypes) != n_blocks:
         raise ValueError(f"message: expecting {n_blocks} datatypes, got {len(datatypes)}")
-    return _checked(Parts(memory, counts, places, datatypes))
+    return _checked(BufferSegments(memory, counts, places, datatypes))
 
 
 def _one_or_all(values: Any, n: int) -> list[int] | int:
@@ -114,7 +114,7 @@ def _all(values: Any, n: int) -> list[int]:
     return list(map(index, values))
 
 
-def _checked(parts: Parts) -> Parts:
+def _checked(parts: BufferSegments) -> BufferSegments:
     """The blocks; raises unless all of them lie within their memory."""
     parts.check()
     return parts

@@ -1,7 +1,7 @@
 """The memory behind a buffer that a program passes: address, length and format.
 
 Contiguous memory of any exporter of the buffer protocol (PEP 3118), in C or Fortran order, memory that DLPack or the
-CUDA array interface describe, and folded arrays (`smpy.compute.folded`), which have a length and no bytes. numpy is not
+CUDA array interface describe, and folded arrays (`smpy.folded`), which have a length and no bytes. numpy is not
 imported here: its arrays export buffers.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from smpy.engine.kernel import ffi
+from smpy.engine.pointers import NULL, address_of, bytes_at, pointer_at, pointer_to
 from smpy.mpi.data.exporter import Exporter
 from smpy.mpi.data.special_buffers import BOTTOM, IN_PLACE, SpecialBuffer
 from smpy.mpi.state.exceptions import fail
@@ -19,7 +19,7 @@ __all__ = [
     "EVERYWHERE",
     "IN_PLACE",
     "NOTHING",
-    "Memory",
+    "LentMemory",
     "is_bottom",
     "is_in_place",
     "memory_of",
@@ -41,7 +41,7 @@ def is_in_place(what: object) -> bool:
     return what is None or what is IN_PLACE
 
 
-class Memory:
+class LentMemory:
     """Contiguous memory that a program lent, or the length of folded memory.
 
     Parameters
@@ -89,7 +89,7 @@ class Memory:
     @property
     def address(self) -> int:
         """Address of the first byte."""
-        return int(ffi.cast("uintptr_t", self.pointer))
+        return int(address_of(self.pointer))
 
     @property
     def keep(self) -> Any:
@@ -100,7 +100,7 @@ class Memory:
     def pointer(self) -> Any:
         """Pointer to the first byte, for cffi; it keeps the memory in place."""
         if self._lent is None:
-            self._lent = ffi.from_buffer("char[]", self._exporter)
+            self._lent = pointer_to(self._exporter)
         return self._lent
 
     def check(self, first: int, last: int, what: str) -> None:
@@ -119,10 +119,10 @@ class Memory:
         try:
             return self.view.cast("B")
         except TypeError:  # a format that memoryview does not know, or no bytes at all
-            return memoryview(ffi.buffer(self.pointer))
+            return memoryview(bytes_at(self.pointer))
 
 
-class Everywhere(Memory):
+class Everywhere(LentMemory):
     """The whole address range, from ``BOTTOM`` on: displacements are addresses."""
 
     __slots__ = ()
@@ -133,7 +133,7 @@ class Everywhere(Memory):
     @property
     def pointer(self) -> Any:
         """The null pointer, where ``BOTTOM`` begins."""
-        return ffi.NULL
+        return NULL
 
     def check(self, first: int, last: int, what: str) -> None:
         """Raise unless they can be addresses."""
@@ -142,15 +142,15 @@ class Everywhere(Memory):
 
     def stretch(self, first: int, last: int) -> memoryview:
         """The bytes between two addresses."""
-        return memoryview(ffi.buffer(ffi.cast("char *", first), last - first))
+        return memoryview(bytes_at(pointer_at(first), last - first))
 
 
-NOTHING: Final = Memory(b"", memoryview(b""), "B")
+NOTHING: Final = LentMemory(b"", memoryview(b""), "B")
 """Memory of zero bytes."""
 EVERYWHERE: Final = Everywhere()
 
 
-def memory_of(exporter: Any, is_written: bool) -> Memory:
+def memory_of(exporter: Any, is_written: bool) -> LentMemory:
     """The memory that `exporter` exports.
 
     Parameters
@@ -176,20 +176,20 @@ def memory_of(exporter: Any, is_written: bool) -> Memory:
     if not view.nbytes and isinstance(exporter, SpecialBuffer):
         raise TypeError(f"message: {exporter!r} is no buffer here")
     if is_written and view.readonly:
-        ffi.from_buffer(exporter, require_writable=True)  # the exporter raises
+        pointer_to(exporter, require_writable=True)  # the exporter raises
     if view.c_contiguous and not getattr(exporter, "__smpy_folded__", False):
-        return Memory(exporter, view, view.format)
+        return LentMemory(exporter, view, view.format)
     if getattr(exporter, "__smpy_folded__", False):
-        return Memory(exporter, view, view.format, is_folded=True)
+        return LentMemory(exporter, view, view.format, is_folded=True)
     if not view.contiguous:
         raise BufferError(
             f"message: memory of shape {view.shape} and strides {view.strides} is not contiguous: send a copy of it"
         )
     turned = exporter.T  # Fortran order: the transposed array is the same memory in C order
-    return Memory(turned, memoryview(turned), view.format)
+    return LentMemory(turned, memoryview(turned), view.format)
 
 
-def _described(exporter: Any, is_written: bool) -> Memory:
+def _described(exporter: Any, is_written: bool) -> LentMemory:
     """The memory that an object describes by DLPack or the CUDA array interface."""
     if isinstance(exporter, Exporter) and hasattr(exporter, "_view"):
         return memory_of(exporter._view, is_written)  # without the compiled surface, before Python 3.12
@@ -205,6 +205,6 @@ def _described(exporter: Any, is_written: bool) -> Memory:
     described = described_by(exporter)
     if is_written and described.is_readonly:
         raise BufferError(f"message: the memory of a {type(exporter).__name__} is read-only, and would be written")
-    lent = ffi.buffer(ffi.cast("char *", described.address), described.nbytes)
+    lent = bytes_at(pointer_at(described.address), described.nbytes)
     view = memoryview(lent).toreadonly() if described.is_readonly else memoryview(lent)
-    return Memory(lent, view, described.format, owner=described.owner, is_host=described.is_host)
+    return LentMemory(lent, view, described.format, owner=described.owner, is_host=described.is_host)

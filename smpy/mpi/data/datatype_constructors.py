@@ -9,9 +9,10 @@ from typing import Self
 from smpy.engine.running import mpi_call
 from smpy.mpi.data.datatype_core import DatatypeCore
 from smpy.mpi.data.datatype_marks import Marks
-from smpy.mpi.data.layout import Origin
+from smpy.mpi.data.layout import DatatypeOrigin
 from smpy.mpi.data.typemap_arrays import darray, subarray
 from smpy.mpi.data.typemaps import Typemap, joined, placed, repeated, resized
+from smpy.mpi.state.arguments import integer
 from smpy.mpi.state.constants import ORDER_C, ORDER_FORTRAN
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.handle import of_family
@@ -33,7 +34,7 @@ class Constructors(Marks):
             kind=old.kind,
             typestr=old.typestr,
             code=old.code,
-            origin=Origin("DUP", {}, (old,)),
+            origin=DatatypeOrigin("DUP", {}, (old,)),
             is_committed=old.is_committed,
         )
         new._inherit(self)
@@ -67,7 +68,7 @@ class Constructors(Marks):
             Entries from the start of one block to the next.
         """
         old, count, blocklength = self._layout, _count(count, "Create_vector"), _count(blocklength, "Create_vector")
-        stride = index(stride)
+        stride = integer("Create_vector", "stride", stride)
         typemap = _vector(old.typemap, count, blocklength, stride * old.extent)
         return self._derived(typemap, "VECTOR", [old], count=count, blocklength=blocklength, stride=stride)
 
@@ -85,7 +86,7 @@ class Constructors(Marks):
             Bytes from the start of one block to the next.
         """
         old, count, blocklength = self._layout, _count(count, "Create_hvector"), _count(blocklength, "Create_hvector")
-        stride = index(stride)
+        stride = integer("Create_hvector", "stride", stride)
         typemap = _vector(old.typemap, count, blocklength, stride)
         return self._derived(typemap, "HVECTOR", [old], count=count, blocklength=blocklength, stride=stride)
 
@@ -238,7 +239,8 @@ class Constructors(Marks):
         for numbers in (kinds, blocks, grid):
             _check_same_length(numbers, len(whole))
         _check_order(order, "Create_darray")
-        size, rank, old = index(size), index(rank), self._layout
+        size, rank = integer("Create_darray", "size", size), integer("Create_darray", "rank", rank)
+        old = self._layout
         return self._derived(
             darray(old.typemap, size, rank, whole, kinds, blocks, grid, is_c=order == ORDER_C),
             "DARRAY",
@@ -263,7 +265,8 @@ class Constructors(Marks):
         extent : int
             Bytes from one entry to the next.
         """
-        lb, extent, old = index(lb), index(extent), self._layout
+        lb, extent = integer("Create_resized", "lb", lb), integer("Create_resized", "extent", extent)
+        old = self._layout
         return self._derived(resized(old.typemap, lb, extent), "RESIZED", [old], lb=lb, extent=extent)
 
     Resized = Create_resized
@@ -274,14 +277,14 @@ def _vector(old: Typemap, count: int, blocklength: int, stride: int) -> Typemap:
 
 
 def _count(number: int, call: str) -> int:
-    count = index(number)
+    count = integer(call, "count", number)
     if count < 0:
         fail("ERR_ARG", f"{call}: a count is not negative, {count} is")
     return count
 
 
 def _blocks(lengths: Sequence[int], displacements: Sequence[int], call: str) -> tuple[list[int], list[int]]:
-    counts, places = [_count(length, call) for length in lengths], list(map(index, displacements))
+    counts, places = [_count(index(length), call) for length in lengths], list(map(index, displacements))
     _check_same_length(places, len(counts))
     return counts, places
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
-from smpy.mpi.data.layout import LARGEST_OFFSET, Layout, Origin
+from smpy.mpi.data.layout import LARGEST_OFFSET, DatatypeOrigin, Layout
 from smpy.mpi.data.strided import strided
 from smpy.mpi.data.typemaps import Typemap
 from smpy.mpi.state.exceptions import fail
@@ -42,7 +42,7 @@ class DatatypeCore(Handle):
         numbers = (typemap.size, typemap.lb, typemap.ub, typemap.true_lb, typemap.true_ub, typemap.extent)
         if max(map(abs, numbers)) > LARGEST_OFFSET:
             fail("ERR_ARG", f"{combiner}: the datatype's size or one of its bounds has more than 64 bits")
-        return cls._made(typemap, origin=Origin(combiner, arguments, tuple(olds)), typestr=f"V{typemap.extent}")
+        return cls._made(typemap, origin=DatatypeOrigin(combiner, arguments, tuple(olds)), typestr=f"V{typemap.extent}")
 
     def _refer_to(self, layout: Layout | None) -> None:
         self._layout_or_null = layout

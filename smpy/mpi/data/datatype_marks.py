@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from smpy.engine.running import current, is_running, mpi_call, of_world
+from smpy.engine.running import current, is_running, mpi_call, per_world
 from smpy.mpi.data.datatype_core import DatatypeCore
 from smpy.mpi.state.attributes import Attributed, attributes_of, copy_attributes, delete_attributes
 from smpy.mpi.state.constants import MAX_OBJECT_NAME
 from smpy.mpi.state.exceptions import fail
-from smpy.mpi.state.own import Attributes
+from smpy.mpi.state.per_rank_attributes import Attributes
 from smpy.mpi.state.world import world
 
 __all__ = ["Marks"]
@@ -42,14 +42,14 @@ class Marks(DatatypeCore, Attributed):
         layout = self._layout_or_null
         if layout is None:
             return "MPI_DATATYPE_NULL"
-        own = of_world(_NamesOfPredefined) if layout.is_basic and is_running() else {}
+        own = per_world(_NamesOfPredefined) if layout.is_basic and is_running() else {}
         return own.get((current().rank, layout.number), layout.name) if own else layout.name
 
     def Set_name(self, name: str) -> None:
         """Set the datatype's name, on this rank."""
         layout, name = self._layout, name[: MAX_OBJECT_NAME - 1]
         if layout.is_basic:  # all ranks share it
-            of_world(_NamesOfPredefined)[current().rank, layout.number] = name
+            per_world(_NamesOfPredefined)[current().rank, layout.number] = name
         else:
             layout.name = name
 

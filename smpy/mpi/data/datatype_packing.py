@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from smpy.engine.folded_memory import private_ranges
 from smpy.engine.running import mpi_call
-from smpy.mpi.data.buffers import Memory, memory_of
+from smpy.mpi.data.buffers import LentMemory, memory_of
 from smpy.mpi.data.datatype_core import DatatypeCore
 from smpy.mpi.data.external32 import external_size, from_external, to_external
 from smpy.mpi.data.packing import check_bounds, pack, unpack
-from smpy.mpi.state.bases import CommBase
 from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.surface_bases import CommBase
 
 if TYPE_CHECKING:
     from smpy.mpi.state.comm_core import CommCore
@@ -147,7 +147,7 @@ class Packing(DatatypeCore):
         _check_representation(datarep, "Pack_external_size")
         return _not_negative(count, "Pack_external_size") * external_size(self._layout.typemap)
 
-    def _entries_in(self, memory: Memory, call: str) -> int:
+    def _entries_in(self, memory: LentMemory, call: str) -> int:
         """Number of entries that fit into the memory; raises if it is folded, or if their bytes reach out of it."""
         if memory.is_folded or private_ranges(memory.address, memory.nbytes) is not None:
             fail("ERR_BUFFER", f"{call}: an array that is folded or shares its memory has no bytes: send it as it is")
@@ -177,7 +177,7 @@ def _not_negative(count: int, call: str) -> int:
     return count
 
 
-def _put(packed: memoryview, into: Memory, position: int, call: str) -> int:
+def _put(packed: memoryview, into: LentMemory, position: int, call: str) -> int:
     end = position + len(packed)
     if not 0 <= position <= end <= into.nbytes:
         fail("ERR_TRUNCATE", f"{call}: {len(packed)} bytes from byte {position} on in a buffer of {into.nbytes}")
@@ -185,7 +185,7 @@ def _put(packed: memoryview, into: Memory, position: int, call: str) -> int:
     return end
 
 
-def _taken(packed: Memory, position: int, nbytes: int, call: str) -> memoryview:
+def _taken(packed: LentMemory, position: int, nbytes: int, call: str) -> memoryview:
     if not 0 <= position <= position + nbytes <= packed.nbytes:
         fail("ERR_TRUNCATE", f"{call}: {nbytes} bytes from byte {position} on of a buffer of {packed.nbytes}")
     return packed.stretch(position, position + nbytes)

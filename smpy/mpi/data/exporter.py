@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smpy.engine.kernel import surface
+from smpy.engine.surface import surface
 
 __all__ = ["Exporter"]
 

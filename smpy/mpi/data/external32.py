@@ -109,7 +109,7 @@ def _quadruple(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _extended(rows: NDArray[Any]) -> NDArray[Any]:
-    """The x87 numbers nearest to zero of those that binary128 numbers lie between."""
+    """Binary128 numbers as x87 numbers, rounded towards zero."""
     import numpy as np
 
     high, low = rows.view(">u8").astype("<u8").T

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from smpy.mpi.data.typemaps import Typemap
 
-__all__ = ["LARGEST_OFFSET", "Layout", "Origin"]
+__all__ = ["LARGEST_OFFSET", "DatatypeOrigin", "Layout"]
 
 LARGEST_OFFSET: Final = (1 << 63) - 1
 """Largest size or displacement: C's have 64 bits."""
@@ -16,7 +16,7 @@ LARGEST_OFFSET: Final = (1 << 63) - 1
 _numbers: Final = count(1)
 
 
-class Origin(NamedTuple):
+class DatatypeOrigin(NamedTuple):
     """The call that made a datatype.
 
     Parameters
@@ -50,7 +50,7 @@ class Layout:
         numpy's type string of an entry; of a pair, those of value and location, joined by a comma.
     code : str
         Character or type string that names it in a message; empty when there is none.
-    origin : Origin
+    origin : DatatypeOrigin
         The call that made it; None when the standard names it.
     is_committed : bool
         Whether it may be used in communication.
@@ -61,7 +61,7 @@ class Layout:
     kind: str = "derived"
     typestr: str = ""
     code: str = ""
-    origin: Origin | None = None
+    origin: DatatypeOrigin | None = None
     is_committed: bool = False
 
     number: int = field(init=False, default_factory=lambda: next(_numbers))

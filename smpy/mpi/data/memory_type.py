@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from smpy.engine.kernel import ffi
+from smpy.engine.pointers import bytes_at, pointer_at
 from smpy.mpi.data.buffers import memory_of
 from smpy.mpi.data.exporter import Exporter
 from smpy.mpi.data.special_buffers import SpecialBuffer
@@ -108,7 +108,7 @@ class buffer(Exporter):  # mpi4py's name for it
             raise ValueError(f"expecting non-negative buffer length, not {nbytes}")
         if nbytes and not address:
             raise ValueError(f"expecting an address of {nbytes} bytes, not the null pointer")
-        view = memoryview(ffi.buffer(ffi.cast("char *", address), nbytes))
+        view = memoryview(bytes_at(pointer_at(address), nbytes))
         return buffer._on(None, view.toreadonly() if readonly else view, address)
 
     @property

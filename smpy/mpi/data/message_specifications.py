@@ -12,12 +12,12 @@ from functools import lru_cache
 from operator import index
 from typing import Any, Final, NoReturn
 
-from smpy.engine.kernel import ffi
 from smpy.engine.messages import Load
+from smpy.engine.pointers import address_of, pointer_to
 from smpy.engine.running import current
-from smpy.mpi.data.buffers import EVERYWHERE, NOTHING, Memory, is_bottom, memory_of
+from smpy.mpi.data.buffer_segments import BufferSegment
+from smpy.mpi.data.buffers import EVERYWHERE, NOTHING, LentMemory, is_bottom, memory_of
 from smpy.mpi.data.datatypes import Datatype, as_datatype, of_format
-from smpy.mpi.data.parts import Part
 from smpy.mpi.state.arguments import integer
 from smpy.mpi.state.constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from smpy.mpi.state.exceptions import fail
@@ -103,17 +103,17 @@ def _whole_buffer(exporter: Any) -> Load | None:
         _whole(view.format, view.nbytes, 1)
     except _WRONG:
         return None
-    keep = ffi.from_buffer(exporter)
-    return Load(view.nbytes, int(ffi.cast("uintptr_t", keep)), keep)
+    keep = pointer_to(exporter)
+    return Load(view.nbytes, int(address_of(keep)), keep)
 
 
 def lent(data: bytes) -> Load:
     """The payload end of a send of bytes."""
-    keep = ffi.from_buffer(data)
-    return Load(len(data), int(ffi.cast("uintptr_t", keep)), keep)
+    keep = pointer_to(data)
+    return Load(len(data), int(address_of(keep)), keep)
 
 
-def to_send(spec: Any, call: str) -> Part:
+def to_send(spec: Any, call: str) -> BufferSegment:
     """The entries that a specification names, to be sent."""
     try:
         return part_of(spec, is_written=False)
@@ -122,7 +122,7 @@ def to_send(spec: Any, call: str) -> Part:
         raise
 
 
-def to_fill(spec: Any, call: str) -> Part:
+def to_fill(spec: Any, call: str) -> BufferSegment:
     """The entries that a specification names, to be overwritten."""
     try:
         return part_of(spec, is_written=True)
@@ -131,7 +131,7 @@ def to_fill(spec: Any, call: str) -> Part:
         raise
 
 
-def part_of(spec: Any, *, is_written: bool, n_blocks: int = 1) -> Part:
+def part_of(spec: Any, *, is_written: bool, n_blocks: int = 1) -> BufferSegment:
     """The entries that a message specification names.
 
     Parameters
@@ -151,7 +151,7 @@ def part_of(spec: Any, *, is_written: bool, n_blocks: int = 1) -> Part:
     if not isinstance(spec, (list, tuple)):
         memory = memory_of(spec, is_written)
         count, datatype = _whole(memory.format, memory.nbytes, n_blocks)
-        return Part(memory, 0, count, datatype)
+        return BufferSegment(memory, 0, count, datatype)
     exporter, count, displacement, named = taken_apart(spec, (list, tuple))
     memory, datatype = memory_and_datatype(exporter, named, is_written)
     entries = 0 if displacement is None else index(displacement)
@@ -165,7 +165,7 @@ def part_of(spec: Any, *, is_written: bool, n_blocks: int = 1) -> Part:
     number = inferred_count(memory.nbytes - start, datatype, n_blocks) if count is None else index(count)
     if number < 0:
         raise ValueError(f"message: negative count {number}")
-    part = Part(memory, start, number, datatype)
+    part = BufferSegment(memory, start, number, datatype)
     part.check(n_blocks)
     return part
 
@@ -185,7 +185,7 @@ def taken_apart(spec: Sequence[Any], both: tuple[type[Sequence[Any]], ...]) -> t
     return spec[0], count, None, named
 
 
-def memory_and_datatype(exporter: Any, named: Any, is_written: bool) -> tuple[Memory, Datatype]:
+def memory_and_datatype(exporter: Any, named: Any, is_written: bool) -> tuple[LentMemory, Datatype]:
     """The memory of a message, and the datatype of its entries."""
     if is_bottom(exporter):
         if named is None:
@@ -195,7 +195,7 @@ def memory_and_datatype(exporter: Any, named: Any, is_written: bool) -> tuple[Me
     return memory, of_format(memory.format) if named is None else committed(as_datatype(named))
 
 
-def bottom(exporter: Any) -> Memory:
+def bottom(exporter: Any) -> LentMemory:
     """The memory of messages without a buffer (none), or with ``BOTTOM`` (the whole address range)."""
     return NOTHING if exporter is None else EVERYWHERE
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, ClassVar, Final, Self
 
-from smpy.engine.running import current, is_running, mpi_call, of_world
+from smpy.engine.running import current, is_running, mpi_call, per_world
 from smpy.mpi.data.built_in_operations import BUILT_IN, Operation
-from smpy.mpi.data.folds import Fold, check_defined
 from smpy.mpi.data.message_specifications import part_of
+from smpy.mpi.data.reductions import ReductionInProgress, check_defined
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.handle import Handle, of_family
 
@@ -92,7 +92,7 @@ class Op(Handle):
         if not callable(function):
             raise TypeError(f"{function!r} is not callable")
         if is_running():
-            n_made = of_world(_NumbersMade)
+            n_made = per_world(_NumbersMade)
             if n_made[current().rank] >= _LARGEST_NUMBER:
                 raise RuntimeError(f"a rank can have {_LARGEST_NUMBER} operations of its own at a time: Free one")
             n_made[current().rank] += 1
@@ -109,12 +109,12 @@ class Op(Handle):
         if self._operation.function is None:
             fail("ERR_OP", f"{self._operation.name} is predefined and cannot be freed")
         if is_running():
-            of_world(_NumbersMade)[current().rank] -= 1
+            per_world(_NumbersMade)[current().rank] -= 1
         self._become_null()
 
     @mpi_call
     def Reduce_local(self, inbuf: Any, inoutbuf: Any) -> None:
-        """Reduce the entries of two buffers into the second one; those of the first are the left operands.
+        """Reduce the entries of two buffers into the second one; entries of the first are the left operands.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class Op(Handle):
             raise ValueError(f"mismatch in inbuf count {left.count} and inoutbuf count {right.count}")
         operation = self._operation
         check_defined(operation, right.layout)
-        fold = Fold(operation, right.layout, 2)
+        fold = ReductionInProgress(operation, right.layout, 2)
         fold.put(0, left.carried())
         fold.put(1, right.carried())
         right.put(fold.result(operation))

@@ -6,24 +6,25 @@ from collections.abc import Iterator
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from smpy.engine.kernel import ffi, lib
+from smpy.engine.blocks import pack_strided, strided_of, unpack_strided
 from smpy.engine.messages import Ranges
-from smpy.mpi.data.buffers import Memory
+from smpy.engine.pointers import pointer_to
+from smpy.mpi.data.buffers import LentMemory
 from smpy.mpi.data.layout import LARGEST_OFFSET, Layout
 from smpy.mpi.data.strided import strided
-from smpy.mpi.data.typemaps import Loop, Places, Run, Typemap, looped
+from smpy.mpi.data.typemaps import ByteStretch, Places, RepeatedStride, Typemap, looped
 from smpy.mpi.state.exceptions import fail
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["check_bounds", "gathered", "pack", "packed_ranges", "spread", "unpack"]
+__all__ = ["check_bounds", "gathered", "pack", "packed_ranges", "places_of", "spread", "unpack"]
 
 _BATCH = 1 << 16
 """Number of irregular stretches that are moved at a time, so that their arrays of offsets stay small."""
 
 
-def check_bounds(layout: Layout, memory: Memory, start: int, count: int) -> None:
+def check_bounds(layout: Layout, memory: LentMemory, start: int, count: int) -> None:
     """Raise unless the bytes of `count` entries from byte `start` on lie within the memory, and can be counted."""
     if not count or not layout.size:
         return
@@ -34,13 +35,13 @@ def check_bounds(layout: Layout, memory: Memory, start: int, count: int) -> None
     memory.check(back + layout.typemap.true_lb, ahead + layout.typemap.true_ub, what)
 
 
-def pack(typemap: Typemap, memory: Memory, start: int, count: int) -> memoryview:
+def pack(typemap: Typemap, memory: LentMemory, start: int, count: int) -> memoryview:
     """The bytes that `count` entries from byte `start` of `memory` carry, without the gaps."""
     nbytes = count * typemap.size
     layout = strided(typemap)
     if layout is not None:
         room = bytearray(nbytes)
-        lib.strided_pack(_as_c(layout), memory.pointer + start, ffi.from_buffer("char[]", room), nbytes)
+        pack_strided(strided_of(layout), memory.pointer + start, pointer_to(room), nbytes)
         return memoryview(room)
 
     import numpy as np
@@ -51,7 +52,7 @@ def pack(typemap: Typemap, memory: Memory, start: int, count: int) -> memoryview
     return packed.data
 
 
-def unpack(typemap: Typemap, packed: memoryview, memory: Memory, start: int) -> None:
+def unpack(typemap: Typemap, packed: memoryview, memory: LentMemory, start: int) -> None:
     """Write packed bytes into the entries from byte `start` of `memory`; bytes in the gaps stay.
 
     The last entry may be incomplete.
@@ -60,7 +61,7 @@ def unpack(typemap: Typemap, packed: memoryview, memory: Memory, start: int) -> 
         return
     layout = strided(typemap)
     if layout is not None:
-        lib.strided_unpack(_as_c(layout), memory.pointer + start, ffi.from_buffer("char[]", packed), len(packed))
+        unpack_strided(strided_of(layout), memory.pointer + start, pointer_to(packed), len(packed))
         return
 
     import numpy as np
@@ -74,6 +75,21 @@ def unpack(typemap: Typemap, packed: memoryview, memory: Memory, start: int) -> 
         entry = np.array(pack(typemap, memory, last, 1))
         entry[:rest] = whole[-rest:]
         _move(typemap, memory, last, 1, entry, is_packing=False)
+
+
+def places_of(typemap: Typemap) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Offset and length of an entry's stretches, in the order of the packed bytes; adjacent ones are merged."""
+    import numpy as np
+
+    parts = [np.empty((3, 0), np.int64)]
+    for run in typemap.runs:
+        at, packed = _places(run)
+        parts.append(np.stack([packed, at, np.full(len(at), run.length)]))
+    whole = np.concatenate(parts, axis=1)
+    whole = whole[:, whole[2] > 0]
+    _, at, lengths = whole[:, np.argsort(whole[0], kind="stable")]
+    begins = np.flatnonzero(np.insert(at[1:] != (at + lengths)[:-1], 0, True)) if len(at) else at
+    return at[begins], np.add.reduceat(lengths, begins) if len(at) else lengths
 
 
 def packed_ranges(typemap: Typemap, ranges: Ranges, start: int, count: int) -> Ranges:
@@ -104,10 +120,6 @@ def packed_ranges(typemap: Typemap, ranges: Ranges, start: int, count: int) -> R
     return list(zip(begins.tolist(), ends.tolist(), strict=True))
 
 
-def _as_c(layout: bytes) -> Any:
-    return ffi.from_buffer("strided *", layout)
-
-
 def spread(typemap: Typemap, packed: bytes | memoryview) -> bytearray:
     """Packed entries as a program has them in memory, with zeros in the gaps; the memory of `gathered`."""
     if typemap.is_tiling or not typemap.size:
@@ -119,7 +131,7 @@ def spread(typemap: Typemap, packed: bytes | memoryview) -> bytearray:
     except (MemoryError, OverflowError):
         entries = f"{count} entries of extent {typemap.extent}"
         fail("ERR_NO_MEM", f"{entries} need {last - first} bytes beside the program's own")
-    unpack(typemap, memoryview(packed), Memory(room, memoryview(room), "B"), -first)
+    unpack(typemap, memoryview(packed), LentMemory(room, memoryview(room), "B"), -first)
     return room
 
 
@@ -128,7 +140,7 @@ def gathered(typemap: Typemap, room: bytearray, count: int) -> memoryview:
     if typemap.is_tiling or not typemap.size:
         return memoryview(room)
     first, _ = _span(typemap, count)
-    return pack(typemap, Memory(room, memoryview(room), "B"), -first, count)
+    return pack(typemap, LentMemory(room, memoryview(room), "B"), -first, count)
 
 
 def _span(typemap: Typemap, count: int) -> tuple[int, int]:
@@ -137,7 +149,9 @@ def _span(typemap: Typemap, count: int) -> tuple[int, int]:
     return min(0, back + typemap.true_lb), max(count * typemap.extent, ahead + typemap.true_ub)
 
 
-def _move(typemap: Typemap, memory: Memory, start: int, count: int, packed: NDArray[Any], *, is_packing: bool) -> None:
+def _move(
+    typemap: Typemap, memory: LentMemory, start: int, count: int, packed: NDArray[Any], *, is_packing: bool
+) -> None:
     """Move bytes between `packed` and the `count` entries from byte `start` of `memory`."""
     back, ahead = sorted((0, (count - 1) * typemap.extent))
     first, last = typemap.true_lb + back, typemap.true_ub + ahead
@@ -150,9 +164,9 @@ def _move(typemap: Typemap, memory: Memory, start: int, count: int, packed: NDAr
                 there[chosen] = here[number]
 
 
-def _stretches(run: Run, window: Any, packed: NDArray[Any]) -> Iterator[tuple[Any, Any, Any, Any]]:
+def _stretches(run: ByteStretch, window: Any, packed: NDArray[Any]) -> Iterator[tuple[Any, Any, Any, Any]]:
     """Arrays of a run's stretches, in memory and packed, and the indices of the stretches in each."""
-    if all(isinstance(loop, Loop) for loop in run.loops):
+    if all(isinstance(loop, RepeatedStride) for loop in run.loops):
         yield _array(run, window, 0), _array(run, packed, 1), ..., ...
         return
     there, here = _everywhere(run.length, window), _everywhere(run.length, packed)
@@ -160,12 +174,12 @@ def _stretches(run: Run, window: Any, packed: NDArray[Any]) -> Iterator[tuple[An
         yield there, here, *_places(batch)
 
 
-def _array(run: Run, buffer: Any, side: int) -> NDArray[Any]:
+def _array(run: ByteStretch, buffer: Any, side: int) -> NDArray[Any]:
     """The stretches of a run with regular loops; `side`: 0 in memory, 1 packed."""
     import numpy as np
 
     offset = (run.offset, run.packed)[side]
-    loops = [(loop.times, loop[1 + side]) for loop in run.loops if isinstance(loop, Loop)]
+    loops = [(loop.times, loop[1 + side]) for loop in run.loops if isinstance(loop, RepeatedStride)]
     shape, strides = zip(*loops, strict=True) if loops else ((), ())
     return np.ndarray(shape, f"V{run.length}", buffer, offset, strides)
 
@@ -177,7 +191,7 @@ def _everywhere(length: int, buffer: Any) -> NDArray[Any]:
     return np.ndarray((len(buffer) - length + 1,), f"V{length}", buffer, 0, (1,))
 
 
-def _batches(run: Run) -> Iterator[Run]:
+def _batches(run: ByteStretch) -> Iterator[ByteStretch]:
     """The same stretches in runs that have few of them."""
     if prod(loop.times for loop in run.loops) <= _BATCH:
         yield run
@@ -187,26 +201,26 @@ def _batches(run: Run) -> Iterator[Run]:
     step = max(1, _BATCH // n_inner)
     for first in range(0, outer.times, step):
         count = min(step, outer.times - first)
-        if isinstance(outer, Loop):
+        if isinstance(outer, RepeatedStride):
             part = run.moved(first * outer.stride, first * outer.packed_stride)
-            loop: Loop | Places = outer._replace(times=count)
+            loop: RepeatedStride | Places = outer._replace(times=count)
         else:
             part = run
             loop = Places(outer.offsets[first : first + count], outer.packed[first : first + count])
         if count > 1 or not inner:
             yield part._replace(loops=(loop, *inner))
         else:
-            at, before = _places(Run(0, 0, 0, (loop,)))
+            at, before = _places(ByteStretch(0, 0, 0, (loop,)))
             yield from _batches(part._replace(loops=tuple(inner)).moved(int(at[0]), int(before[0])))
 
 
-def _places(run: Run) -> tuple[NDArray[Any], NDArray[Any]]:
+def _places(run: ByteStretch) -> tuple[NDArray[Any], NDArray[Any]]:
     """Offset of each stretch, in memory and packed."""
     import numpy as np
 
     at, before = np.array([run.offset]), np.array([run.packed])
     for loop in run.loops:
-        if isinstance(loop, Loop):
+        if isinstance(loop, RepeatedStride):
             steps = np.arange(loop.times)
             offsets, packed = steps * loop.stride, steps * loop.packed_stride
         else:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from pickle import HIGHEST_PROTOCOL, PickleBuffer, dumps, loads
 from typing import Any, Final, Self
 
-from smpy.engine.kernel import surface
-from smpy.engine.running import current, is_running, of_world
+from smpy.engine.running import current, is_running, per_world
+from smpy.engine.surface import surface
 from smpy.mpi.data.memory_type import buffer
 
 __all__ = ["Pickle", "pickle"]
@@ -115,12 +115,12 @@ class _OfEachRank(Pickle):
 
     def _set(self, own: Pickle) -> None:
         if is_running():
-            of_world(_OwnPickles)[current().rank] = own
+            per_world(_OwnPickles)[current().rank] = own
         else:
             self._of_all = own
 
     def _of_rank(self) -> Pickle:
-        return of_world(_OwnPickles).get(current().rank, self._of_all) if is_running() else self._of_all
+        return per_world(_OwnPickles).get(current().rank, self._of_all) if is_running() else self._of_all
 
     def _to_change(self) -> Pickle:
         own = self._of_rank()

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Final
 
 from smpy.mpi.data.basic_types import ALIASES, BASIC, NOT_HERE, PAIRS
-from smpy.mpi.data.layout import Layout, Origin
+from smpy.mpi.data.layout import DatatypeOrigin, Layout
 from smpy.mpi.data.typemaps import Typemap, basic, joined
 from smpy.mpi.state import constants
 from smpy.mpi.state.exceptions import fail
@@ -110,6 +110,6 @@ def _of_fortran(name: str, combiner: str, **arguments: int) -> Layout:
         kind=alike.kind,
         typestr=alike.typestr,
         code=alike.code,
-        origin=Origin(combiner, dict(arguments)),
+        origin=DatatypeOrigin(combiner, dict(arguments)),
         is_committed=True,
     )

@@ -1,4 +1,7 @@
-"""Layouts with regular strides as the kernel moves them: blocks of bytes in nested loops (kernels/event/strided.h)."""
+"""Layouts with regular strides as the kernel moves them: blocks of bytes in nested loops.
+
+The structures are those of kernels/event/basics/strided.h.
+"""
 
 from __future__ import annotations
 
@@ -7,28 +10,27 @@ from math import prod
 from struct import Struct
 from typing import Final
 
-from smpy.engine.kernel import ffi, lib
-from smpy.mpi.data.typemaps import Loop, Typemap
+from smpy.engine.blocks import STRIDED_BYTES, STRIDED_LOOPS
+from smpy.mpi.data.typemaps import RepeatedStride, Typemap
 
 __all__ = ["strided"]
 
-_LOOPS: Final[int] = lib.STRIDED_LOOPS
-_FIELDS: Final = Struct(f"={7 + 2 * _LOOPS}q")
-assert _FIELDS.size == ffi.sizeof("strided")  # the header and this file say the same
+_FIELDS: Final = Struct(f"={7 + 2 * STRIDED_LOOPS}q")
+assert _FIELDS.size == STRIDED_BYTES  # the header and this file say the same
 
 
 @lru_cache(maxsize=1024)
 def strided(typemap: Typemap) -> bytes | None:
     """The kernel's description of a typemap, or None of one that is no single nest of regular loops."""
-    if len(typemap.runs) != 1 or len(typemap.runs[0].loops) > _LOOPS:
+    if len(typemap.runs) != 1 or len(typemap.runs[0].loops) > STRIDED_LOOPS:
         return None
     run = typemap.runs[0]
-    loops = [loop for loop in run.loops if isinstance(loop, Loop)]
+    loops = [loop for loop in run.loops if isinstance(loop, RepeatedStride)]
     times = [loop.times for loop in loops]
     packed_strides = [run.length * prod(times[inner:]) for inner in range(1, len(loops) + 1)]
     if len(loops) < len(run.loops) or run.packed or packed_strides != [loop.packed_stride for loop in loops]:
         return None
-    rest = [0] * (_LOOPS - len(loops))
+    rest = [0] * (STRIDED_LOOPS - len(loops))
     strides = [loop.stride for loop in loops]
     bounds = typemap.size, typemap.extent, typemap.true_lb, typemap.true_ub
     return _FIELDS.pack(*bounds, run.offset, run.length, len(loops), *times, *rest, *strides, *rest)

@@ -13,13 +13,25 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-__all__ = ["EMPTY", "Loop", "Places", "Run", "Typemap", "basic", "joined", "looped", "placed", "repeated", "resized"]
+__all__ = [
+    "EMPTY",
+    "ByteStretch",
+    "Places",
+    "RepeatedStride",
+    "Typemap",
+    "basic",
+    "joined",
+    "looped",
+    "placed",
+    "repeated",
+    "resized",
+]
 
 _FEW = 16
 """Largest number of blocks that are runs of their own; more of them share one, with a list of places."""
 
 
-class Loop(NamedTuple):
+class RepeatedStride(NamedTuple):
     """A number of equal steps: in memory, and among the packed bytes."""
 
     times: int
@@ -39,7 +51,7 @@ class Places(NamedTuple):
         return len(self.offsets)
 
 
-class Run(NamedTuple):
+class ByteStretch(NamedTuple):
     """A stretch of bytes, at `offset` of the entry and `packed` of its packed bytes, and the loops that repeat it.
 
     The loops are nested, the outermost first.
@@ -48,9 +60,9 @@ class Run(NamedTuple):
     offset: int
     packed: int
     length: int
-    loops: tuple[Loop | Places, ...] = ()
+    loops: tuple[RepeatedStride | Places, ...] = ()
 
-    def moved(self, offset: int, packed: int) -> Run:
+    def moved(self, offset: int, packed: int) -> ByteStretch:
         """The same run elsewhere."""
         return self._replace(offset=self.offset + offset, packed=self.packed + packed)
 
@@ -73,7 +85,7 @@ class Typemap:
         Number of basic elements.
     elements : tuple of (int, Typemap)
         Number and typemap of the parts that it was made of, in order; empty for a basic element.
-    runs : tuple of Run
+    runs : tuple of ByteStretch
         The bytes.
     is_resized : bool
         Whether the bounds were set, rather than following from the elements.
@@ -89,7 +101,7 @@ class Typemap:
     alignment: int
     n_elements: int
     elements: tuple[tuple[int, Typemap], ...]
-    runs: tuple[Run, ...]
+    runs: tuple[ByteStretch, ...]
     is_resized: bool = False
     code: str = ""
 
@@ -119,7 +131,7 @@ EMPTY = Typemap(0, 0, 0, 0, 0, 1, 0, (), ())
 
 def basic(code: str, size: int, alignment: int) -> Typemap:
     """One basic element."""
-    return Typemap(size, 0, size, 0, size, alignment, 1, (), (Run(0, 0, size),), code=code)
+    return Typemap(size, 0, size, 0, size, alignment, 1, (), (ByteStretch(0, 0, size),), code=code)
 
 
 def repeated(old: Typemap, count: int, stride: int) -> Typemap:
@@ -208,23 +220,26 @@ def resized(old: Typemap, lb: int, extent: int) -> Typemap:
     )
 
 
-def looped(runs: tuple[Run, ...], count: int, stride: int, packed_stride: int) -> tuple[Run, ...]:
+def looped(runs: tuple[ByteStretch, ...], count: int, stride: int, packed_stride: int) -> tuple[ByteStretch, ...]:
     """The runs of `count` entries."""
     if count == 1:
         return runs
-    return tuple(_in_loop(run, Loop(count, stride, packed_stride)) for run in runs)
+    return tuple(_in_loop(run, RepeatedStride(count, stride, packed_stride)) for run in runs)
 
 
-def _in_loop(run: Run, loop: Loop) -> Run:
+def _in_loop(run: ByteStretch, loop: RepeatedStride) -> ByteStretch:
     if not run.loops and loop.stride == loop.packed_stride == run.length:
         return run._replace(length=loop.times * run.length)
     inner = run.loops[0] if run.loops else None
-    if isinstance(inner, Loop) and loop[1:] == (inner.times * inner.stride, inner.times * inner.packed_stride):
+    if isinstance(inner, RepeatedStride) and loop[1:] == (
+        inner.times * inner.stride,
+        inner.times * inner.packed_stride,
+    ):
         return run._replace(loops=(inner._replace(times=loop.times * inner.times), *run.loops[1:]))
     return run._replace(loops=(loop, *run.loops))
 
 
-def _runs_of_blocks(old: Typemap, blocks: list[tuple[int, int]]) -> Iterator[Run]:
+def _runs_of_blocks(old: Typemap, blocks: list[tuple[int, int]]) -> Iterator[ByteStretch]:
     """Runs of blocks, each a count of entries and a displacement in bytes; blocks of equal length share runs."""
     if old.is_tiling:
         yield from _of_stretches((at + old.true_lb, count * old.size) for count, at in blocks)
@@ -239,7 +254,7 @@ def _runs_of_blocks(old: Typemap, blocks: list[tuple[int, int]]) -> Iterator[Run
         yield from _at_places(looped(old.runs, count, old.extent, old.size), places)
 
 
-def _runs_of_members(blocks: list[tuple[int, Typemap]]) -> Iterator[Run]:
+def _runs_of_members(blocks: list[tuple[int, Typemap]]) -> Iterator[ByteStretch]:
     """Runs of entries of different kinds, each a displacement in bytes and a typemap."""
     if all(block.is_dense or not block.size for _, block in blocks):
         yield from _of_stretches((at + block.true_lb, block.size) for at, block in blocks if block.size)
@@ -249,7 +264,7 @@ def _runs_of_members(blocks: list[tuple[int, Typemap]]) -> Iterator[Run]:
         yield from (run.moved(at, before) for run in block.runs)
 
 
-def _of_stretches(stretches: Iterable[tuple[int, int]]) -> Iterator[Run]:
+def _of_stretches(stretches: Iterable[tuple[int, int]]) -> Iterator[ByteStretch]:
     """Runs of stretches, each an offset and a length, in packed order; adjacent stretches are merged."""
     offsets, lengths, end = array("q"), array("q"), None
     for offset, length in stretches:
@@ -260,7 +275,7 @@ def _of_stretches(stretches: Iterable[tuple[int, int]]) -> Iterator[Run]:
             lengths.append(length)
         end = offset + length
     if len(offsets) == 1:
-        yield Run(offsets[0], 0, lengths[0])
+        yield ByteStretch(offsets[0], 0, lengths[0])
         return
     of_length: dict[int, Places] = {}
     for offset, before, length in zip(offsets, accumulate(lengths, initial=0), lengths, strict=False):
@@ -270,10 +285,10 @@ def _of_stretches(stretches: Iterable[tuple[int, int]]) -> Iterator[Run]:
         places.offsets.append(offset)
         places.packed.append(before)
     for length, places in of_length.items():
-        yield from _at_places((Run(0, 0, length),), places)
+        yield from _at_places((ByteStretch(0, 0, length),), places)
 
 
-def _at_places(runs: tuple[Run, ...], places: Places) -> Iterator[Run]:
+def _at_places(runs: tuple[ByteStretch, ...], places: Places) -> Iterator[ByteStretch]:
     """Copies of `runs` at places: by a loop when they follow a rule, one by one when they are few."""
     (offsets, packed), count = places, places.times
     if count > 1:

@@ -6,10 +6,13 @@ import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from stat import S_ISDIR
 from typing import Final, NoReturn, TypeAlias
 from weakref import finalize
 
+from smpy.engine.running import per_world
 from smpy.mpi.state.constants import (
+    MODE_APPEND,
     MODE_CREATE,
     MODE_DELETE_ON_CLOSE,
     MODE_EXCL,
@@ -35,9 +38,38 @@ _ERROR_CLASSES: Final = {
     errno.ENOSPC: "ERR_NO_SPACE",
     errno.EDQUOT: "ERR_QUOTA",
     errno.EISDIR: "ERR_BAD_FILE",
+    errno.ELOOP: "ERR_BAD_FILE",
+    errno.EBADF: "ERR_FILE",
     errno.ENOTDIR: "ERR_BAD_FILE",
     errno.ENAMETOOLONG: "ERR_BAD_FILE",
 }
+
+
+class _Descriptors(dict[tuple[int, int, int], list[int]]):
+    """Open descriptors of a world and the number of files that use each, by device, inode and access."""
+
+    def of_file(self, path: str, flags: int) -> tuple[tuple[int, int, int], int]:
+        """Open a file: key and descriptor, the one that is open already if it is the same file for the same access."""
+        descriptor = os.open(path, flags | os.O_NONBLOCK, 0o666)
+        found = os.fstat(descriptor)
+        if S_ISDIR(found.st_mode):
+            os.close(descriptor)
+            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+        key = found.st_dev, found.st_ino, flags & os.O_ACCMODE
+        shared = self.setdefault(key, [descriptor, 0])
+        shared[1] += 1
+        if shared[0] != descriptor:
+            os.close(descriptor)
+        return key, shared[0]
+
+    def give_back(self, key: tuple[int, int, int]) -> None:
+        """Close a descriptor when no file uses it any more."""
+        shared = self[key]
+        shared[1] -= 1
+        if not shared[1]:
+            del self[key]
+            with suppress(OSError):  # closed behind our back
+                os.close(shared[0])
 
 
 class OpenFile:
@@ -58,9 +90,24 @@ class OpenFile:
         File descriptor of all ranks, when the file is open; -1 before.
     communicator : Communicator
         The file's own, when it is open: the program may free the one it was opened with.
+    origin : int
+        Position of all pointers when it has been opened, in bytes.
+    shared_pointer : int
+        Position of the ranks' shared pointer, in etypes.
     """
 
-    __slots__ = ("__weakref__", "_closing", "_failure", "amode", "communicator", "descriptor", "path")
+    __slots__ = (
+        "__weakref__",
+        "_closing",
+        "_failure",
+        "_other",
+        "amode",
+        "communicator",
+        "descriptor",
+        "origin",
+        "path",
+        "shared_pointer",
+    )
 
     communicator: Communicator
 
@@ -68,32 +115,51 @@ class OpenFile:
         self.path = _real_path(filename)
         self.amode = amode
         self.descriptor = -1
+        self.origin = self.shared_pointer = 0
+        self._other: tuple[str, int] | None = None
         self._failure: OSError | None = None
-        self._closing: finalize[[int], OpenFile] | None = None
+        self._closing: finalize[[tuple[int, int, int]], OpenFile] | None = None
 
-    def check_same(self, filename: Path, amode: int) -> None:
-        """Raise unless the running rank opens the same file in the same way."""
-        path = _real_path(filename)
-        if (path, amode) != (self.path, self.amode):
-            fail(
-                "ERR_NOT_SAME",
-                f"File.Open({path!r}, amode={amode}): another rank opens {self.path!r} with amode={self.amode}; "
-                "all ranks open the same file in the same way",
-            )
+    def compare(self, filename: Path, amode: int) -> None:
+        """Remember when the running rank opens another file, or in another way."""
+        asked = _real_path(filename), amode
+        if asked != (self.path, self.amode):
+            self._other = asked
 
     def open(self, communicator: Communicator) -> None:
-        """Open the file once, by the first rank; its OSError is raised on all ranks."""
+        """Open the file once, by the first rank; its failure is raised on all ranks, as a difference between them is.
+
+        All ranks have compared what they open.
+        """
+        if self._other is not None:
+            fail(
+                "ERR_NOT_SAME",
+                f"File.Open({self.path!r}, amode={self.amode}): another rank opens {self._other[0]!r} with "
+                f"amode={self._other[1]}; all ranks open the same file in the same way",
+            )
+        check_mode(self.amode)
         if self._closing is None and self._failure is None:
+            descriptors = per_world(_Descriptors)
             try:
-                self.descriptor = os.open(self.path, _flags(self.amode), 0o666)
+                key, self.descriptor = descriptors.of_file(self.path, _flags(self.amode))
             except OSError as error:
                 self._failure = error
             else:
-                self._closing = finalize(self, os.close, self.descriptor)
+                self._closing = finalize(self, descriptors.give_back, key)
                 self.communicator = world().new_like(communicator)
                 self.communicator.name = f"the file {self.path}"
+                self.origin = self.shared_pointer = self.size() if self.amode & MODE_APPEND else 0
         if self._failure is not None:
             _fail(self._failure, f"File.Open({self.path!r})")
+
+    def size(self) -> int:
+        """Its length in bytes."""
+        return os.fstat(self.descriptor).st_size
+
+    def reach(self, size: int) -> None:
+        """Make it at least so long."""
+        if size > self.size():
+            os.ftruncate(self.descriptor, size)
 
     def close(self) -> None:
         """Close the file once, by the first rank, and delete it if its mode says so."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from smpy.engine.messages import NO_MESSAGE, Envelope
-from smpy.engine.running import current, of_world
+from smpy.engine.running import current, per_world
 from smpy.mpi.data.buffers import memory_of
 from smpy.mpi.data.special_buffers import BUFFER_AUTOMATIC, BufferAutomaticType
 from smpy.mpi.requests.compound_operations import CompoundOperation
@@ -146,7 +146,7 @@ class _AttachedBuffers(dict[tuple[int, int], AttachedBuffer]):
 
 def attach(communicator: int, memory: Any) -> None:
     """Give the running rank a buffer, for one communicator or for `ALL_COMMUNICATORS`."""
-    known, key = of_world(_AttachedBuffers), (current().rank, communicator)
+    known, key = per_world(_AttachedBuffers), (current().rank, communicator)
     if key in known:
         fail("ERR_BUFFER", "Attach_buffer: a buffer is attached already: call Detach_buffer first")
     known[key] = AttachedBuffer(BUFFER_AUTOMATIC if memory is None else memory)
@@ -162,7 +162,7 @@ def detach(communicator: int) -> Any:
     """Wait until the messages have been delivered, detach the buffer and return the program's memory."""
     buffer = attached(communicator, "Detach_buffer")
     buffer.flush("Detach_buffer")
-    del of_world(_AttachedBuffers)[current().rank, communicator]
+    del per_world(_AttachedBuffers)[current().rank, communicator]
     return buffer.memory
 
 
@@ -180,4 +180,4 @@ def room_for(communicator: int, nbytes: int, call: str) -> AttachedBuffer:
 
 
 def _find(communicator: int) -> AttachedBuffer | None:
-    return of_world(_AttachedBuffers).get((current().rank, communicator))
+    return per_world(_AttachedBuffers).get((current().rank, communicator))

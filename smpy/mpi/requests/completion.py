@@ -13,12 +13,12 @@ from typing import Any
 from smpy.engine.messages import NO_MESSAGE, Envelope
 from smpy.engine.running import current
 from smpy.mpi.requests.compound_operations import OUT_OF_REACH, CompoundOperation, report
-from smpy.mpi.requests.states import State, are_null, compound_of, first_complete, is_null, numbers_of, state_of
+from smpy.mpi.requests.states import RequestState, are_null, compound_of, first_complete, is_null, numbers_of, state_of
 from smpy.mpi.requests.status import Status, fill
-from smpy.mpi.state.bases import RequestBase
 from smpy.mpi.state.constants import UNDEFINED
 from smpy.mpi.state.exceptions import Exception as MPIException
 from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.surface_bases import RequestBase
 
 __all__ = [
     "checked",
@@ -52,7 +52,7 @@ def release(request: RequestBase) -> None:
     compound = compound_of(request)
     if compound is not None:
         compound.release()
-    elif state_of(request) is State.TRANSFER:
+    elif state_of(request) is RequestState.TRANSFER:
         lent: Any = request._buffer  # a compiled request's own hold on it, and on its layout, ends with the request
         keep = None if lent is None else (memoryview(lent), request._layout)
         current().release(request._kernel_request, keep)
@@ -147,7 +147,7 @@ def wait_some(
 def test_some(
     requests: Iterable[RequestBase], statuses: list[Status] | None, call: str
 ) -> tuple[list[int] | None, list[Any] | None]:
-    """Test each: indices and objects of those that have completed; None when all are null."""
+    """Test each: indices and objects of the completed requests; None when all are null."""
     given = checked(requests, call)
     if are_null(given):
         return None, None

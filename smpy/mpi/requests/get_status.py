@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from smpy.engine.messages import NO_MESSAGE, Envelope
 from smpy.engine.running import current
 from smpy.mpi.requests.completion import checked, look, reported
-from smpy.mpi.requests.states import State, are_null, compound_of, is_null, state_of
+from smpy.mpi.requests.states import RequestState, are_null, compound_of, is_null, state_of
 from smpy.mpi.requests.status import Status, fill
-from smpy.mpi.state.bases import RequestBase
 from smpy.mpi.state.constants import UNDEFINED
+from smpy.mpi.state.surface_bases import RequestBase
 
 __all__ = ["get_status", "get_status_all", "get_status_any", "get_status_some"]
 
@@ -52,7 +52,7 @@ def get_status_all(requests: Iterable[RequestBase], statuses: list[Status] | Non
 
 
 def get_status_some(requests: Iterable[RequestBase], statuses: list[Status] | None, call: str) -> list[int] | None:
-    """Indices of those that have completed; None when all are null."""
+    """Indices of the completed requests; None when all are null."""
     given = checked(requests, call)
     if are_null(given):
         return None
@@ -72,8 +72,8 @@ def _seen(request: RequestBase, call: str) -> Envelope | None:
     if compound_of(request) is not None:
         return look(request, call)
     match state_of(request):
-        case State.TRANSFER:
-            return current().peek(request._kernel_request)
-        case State.COMPLETE:
+        case RequestState.TRANSFER:
+            return current().get_status(request._kernel_request)
+        case RequestState.COMPLETE:
             return request._envelope
     return NO_MESSAGE

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from smpy.engine.messages import Envelope
 from smpy.engine.running import current
-from smpy.mpi.data.parts import Part
+from smpy.mpi.data.buffer_segments import BufferSegment
 from smpy.mpi.requests.compound_operations import OUT_OF_REACH, CompoundOperation, SeveralTransfers
 from smpy.mpi.requests.request import Request, from_nobody, new_request
 from smpy.mpi.state.exceptions import fail
@@ -29,13 +29,13 @@ class PartitionedReceive:
         The kernel's number of the communicator.
     source, tag : int
         Source and tag of the message.
-    part : Part
+    part : BufferSegment
         All of its entries; None from ``PROC_NULL``.
     n_partitions : int
         Number of parts.
     """
 
-    def __init__(self, number: int, source: int, tag: int, part: Part | None, n_partitions: int) -> None:
+    def __init__(self, number: int, source: int, tag: int, part: BufferSegment | None, n_partitions: int) -> None:
         self._number, self._source, self._tag = number, source, tag | _TAGS
         self._part = part
         self.n_partitions = n_partitions
@@ -56,13 +56,13 @@ class PartitionedSend:
         The kernel's number of the communicator.
     dest, tag : int
         Destination and tag of the message.
-    part : Part
+    part : BufferSegment
         All of its entries.
     n_partitions : int
         Number of parts.
     """
 
-    def __init__(self, number: int, dest: int, tag: int, part: Part | None, n_partitions: int) -> None:
+    def __init__(self, number: int, dest: int, tag: int, part: BufferSegment | None, n_partitions: int) -> None:
         self._number, self._dest, self._tag = number, dest, tag | _TAGS
         self._part = part
         self.n_partitions = n_partitions

@@ -9,12 +9,12 @@ from smpy.engine.messages import Envelope
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.requests import completion, get_status
 from smpy.mpi.requests.compound_operations import CompoundOperation, SeveralTransfers, truncated
-from smpy.mpi.requests.states import State, compound_of, is_null, state_of
+from smpy.mpi.requests.states import RequestState, compound_of, is_null, state_of
 from smpy.mpi.requests.status import Status
-from smpy.mpi.state.bases import RequestBase, taken_over, use_request_class
 from smpy.mpi.state.constants import ANY_TAG, PROC_NULL
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.handle import Handle, of_family
+from smpy.mpi.state.surface_bases import RequestBase, compiled_when_available, use_request_class
 
 __all__ = ["FROM_NOBODY", "REQUEST_NULL", "Request", "from_nobody", "new_request", "to_nobody"]
 
@@ -22,7 +22,7 @@ FROM_NOBODY: Final = Envelope(PROC_NULL, ANY_TAG, 0, 0)
 """Envelope that a receive from ``PROC_NULL`` gets."""
 
 
-@taken_over("Wait", "Test", "Waitall")
+@compiled_when_available("Wait", "Test", "Waitall")
 class Request(RequestBase, Handle):
     """An operation under way; null once it has completed.
 
@@ -56,7 +56,7 @@ class Request(RequestBase, Handle):
         operation = self._persistent()
         if operation is not None:
             return id(operation)
-        if state_of(self) in (State.NULL, State.TRANSFER):
+        if state_of(self) in (RequestState.NULL, RequestState.TRANSFER):
             return self._kernel_request
         return id(compound_of(self) or self)
 
@@ -94,7 +94,7 @@ class Request(RequestBase, Handle):
             fail("ERR_REQUEST", "Cancel: the request is null or has not been started: there is nothing to stop")
         if compound is not None:
             compound.cancel("Cancel")
-        elif state_of(self) is State.TRANSFER:
+        elif state_of(self) is RequestState.TRANSFER:
             current().cancel(self._kernel_request)
 
     @mpi_call
@@ -152,13 +152,13 @@ class Request(RequestBase, Handle):
     @classmethod
     @mpi_call
     def Waitsome(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> list[int] | None:
-        """Wait until at least one has completed: the indices of those that have, None when all are null."""
+        """Wait until at least one has completed: the indices of the completed requests, None when all are null."""
         return completion.wait_some(requests, statuses, "Waitsome")[0]
 
     @classmethod
     @mpi_call
     def Testsome(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> list[int] | None:
-        """The indices of those that have completed, None when all are null."""
+        """The indices of the completed requests, None when all are null."""
         return completion.test_some(requests, statuses, "Testsome")[0]
 
     @classmethod
@@ -176,7 +176,7 @@ class Request(RequestBase, Handle):
     @classmethod
     @mpi_call
     def Get_status_some(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> list[int] | None:
-        """Indices of those that have completed, None when all are null; none becomes null."""
+        """Indices of the completed requests, None when all are null; none becomes null."""
         return get_status.get_status_some(requests, statuses, "Get_status_some")
 
     # ---- several, objects ----
@@ -213,7 +213,7 @@ class Request(RequestBase, Handle):
     def waitsome(
         cls, requests: Sequence[Request], statuses: list[Status] | None = None
     ) -> tuple[list[int] | None, list[Any] | None]:
-        """Wait until at least one has completed: indices and objects of those that have."""
+        """Wait until at least one has completed: indices and objects of the completed requests."""
         return completion.wait_some(requests, statuses, "waitsome")
 
     @classmethod
@@ -221,7 +221,7 @@ class Request(RequestBase, Handle):
     def testsome(
         cls, requests: Sequence[Request], statuses: list[Status] | None = None
     ) -> tuple[list[int] | None, list[Any] | None]:
-        """Indices and objects of those that have completed."""
+        """Indices and objects of the completed requests."""
         return completion.test_some(requests, statuses, "testsome")
 
     @classmethod
@@ -236,7 +236,7 @@ class Request(RequestBase, Handle):
 
     @classmethod
     def get_status_some(cls, requests: Sequence[Request], statuses: list[Status] | None = None) -> list[int] | None:
-        """Indices of those that have completed, None when all are null; none becomes null."""
+        """Indices of the completed requests, None when all are null; none becomes null."""
         return cls.Get_status_some(requests, statuses)
 
 
@@ -254,7 +254,7 @@ def new_request(
 ) -> Request:
     """A request for the kernel's transfer `number`, or for an operation.
 
-    `smpy.mpi.state.bases` describes the arguments.
+    `smpy.mpi.state.surface_bases` describes the arguments.
     """
     request = Request()
     request._refer_to(number)

@@ -1,6 +1,7 @@
 """The states of a request, by name.
 
-The fields of a request that the compiled surface reads encode them (`smpy.mpi.state.bases`); all other code asks here.
+The fields of a request that the compiled surface reads encode them (see `smpy.mpi.state.surface_bases`); all other
+code asks here.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 
 from smpy.mpi.requests.compound_operations import CompoundOperation
-from smpy.mpi.state.bases import RequestBase
+from smpy.mpi.state.surface_bases import RequestBase
 
-__all__ = ["State", "are_null", "compound_of", "first_complete", "is_null", "numbers_of", "state_of"]
+__all__ = ["RequestState", "are_null", "compound_of", "first_complete", "is_null", "numbers_of", "state_of"]
 
 
-class State(Enum):
+class RequestState(Enum):
     """State of a request."""
 
     NULL = auto()
@@ -29,24 +30,24 @@ class State(Enum):
     """It is known to be complete: a test costs nothing."""
 
 
-def state_of(request: RequestBase) -> State:
+def state_of(request: RequestBase) -> RequestState:
     """The state of a request."""
     if request._kernel_request < 0:
-        return State.NULL
+        return RequestState.NULL
     if request._envelope is not None:
-        return State.COMPLETE
+        return RequestState.COMPLETE
     if request._kernel_request > 0:
-        return State.TRANSFER
-    return State.UNSEEN if compound_of(request) is None else State.COMPOUND
+        return RequestState.TRANSFER
+    return RequestState.UNSEEN if compound_of(request) is None else RequestState.COMPOUND
 
 
 def is_null(request: RequestBase) -> bool:
-    """Whether it is in the state `State.NULL`."""
+    """Whether it is in the state `RequestState.NULL`."""
     return request._kernel_request < 0
 
 
 def are_null(requests: Iterable[RequestBase]) -> bool:
-    """Whether all are in the state `State.NULL`."""
+    """Whether all are in the state `RequestState.NULL`."""
     return all(request._kernel_request < 0 for request in requests)
 
 
@@ -57,7 +58,7 @@ def compound_of(request: RequestBase) -> CompoundOperation | None:
 
 
 def first_complete(requests: Iterable[RequestBase]) -> int | None:
-    """Index of the first in the state `State.COMPLETE`."""
+    """Index of the first in the state `RequestState.COMPLETE`."""
     return next((index for index, request in enumerate(requests) if request._envelope is not None), None)
 
 

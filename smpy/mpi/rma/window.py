@@ -20,7 +20,7 @@ from smpy.mpi.data.buffers import is_bottom
 from smpy.mpi.data.exporter import Exporter
 from smpy.mpi.data.memory_type import buffer
 from smpy.mpi.rma.window_identity import WindowIdentity
-from smpy.mpi.rma.window_parts import Piece, Window, WindowPart, are_on_one_host, no_memory
+from smpy.mpi.rma.window_parts import ExposedMemory, Window, WindowPart, are_on_one_host, no_memory
 from smpy.mpi.state import constants
 from smpy.mpi.state.attributes import delete_attributes
 from smpy.mpi.state.comm_core import member_of
@@ -38,6 +38,7 @@ _END_BARRIERS: Final = 2
 
 @unsimulated(
     "one-sided communication",
+    "send and receive, or use collectives",
     "Put Get Accumulate Get_accumulate Fetch_and_op Compare_and_swap Rput Rget Raccumulate Rget_accumulate "
     "Fence Start Complete Post Wait Test Lock Unlock Lock_all Unlock_all "
     "Flush Flush_all Flush_local Flush_local_all Sync",
@@ -162,7 +163,7 @@ class Win(Exporter, WindowIdentity):
         window: Window = collective.payload
         if flavor == constants.WIN_FLAVOR_ALLOCATE:
             memory = buffer.allocate(nbytes)
-        window.pieces[rank] = Piece(nbytes, disp_unit, memory)
+        window.pieces[rank] = ExposedMemory(nbytes, disp_unit, memory)
         perform(collective, communicator, "allgather", 0, _ADDRESS_BYTES, call)
         collective.leave()
         if flavor == constants.WIN_FLAVOR_SHARED:

@@ -8,7 +8,7 @@ from smpy.mpi.comms.collective_handles import CollectiveHandle
 from smpy.mpi.rma.window_parts import WindowPart
 from smpy.mpi.state import constants
 from smpy.mpi.state.attributes import Attributed
-from smpy.mpi.state.own import Attributes
+from smpy.mpi.state.per_rank_attributes import Attributes
 
 __all__ = ["WindowIdentity"]
 

@@ -10,10 +10,10 @@ from smpy.mpi.data.memory_type import buffer
 from smpy.mpi.state.info import Info
 from smpy.mpi.state.world import Communicator, world
 
-__all__ = ["Piece", "Window", "WindowPart", "are_on_one_host", "no_memory"]
+__all__ = ["ExposedMemory", "Window", "WindowPart", "are_on_one_host", "no_memory"]
 
 
-class Piece:
+class ExposedMemory:
     """Memory that one rank opens to the others.
 
     Parameters
@@ -48,7 +48,7 @@ class Window:
 
     Attributes
     ----------
-    pieces : dict of int to Piece
+    pieces : dict of int to ExposedMemory
         Memory that each rank opens; complete when all have come.
     """
 
@@ -58,7 +58,7 @@ class Window:
         self.communicator = world().new_like(communicator)
         self.communicator.name = "a window"
         self.flavor = flavor
-        self.pieces: dict[int, Piece] = {}
+        self.pieces: dict[int, ExposedMemory] = {}
 
     def lay_out(self) -> None:
         """Put the pieces, in rank order, into one stretch of memory; the first rank to know all lengths does so."""
@@ -83,7 +83,7 @@ class WindowPart(Membership):
 
     Attributes
     ----------
-    piece : Piece
+    piece : ExposedMemory
         Memory that the rank opens.
     attached : dict of int to buffer
         Memory attached to a dynamic window, by address.

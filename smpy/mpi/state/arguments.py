@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
+from operator import index
 from typing import Any, Final
 
 from smpy.engine.running import explain_failures
 
-__all__ = ["integer"]
+__all__ = ["exact_integer", "integer"]
 
 _EXPECTED: Final = {
     "int": "an integer",
@@ -33,14 +34,28 @@ _EXPECTED: Final = {
 
 
 def integer(call: str, name: str, value: Any) -> int:
-    """The argument converted to int as in C: programs divide ranks by two and pass the float."""
+    """The argument converted to int as mpi4py does for one number: programs pass floats, and booleans of numpy.
+
+    For items of sequences and counts of buffers it takes neither: `exact_integer`.
+    """
     if _is_integer(value):
         return int(value)
-    raise TypeError(f"{call}: {name} is of type {type(value).__name__}, not an integer")
+    raise _not_an_integer(call, name, value)
+
+
+def exact_integer(call: str, name: str, value: Any) -> int:
+    """The argument as `operator.index` converts it."""
+    if hasattr(value, "__index__"):
+        return index(value)
+    raise _not_an_integer(call, name, value)
+
+
+def _not_an_integer(call: str, name: str, value: object) -> TypeError:
+    return TypeError(f"{call}: {name} is of type {type(value).__name__}, not an integer")
 
 
 def _is_integer(value: object) -> bool:
-    return isinstance(value, float) or hasattr(value, "__index__")
+    return hasattr(value, "__int__") or hasattr(value, "__index__")
 
 
 def _explain(

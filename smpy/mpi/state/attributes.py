@@ -11,7 +11,7 @@ from smpy.engine.running import current
 from smpy.mpi.state.constants import KEYVAL_INVALID
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.handle import Handle
-from smpy.mpi.state.own import Attributes, KeyKind
+from smpy.mpi.state.per_rank_attributes import Attributes, KeyKind
 from smpy.mpi.state.world import world
 
 __all__ = ["Attributed", "attributes_of", "copy_attributes", "delete_attributes"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import ClassVar, TypeVar
 
 from smpy.engine.running import current, mpi_question
-from smpy.mpi.state.bases import MYSELF, NOWHERE, CommBase, taken_over
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.handle import Handle
+from smpy.mpi.state.surface_bases import MYSELF, NOWHERE, CommBase, compiled_when_available
 from smpy.mpi.state.world import Communicator, world
 
 __all__ = ["CommCore", "handle_on", "member_of", "number_of"]
@@ -15,7 +15,7 @@ __all__ = ["CommCore", "handle_on", "member_of", "number_of"]
 C = TypeVar("C", bound="CommCore")
 
 
-@taken_over("Get_rank", "Get_size", "rank", "size")
+@compiled_when_available("Get_rank", "Get_size", "rank", "size")
 class CommCore(CommBase, Handle):
     """A handle on a communicator: a number, and no rank."""
 
@@ -49,8 +49,10 @@ class CommCore(CommBase, Handle):
 
 def number_of(comm: CommCore, call: str) -> int:
     """The kernel's number of a communicator for the running rank; raises ``ERR_COMM`` when the handle is null."""
-    if comm._kernel_comm >= 0:
+    if comm._kernel_comm > 0:
         return comm._kernel_comm
+    if comm._kernel_comm == 0:
+        return current().world_of(current().rank)
     if comm._kernel_comm == MYSELF:
         return current().comm_self()
     return fail("ERR_COMM", f"{call}: the communicator is null")
@@ -59,7 +61,7 @@ def number_of(comm: CommCore, call: str) -> int:
 def member_of(comm: CommCore, call: str) -> tuple[Communicator, int]:
     """The communicator as its ranks share it, and the running rank there."""
     number = comm._kernel_comm
-    communicator = world().communicator(number if number >= 0 else number_of(comm, call))
+    communicator = world().communicator(number if number > 0 else number_of(comm, call))
     rank = comm.rank
     if rank < 0:
         fail("ERR_COMM", f"{call}: rank {current().rank} is not in this communicator")

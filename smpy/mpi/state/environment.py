@@ -166,7 +166,7 @@ def Is_thread_main() -> bool:
 
 
 def Get_version() -> tuple[int, int]:
-    """Version and subversion of the MPI standard; without one-sided communication, files and dynamic processes."""
+    """Version and subversion of the MPI standard; without one-sided communication and files."""
     return constants.VERSION, constants.SUBVERSION
 
 

@@ -17,7 +17,7 @@ from smpy.mpi.state.exceptions import Exception as MpiException
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.guard import tell_of_errors, watch_calls
 from smpy.mpi.state.handle import Handle, of_family
-from smpy.mpi.state.own import ErrorHandler, Own
+from smpy.mpi.state.per_rank_attributes import ErrorHandler, PerRankAttributes
 from smpy.mpi.state.world import world
 
 __all__ = [
@@ -127,7 +127,7 @@ class ErrorHandling(Handle):
     _in_place_of_none: ClassVar[ErrorHandling]
     """Object whose handler gets the errors of calls on no object; a family may have its own."""
 
-    def _own_part(self, call: str, *, to_change: bool = False) -> Own:
+    def _own_part(self, call: str, *, to_change: bool = False) -> PerRankAttributes:
         """The running rank's own name, attributes, error handler and hints; raises when the handle is null."""
         raise NotImplementedError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import NoReturn
 
-from smpy.engine.running import current, is_running, of_world
+from smpy.engine.running import current, is_running, per_world
 
 __all__ = ["ERROR_CLASSES", "AddedCodes", "Exception", "Get_error_class", "Get_error_string", "added_codes", "fail"]
 
@@ -209,7 +209,7 @@ def fail(error_class: str, detail: str = "") -> NoReturn:
 
 def added_codes() -> AddedCodes:
     """Error classes and codes that the running rank has added."""
-    return of_world(_AddedByRanks).setdefault(current().rank, AddedCodes())
+    return per_world(_AddedByRanks).setdefault(current().rank, AddedCodes())
 
 
 def _known(errorcode: int) -> tuple[int, str]:

@@ -9,19 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from smpy.engine.kernel import surface
 from smpy.engine.running import current
+from smpy.engine.surface import surface
 from smpy.mpi.state.exceptions import Exception as MpiException
 
-__all__ = ["ask_before_calls", "tell_of_errors", "watch_calls"]
+__all__ = ["ask_before_calls", "check_calls", "tell_of_errors", "watch_calls"]
 
 _questions: Final[list[Callable[[str], None]]] = []
+_checks: Final[list[Callable[[str, tuple[Any, ...]], None]]] = []
 _listeners: Final[list[Callable[[tuple[Any, ...], MpiException], None]]] = []
 
 
 def ask_before_calls(question: Callable[[str], None]) -> None:
     """Have `question(call)` asked before each call that is watched: it raises when the rank may not make the call."""
     _questions.append(question)
+
+
+def check_calls(check: Callable[[str, tuple[Any, ...]], None]) -> None:
+    """Have `check(call, arguments)` made as each watched call begins; an error that it raises is the call's."""
+    _checks.append(check)
 
 
 def tell_of_errors(listener: Callable[[tuple[Any, ...], MpiException], None]) -> None:
@@ -45,6 +51,8 @@ def _guarded(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     for question in _questions:
         question(method.__name__)
     try:
+        for check in _checks:
+            check(method.__name__, args)
         return method(*args, **kwargs)
     except MpiException as error:
         if not error._is_told:

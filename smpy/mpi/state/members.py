@@ -36,7 +36,7 @@ def place_of(members: Members, rank: int) -> int:
 
 
 def joined(first: Members, second: Members) -> Members:
-    """The members of the first, then those of the second that are not in the first."""
+    """The members of the first group, then the members of the second that are not in the first."""
     if first == second or not second:
         return first
     known = first if isinstance(first, range) else frozenset(first)

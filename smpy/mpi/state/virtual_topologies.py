@@ -16,10 +16,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from smpy.mpi.state.constants import CART, DIST_GRAPH, GRAPH, PROC_NULL
 
-__all__ = ["Adjacency", "CartTopology", "DistGraphTopology", "Edge", "GraphTopology", "Topology"]
+__all__ = ["Adjacency", "CartTopology", "DistGraphTopology", "EdgeEnd", "GraphTopology", "Topology"]
 
 
-class Edge(NamedTuple):
+class EdgeEnd(NamedTuple):
     """One end of an edge: the rank at the other end, and the label that both ends share."""
 
     peer: int
@@ -39,11 +39,11 @@ class Topology:
         """Ranks that have a place."""
         raise NotImplementedError
 
-    def incoming(self, rank: int) -> list[Edge]:
+    def incoming(self, rank: int) -> list[EdgeEnd]:
         """A rank's edges from others, in their order."""
         raise NotImplementedError
 
-    def outgoing(self, rank: int) -> list[Edge]:
+    def outgoing(self, rank: int) -> list[EdgeEnd]:
         """A rank's edges to others, in their order."""
         raise NotImplementedError
 
@@ -103,13 +103,13 @@ class CartTopology(Topology):
         """Along each dimension the rank below and the rank above."""
         return [self.moved(rank, direction, step) for direction in range(len(self.dims)) for step in (-1, 1)]
 
-    def incoming(self, rank: int) -> list[Edge]:
-        """Edges from the neighbours, in their order; the label of one from below is that of travel upwards."""
-        return [Edge(peer, place ^ 1) for place, peer in enumerate(self.neighbours(rank))]
+    def incoming(self, rank: int) -> list[EdgeEnd]:
+        """Edges from the neighbours, in their order; the label of an edge from below is the label of travel upwards."""
+        return [EdgeEnd(peer, place ^ 1) for place, peer in enumerate(self.neighbours(rank))]
 
-    def outgoing(self, rank: int) -> list[Edge]:
+    def outgoing(self, rank: int) -> list[EdgeEnd]:
         """Edges to the neighbours, in their order."""
-        return [Edge(peer, place) for place, peer in enumerate(self.neighbours(rank))]
+        return [EdgeEnd(peer, place) for place, peer in enumerate(self.neighbours(rank))]
 
     def degrees(self, rank: int) -> tuple[int, int]:
         """Numbers of incoming and outgoing edges."""
@@ -160,11 +160,11 @@ class GraphTopology(Topology):
         """Ranks at the other ends of a rank's edges."""
         return self.edges[self.index[rank - 1] if rank else 0 : self.index[rank]].tolist()
 
-    def incoming(self, rank: int) -> list[Edge]:
+    def incoming(self, rank: int) -> list[EdgeEnd]:
         """Edges to the neighbours: each edge of a graph leads both ways."""
         return _counted(self.neighbours(rank))
 
-    def outgoing(self, rank: int) -> list[Edge]:
+    def outgoing(self, rank: int) -> list[EdgeEnd]:
         """Edges to the neighbours: each edge of a graph leads both ways."""
         return _counted(self.neighbours(rank))
 
@@ -228,11 +228,11 @@ class DistGraphTopology(Topology):
         """Edges that a rank has given; none if it has given none."""
         return self.known[rank] or _ALONE
 
-    def incoming(self, rank: int) -> list[Edge]:
+    def incoming(self, rank: int) -> list[EdgeEnd]:
         """Edges from the sources, in their order."""
         return _counted(self.of(rank).sources)
 
-    def outgoing(self, rank: int) -> list[Edge]:
+    def outgoing(self, rank: int) -> list[EdgeEnd]:
         """Edges to the destinations, in their order."""
         return _counted(self.of(rank).destinations)
 
@@ -245,12 +245,12 @@ class DistGraphTopology(Topology):
 _ALONE = Adjacency(array("i"), array("i"))
 
 
-def _counted(peers: Iterable[int]) -> list[Edge]:
+def _counted(peers: Iterable[int]) -> list[EdgeEnd]:
     """Edges to `peers`; the label of one is the number of equal ones before it."""
     met: dict[int, int] = {}
     edges = []
     for peer in peers:
         label = met.get(peer, 0)
         met[peer] = label + 1
-        edges.append(Edge(peer, label))
+        edges.append(EdgeEnd(peer, label))
     return edges

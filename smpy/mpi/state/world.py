@@ -16,12 +16,12 @@ from smpy.collectives.schedule import RANK, Schedule
 from smpy.engine.running import current
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.members import Members, in_order
-from smpy.mpi.state.own import NOTHING_OF_ITS_OWN, Attributes, KeyKind, Own
+from smpy.mpi.state.per_rank_attributes import NOTHING_OF_ITS_OWN, Attributes, KeyKind, PerRankAttributes
 
-__all__ = ["Communicator", "Joint", "World", "world"]
+__all__ = ["Communicator", "SharedBySides", "World", "world"]
 
 
-class Joint:
+class SharedBySides:
     """State that both sides of a communicator share: its open collectives, and the number of ranks that have freed it.
 
     Parameters
@@ -39,15 +39,21 @@ class Joint:
         Number of ranks of all sides.
     n_freed : int
         Number of members that have freed the communicator.
+    is_revoked : bool
+        Whether a member has revoked the communicator, at a date that has come for all.
+    revoked_by : set of int
+        Members that have revoked it.
     """
 
-    __slots__ = ("_n_first", "entered", "n_freed", "n_members", "open")
+    __slots__ = ("_n_first", "entered", "is_revoked", "n_freed", "n_members", "open", "revoked_by")
 
     def __init__(self, *sizes: int) -> None:
         self.entered: array[int] | None = None
         self.open: dict[int, Any] = {}
         self.n_members = sum(sizes)
         self.n_freed = 0
+        self.is_revoked = False
+        self.revoked_by: set[int] = set()
         self._n_first = sizes[0]
 
     def index(self, side: int, rank: int) -> int:
@@ -73,11 +79,11 @@ class Communicator:
         0 or 1; 0 for an intracommunicator.
     remote : Communicator
         The side that messages go to and come from; itself for an intracommunicator.
-    joint : Joint
+    joint : SharedBySides
         State that both sides share.
     topology : object
         Its virtual topology, or None.
-    own : dict of int to Own
+    own : dict of int to PerRankAttributes
         Own name, attributes, error handler and hints of each rank that has set any.
     locks : dict of int to dict
         Locks by their key, of each rank that has asked for any.
@@ -86,7 +92,7 @@ class Communicator:
     """
 
     __slots__ = (
-        *("_duplicate", "_hosts", "_local", "_shadow", "_users", "_world_ranks"),
+        *("_duplicate", "_hosts", "_local", "_recovery", "_shadow", "_users", "_world_ranks"),
         *("joint", "locks", "n_private_uses", "name", "number", "own", "remote", "side", "size", "topology"),
     )
 
@@ -95,15 +101,16 @@ class Communicator:
         self.size = current().comm_size(number)
         self.side = 0
         self.remote = self
-        self.joint = Joint(self.size)
+        self.joint = SharedBySides(self.size)
         self.topology: Any = None
         self.name = name
-        self.own: dict[int, Own] = {}
+        self.own: dict[int, PerRankAttributes] = {}
         self.locks: dict[int, dict[Hashable, Lock]] = {}
         self.n_private_uses: Counter[int] = Counter()
         self._shadow = -1
         self._duplicate: Communicator | None = None
         self._local: Communicator | None = None
+        self._recovery: Communicator | None = None
         self._users: bytearray | None = None
         self._world_ranks: Members | None = None
         self._hosts: Hosts | None = None
@@ -113,13 +120,13 @@ class Communicator:
         """Whether it joins two groups."""
         return self.remote is not self
 
-    def own_of(self, rank: int, *, to_change: bool) -> Own:
+    def own_of(self, rank: int, *, to_change: bool) -> PerRankAttributes:
         """The rank's own name, attributes and handler; a shared default if it has none and `to_change` is false."""
         own = self.own.get(rank)
         if own is None:
             own = NOTHING_OF_ITS_OWN
             if to_change:
-                own = self.own[rank] = Own()
+                own = self.own[rank] = PerRankAttributes()
         return own
 
     def world_ranks(self) -> Members:
@@ -139,7 +146,7 @@ class Communicator:
         mine, its = self.world_ranks(), self.remote.world_ranks()
         return (its, mine) if self.side else (mine, its)
 
-    def shadow(self) -> int:
+    def internal_context(self) -> int:
         """A second number with the same ranks, for messages that no receive of the program may catch."""
         if self._shadow < 0:
             if self.is_inter:
@@ -156,6 +163,13 @@ class Communicator:
             self.remote._duplicate = self._duplicate.remote
         return self._duplicate
 
+    def recovery(self) -> Communicator:
+        """The communicator of agreements, which no revocation stops; the same for all ranks."""
+        if self._recovery is None:
+            self._recovery = world().new_like(self)
+            self.remote._recovery = self._recovery.remote
+        return self._recovery
+
     def local(self) -> Communicator:
         """The ranks of this side alone; itself for an intracommunicator."""
         if not self.is_inter:
@@ -165,9 +179,9 @@ class Communicator:
         return self._local
 
     def numbers(self) -> list[int]:
-        """All kernel numbers that belong to this side, those of its helper communicators included."""
+        """Kernel numbers of this side, with the numbers of its helper communicators."""
         numbers = [self.number] if self._shadow < 0 else [self.number, self._shadow]
-        for helper in (self._duplicate, self._local):
+        for helper in (self._duplicate, self._local, self._recovery):
             numbers += helper.numbers() if helper is not None else []
         return numbers
 
@@ -197,6 +211,10 @@ class World:
         Meetings, by key, of ranks that have no communicator of their own.
     n_sessions : int
         Number of sessions that have been opened.
+    parents : dict of int to int
+        Number of the intercommunicator to the ranks that have started a rank, until it frees that.
+    program_numbers : dict of int to int
+        Place of a started rank's program among the programs that were started together.
     n_error_handlers : Counter
         Number of error handlers that a world rank has for objects of a family.
     """
@@ -210,6 +228,8 @@ class World:
         self.leaderless_meetings: dict[Hashable, list[Any]] = {}
         self.n_error_handlers: Counter[tuple[int, str]] = Counter()
         self.n_sessions = 0
+        self.parents: dict[int, int] = {}
+        self.program_numbers: dict[int, int] = {}
         self._no_steps = -1
         self._communicators: dict[int, Communicator] = {0: Communicator(0, "MPI_COMM_WORLD")}
 
@@ -228,6 +248,11 @@ class World:
             known = self._communicators[number] = Communicator(number, "MPI_COMM_SELF")
         return known
 
+    def new_world(self, number: int) -> Communicator:
+        """COMM_WORLD of ranks that were added to the run, by its kernel number."""
+        known = self._communicators[number] = Communicator(number, "MPI_COMM_WORLD")
+        return known
+
     def new_communicator(self, world_ranks: Sequence[int]) -> Communicator:
         """A new communicator of these world ranks."""
         new = Communicator(current().comm_new(world_ranks))
@@ -242,7 +267,7 @@ class World:
         numbers = current().comm_new_inter(side0_world_ranks, side1_world_ranks)
         first, second = (Communicator(number) for number in numbers)
         first.remote, second.remote, second.side = second, first, 1
-        first.joint = second.joint = Joint(first.size, second.size)
+        first.joint = second.joint = SharedBySides(first.size, second.size)
         self._communicators.update({first.number: first, second.number: second})
         return first, second
 
@@ -262,7 +287,7 @@ class World:
 
 def world() -> World:
     """State of the MPI layer for the running world."""
-    kept = current().kept
+    kept = current().world_storage
     found: World | None = kept.get(World)
     if found is None:
         found = kept[World] = World()

@@ -12,6 +12,7 @@ from math import prod
 from operator import index
 from typing import Any
 
+from smpy.mpi.state.arguments import integer
 from smpy.mpi.state.exceptions import fail
 
 __all__ = ["Compute_dims"]
@@ -47,8 +48,9 @@ def Compute_dims(nnodes: int, dims: int | Sequence[int]) -> list[int]:
     Given dimensions are kept.
     """
     wanted: Any = dims
-    given = [index(extent) for extent in wanted] if hasattr(wanted, "__len__") else [0] * index(wanted)
-    nnodes, fixed = index(nnodes), prod(extent for extent in given if extent)
+    one = not hasattr(wanted, "__len__")
+    given = [0] * integer("Compute_dims", "dims", wanted) if one else [index(extent) for extent in wanted]
+    nnodes, fixed = integer("Compute_dims", "nnodes", nnodes), prod(extent for extent in given if extent)
     n_free = given.count(0)
     is_possible = nnodes > 0 and min(given, default=0) >= 0 and nnodes % fixed == 0
     if not is_possible or (n_free == 0 and fixed != nnodes):

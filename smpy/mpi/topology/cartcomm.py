@@ -9,6 +9,7 @@ from smpy.engine.running import mpi_call
 from smpy.mpi.comms.creation import inherit
 from smpy.mpi.comms.topology_arguments import ints
 from smpy.mpi.comms.topology_creation import placed
+from smpy.mpi.state.arguments import integer
 from smpy.mpi.state.comm_core import handle_on, member_of
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.virtual_topologies import CartTopology
@@ -71,6 +72,7 @@ class Cartcomm(Topocomm):
         rank : int
             A rank of the grid.
         """
+        rank = integer("Get_coords", "rank", rank)
         grid, _ = placed(self, CartTopology, "Get_coords")
         if not 0 <= rank < grid.n_ranks:
             fail("ERR_RANK", f"Get_coords({rank}): the grid has ranks 0 to {grid.n_ranks - 1}")
@@ -87,6 +89,7 @@ class Cartcomm(Topocomm):
         disp : int
             Number of steps, negative ones downwards.
         """
+        direction, disp = integer("Shift", "direction", direction), integer("Shift", "disp", disp)
         grid, rank = placed(self, CartTopology, "Shift")
         if not 0 <= direction < len(grid.dims):
             fail("ERR_DIMS", f"Shift(direction={direction}): the grid has {len(grid.dims)} dimensions")

@@ -7,8 +7,8 @@ from typing import Any
 from smpy.engine.running import mpi_call
 from smpy.mpi.collectives.forms import persistent, started
 from smpy.mpi.data.block_specifications import several_of, vector_of
+from smpy.mpi.data.buffer_segments import BufferSegment
 from smpy.mpi.data.message_specifications import part_of
-from smpy.mpi.data.parts import Part
 from smpy.mpi.state.comm_core import CommCore
 from smpy.mpi.topology.neighbourhoods import Exchange
 
@@ -45,11 +45,11 @@ def _alltoallw(comm: CommCore, sendbuf: Any, recvbuf: Any, call: str) -> Exchang
     return mine.between(out, several_of(recvbuf, is_written=True, n_blocks=len(mine.incoming)))
 
 
-def _equal_blocks(spec: Any, n: int, *, is_written: bool) -> list[Part]:
+def _equal_blocks(spec: Any, n: int, *, is_written: bool) -> list[BufferSegment]:
     """The blocks of a buffer; without neighbours it is a buffer all the same."""
     whole = part_of(spec, is_written=is_written, n_blocks=max(n, 1))
     step = whole.count * whole.layout.extent
-    return [Part(whole.memory, whole.start + block * step, whole.count, whole.datatype) for block in range(n)]
+    return [BufferSegment(whole.memory, whole.start + block * step, whole.count, whole.datatype) for block in range(n)]
 
 
 class NeighbourhoodCollectives(CommCore):

@@ -16,10 +16,10 @@ from smpy.engine.messages import PartialBytes, copied
 from smpy.mpi.collectives.call import CollectiveCall
 from smpy.mpi.collectives.open_collective import OpenCollective, Signature
 from smpy.mpi.comms.topology_creation import topology_of
-from smpy.mpi.data.parts import Part
+from smpy.mpi.data.buffer_segments import BufferSegment
 from smpy.mpi.state.comm_core import CommCore
 from smpy.mpi.state.exceptions import fail
-from smpy.mpi.state.virtual_topologies import Edge, Topology
+from smpy.mpi.state.virtual_topologies import EdgeEnd, Topology
 
 __all__ = ["Crossing", "Exchange", "Neighbourhood"]
 
@@ -34,13 +34,13 @@ class Crossing:
     def __init__(self) -> None:
         self._blocks: dict[tuple[int, int, int], bytes | PartialBytes | None] = {}
 
-    def leave(self, rank: int, outgoing: Sequence[Edge], blocks: Iterable[bytes | PartialBytes | None]) -> None:
+    def leave(self, rank: int, outgoing: Sequence[EdgeEnd], blocks: Iterable[bytes | PartialBytes | None]) -> None:
         """Store the outgoing blocks of a rank; blocks to ``PROC_NULL`` are dropped."""
         for edge, block in zip(outgoing, blocks, strict=True):
             if edge.peer >= 0:
                 self._blocks[rank, edge.peer, edge.label] = block
 
-    def take(self, rank: int, edge: Edge) -> bytes | PartialBytes | None:
+    def take(self, rank: int, edge: EdgeEnd) -> bytes | PartialBytes | None:
         """The block that has come to a rank along an incoming edge, which nobody else wants; None from nobody."""
         return None if edge.peer < 0 else self._blocks.pop((edge.peer, rank, edge.label))
 
@@ -57,7 +57,7 @@ class Neighbourhood(CollectiveCall):
 
     Attributes
     ----------
-    incoming, outgoing : sequence of Edge
+    incoming, outgoing : sequence of EdgeEnd
         The rank's edges.
     """
 
@@ -101,11 +101,11 @@ class Exchange(Neighbourhood):
 
     __slots__ = ("_into", "_out", "tables")
 
-    _into: Sequence[Part]
-    _out: Sequence[Part]
+    _into: Sequence[BufferSegment]
+    _out: Sequence[BufferSegment]
     tables: Tables
 
-    def between(self, out: Sequence[Part], into: Sequence[Part]) -> Exchange:
+    def between(self, out: Sequence[BufferSegment], into: Sequence[BufferSegment]) -> Exchange:
         """This call, with the blocks to send and the buffers for those to receive."""
         self._out, self._into = out, into
         self.tables = self.tables_for((part.nbytes for part in out), (part.nbytes for part in into))
@@ -130,7 +130,7 @@ class Exchange(Neighbourhood):
             part.put(block)
 
 
-def _copies(parts: Sequence[Part]) -> list[bytes | PartialBytes | None]:
+def _copies(parts: Sequence[BufferSegment]) -> list[bytes | PartialBytes | None]:
     """Copies of the parts' contents; consecutive parts that are the same object share one copy."""
     copies: list[bytes | PartialBytes | None] = []
     for place, part in enumerate(parts):

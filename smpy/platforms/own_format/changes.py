@@ -16,31 +16,31 @@ from smpy.errors import UsageError, meant
 from smpy.platforms.declared_parts import ProfileConnection
 from smpy.platforms.description import Description
 from smpy.platforms.own_format.prices import PRICE_TABLES, prices_in
-from smpy.platforms.own_format.settings import Setting, Tree, number_of, put, quantity_of
+from smpy.platforms.own_format.settings import TomlValue, Tree, number_of, put, quantity_of
 from smpy.platforms.profiles import Changing, Profile
 from smpy.units import parse_bandwidth_bytes_per_s, parse_speed_flop_per_s, parse_time_s
 
 
-class Change(NamedTuple):
+class SettingChange(NamedTuple):
     """One KEY=VALUE with a dotted key."""
 
     key: str
     value: str
 
-    def setting(self) -> Setting:
+    def setting(self) -> TomlValue:
         """The value and its place; of a factor such as x2, the factor alone."""
         origin = f"--set {self.key}={self.value}"
         match = re.fullmatch(r"x((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", self.value.strip(), re.ASCII)
         if match is None:
-            return Setting(self.value, origin, self.key)
-        return Setting(None, origin, self.key, factor=float(match[1]))
+            return TomlValue(self.value, origin, self.key)
+        return TomlValue(None, origin, self.key, factor=float(match[1]))
 
 
 class _Alike(NamedTuple):
     """Fields that a key changes in every part of a machine: numbers, by field name, and profiles of them."""
 
     fields: re.Pattern[str]
-    read: Callable[[Setting], float]
+    read: Callable[[TomlValue], float]
     profile_of: Changing | None = None
     is_whole: bool = False
     can_be_new: bool = False  # in a part without one, whose number is 0
@@ -73,7 +73,7 @@ ALIKE: Final = {
 KIND: Final = "topology.kind"
 
 
-def split_options(options: Iterable[tuple[str, str]]) -> tuple[list[Change], list[tuple[str, str]]]:
+def split_options(options: Iterable[tuple[str, str]]) -> tuple[list[SettingChange], list[tuple[str, str]]]:
     """The options of the machine, which have dotted keys, and SimGrid's, whose keys have a slash.
 
     Raises
@@ -86,7 +86,7 @@ def split_options(options: Iterable[tuple[str, str]]) -> tuple[list[Change], lis
         if "/" in key:
             others.append((key, value))
         elif "." in key:
-            changes.append(Change(key, value))
+            changes.append(SettingChange(key, value))
         else:
             raise UsageError(
                 f"--set {key}={value}: {key!r} is neither a dotted key of the machine, such as host.cores, nor one of "
@@ -95,7 +95,7 @@ def split_options(options: Iterable[tuple[str, str]]) -> tuple[list[Change], lis
     return changes, others
 
 
-def apply_changes(tree: Tree, changes: Iterable[Change]) -> list[Change]:
+def apply_changes(tree: Tree, changes: Iterable[SettingChange]) -> list[SettingChange]:
     """Make the changes of settings; those that are left change every link, or every host of all groups.
 
     Raises
@@ -111,20 +111,20 @@ def apply_changes(tree: Tree, changes: Iterable[Change]) -> list[Change]:
             left.append(change)
             continue
         setting, before = change.setting(), _found(tree, change.key)
-        if setting.value is None and isinstance(before, Setting):
+        if setting.value is None and isinstance(before, TomlValue):
             setting = replace(setting, value=before.value, folder=before.folder, factor=before.factor * setting.factor)
         put(tree, change.key, setting)
     return left
 
 
-def _found(tree: Tree, path: str) -> Setting | Tree | None:
-    inner: Setting | Tree | None = tree
+def _found(tree: Tree, path: str) -> TomlValue | Tree | None:
+    inner: TomlValue | Tree | None = tree
     for part in path.split("."):
         inner = inner.get(part) if isinstance(inner, dict) else None
     return inner
 
 
-def changed_alike(machine: Description, changes: Sequence[Change]) -> Description:
+def changed_alike(machine: Description, changes: Sequence[SettingChange]) -> Description:
     """The machine with every link, or every host, changed.
 
     Raises
@@ -148,7 +148,7 @@ def changed_alike(machine: Description, changes: Sequence[Change]) -> Descriptio
     return replace(machine, prices=prices_in(priced, "--set").above(machine.prices)) if priced else machine
 
 
-def _changed(part: Any, setting: Setting, alike: _Alike) -> Any:
+def _changed(part: Any, setting: TomlValue, alike: _Alike) -> Any:
     """A part, and all in it, with the numbers of one unit changed; a link that is not there remains so."""
     if type(part) is tuple:
         return tuple(_changed(inside, setting, alike) for inside in part)
@@ -176,7 +176,7 @@ def _changed(part: Any, setting: Setting, alike: _Alike) -> Any:
     return replace(part, **new) if new else part
 
 
-def _check_latency_is_of_links(part: Any, setting: Setting) -> None:
+def _check_latency_is_of_links(part: Any, setting: TomlValue) -> None:
     from smpy.platforms.topologies.vivaldi import VivaldiZone
 
     if isinstance(part, VivaldiZone):
@@ -190,14 +190,14 @@ def _profiled(part: Any, name: str) -> Changing | None:
     return {"bandwidth_profile": Changing.BANDWIDTH, "latency_profile": Changing.LATENCY}.get(name)
 
 
-def _followed(profile: Profile, setting: Setting) -> Profile:
+def _followed(profile: Profile, setting: TomlValue) -> Profile:
     """A profile whose values are multiplied."""
     if setting.value is not None:
         raise setting.error("a link follows a profile: multiply it, as in x2, or change the profile")
     return replace(profile, values=tuple((date_s, value * setting.factor) for date_s, value in profile.values))
 
 
-def _number(before: float, setting: Setting, alike: _Alike) -> float:
+def _number(before: float, setting: TomlValue, alike: _Alike) -> float:
     """A number, changed."""
     if alike.can_be_new and before == 0 and setting.value is None:
         what = setting.key.rpartition(".")[2].replace("_", " ")

@@ -1,8 +1,7 @@
 """Makes the description of a machine from its settings: the tables [host], [nic], [topology], [network], [mpi], ....
 
 [kernels] says what computing costs, and [calibration] where such numbers come from; [price] and [power] what it takes
-to buy and to run. What is not said is the default
-cluster's.
+to buy and to run. A key that is missing has the default cluster's.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from smpy.platforms.own_format.hosts import read_hosts
 from smpy.platforms.own_format.kernels import read_kernels
 from smpy.platforms.own_format.models import read_models
 from smpy.platforms.own_format.prices import read_prices
-from smpy.platforms.own_format.settings import Settings, Tree
+from smpy.platforms.own_format.settings import TomlTable, Tree
 from smpy.platforms.topologies import topology_named, topology_names
 
 
@@ -42,7 +41,7 @@ def describe(
     PlatformError
         If a setting is unknown or wrong.
     """
-    machine = Settings("", tree, origin)
+    machine = TomlTable("", tree, origin)
     named = machine.text("name", name)
     machine.text("about", "")
     machine.value("sources")

@@ -20,11 +20,11 @@ from smpy.platforms.default_cluster import (
     LOOPBACK_LATENCY_S,
     SOCKETS_PER_HOST,
 )
-from smpy.platforms.memory import Cache, Memory
+from smpy.platforms.models.memory import Cache, Memory
+from smpy.platforms.models.prices import HOST_PROPERTIES, POWER_PROPERTY
 from smpy.platforms.own_format.prices import read_host_power
-from smpy.platforms.own_format.settings import Settings, quantity_of
+from smpy.platforms.own_format.settings import TomlTable, quantity_of
 from smpy.platforms.own_format.wanted_hosts import WantedHosts
-from smpy.platforms.prices import HOST_PROPERTIES, POWER_PROPERTY
 from smpy.units import (
     parse_bandwidth_bytes_per_s,
     parse_power_w,
@@ -49,7 +49,7 @@ class _Noted(NamedTuple):
     others: tuple[tuple[str, str], ...] = ()
 
 
-def read_hosts(machine: Settings) -> WantedHosts:
+def read_hosts(machine: TomlTable) -> WantedHosts:
     """The hosts that a machine wants.
 
     Raises
@@ -107,7 +107,7 @@ def read_hosts(machine: Settings) -> WantedHosts:
     return WantedHosts(host, like, names, count)
 
 
-def _grouped(settings: Settings, usual: HostGroup, noted: _Noted) -> tuple[NumberedNames | ListedNames, HostGroup]:
+def _grouped(settings: TomlTable, usual: HostGroup, noted: _Noted) -> tuple[NumberedNames | ListedNames, HostGroup]:
     """The hosts of a group, and their names; a name without a number is that of its only host."""
     name = settings.text("names", f"{settings.name.rpartition('.')[2]}-*")
     names: NumberedNames | ListedNames = (
@@ -122,7 +122,7 @@ def _grouped(settings: Settings, usual: HostGroup, noted: _Noted) -> tuple[Numbe
     return names, replace(group, n_hosts=count)
 
 
-def _group(host: Settings, nic: Settings, usual: HostGroup, noted: _Noted) -> HostGroup:
+def _group(host: TomlTable, nic: TomlTable, usual: HostGroup, noted: _Noted) -> HostGroup:
     """Make a group of hosts; missing keys take the values of `usual`."""
     cores = host.integer("cores", usual.cores, most=HOSTS_MAX, unit="cores")
     sockets = host.integer("sockets", 1 if cores % usual.sockets else usual.sockets, unit="sockets")
@@ -152,7 +152,7 @@ def _group(host: Settings, nic: Settings, usual: HostGroup, noted: _Noted) -> Ho
     return group
 
 
-def _count(host: Settings, names: NumberedNames | ListedNames) -> int:
+def _count(host: TomlTable, names: NumberedNames | ListedNames) -> int:
     """Written number of hosts; numbered or listed names, if there are any, must agree with it."""
     written = host.integer("count", unit="hosts", most=HOSTS_MAX)
     if names.n_names and names.n_names != written:
@@ -160,7 +160,7 @@ def _count(host: Settings, names: NumberedNames | ListedNames) -> int:
     return written
 
 
-def _caches(host: Settings, usual: tuple[Cache, ...]) -> tuple[Cache, ...]:
+def _caches(host: TomlTable, usual: tuple[Cache, ...]) -> tuple[Cache, ...]:
     """The sizes and bandwidths of `{"32KiB" = "100GB/s", "1MiB" = "60GB/s"}`, by rising size."""
     written = host.by_size("caches")
     if written is None:
@@ -174,14 +174,14 @@ def _caches(host: Settings, usual: tuple[Cache, ...]) -> tuple[Cache, ...]:
     return caches
 
 
-def _check(memory: Memory, host: Settings, key: str) -> None:
+def _check(memory: Memory, host: TomlTable, key: str) -> None:
     try:
         memory.check()
     except PlatformError as wrong:
         raise host.error(key, str(wrong)) from None
 
 
-def _names(host: Settings, usual: str) -> NumberedNames:
+def _names(host: TomlTable, usual: str) -> NumberedNames:
     """The names that "node-*" or "node-[1-16].site" stand for; without numbers for the former."""
     pattern = host.text("names", usual)
     match = _NAMES.fullmatch(pattern)
@@ -201,7 +201,7 @@ def _names(host: Settings, usual: str) -> NumberedNames:
 # ---- what is noted of hosts ----
 
 
-def _noted(around: Settings, host: Settings, usual: _Noted) -> _Noted:
+def _noted(around: TomlTable, host: TomlTable, usual: _Noted) -> _Noted:
     """Read [power], [price] and the properties of [host]; missing keys take the values of `usual`."""
     power, price = around.table("power"), around.table("price")
     idle_w, busy_w = read_host_power(power, usual.idle_w, usual.busy_w)

@@ -8,15 +8,15 @@ from dataclasses import replace
 from math import isfinite
 from typing import Any, Final
 
-from smpy.platforms.correlations import check_correlations
-from smpy.platforms.kernel_costs import (
+from smpy.platforms.models.correlations import check_correlations
+from smpy.platforms.models.kernel_costs import (
     EmpiricalNoise,
     HalfNormalNoise,
     KernelCost,
     KernelCosts,
     Noise,
 )
-from smpy.platforms.own_format.settings import Setting, Settings, number_of, shown
+from smpy.platforms.own_format.settings import TomlTable, TomlValue, number_of, shown
 from smpy.units import exact_speed, parse_speed_flop_per_s
 
 _ORDER: Final = ("m", "n", "k", "kl", "ku", "batch")
@@ -27,7 +27,7 @@ _ROUTINE: Final = re.compile(
 _KEYS: Final = ("sizes", "seconds", "half_widths", "correlations", "noise", "smallest", "largest")
 
 
-def read_kernels(kernels: Settings) -> KernelCosts | None:
+def read_kernels(kernels: TomlTable) -> KernelCosts | None:
     """The costs in the table [kernels], which holds a table for each kernel; None if it holds none.
 
     Raises
@@ -52,7 +52,7 @@ def kernel_tables(costs: KernelCosts | None) -> dict[str, dict[str, object]]:
     return {"kernels": {"reference_speed": exact_speed(costs.reference_flop_per_s)}, **tables}
 
 
-def _cost(name: str, table: Settings) -> KernelCost:
+def _cost(name: str, table: TomlTable) -> KernelCost:
     found = table.value("sizes")
     if found is None:
         raise table.error("sizes", 'it is missing: add sizes = ["m", "n", "k"]')
@@ -87,7 +87,7 @@ def _cost(name: str, table: Settings) -> KernelCost:
         raise table.error("seconds", str(wrong)) from None
 
 
-def _by_term(table: Settings) -> dict[str, float]:
+def _by_term(table: TomlTable) -> dict[str, float]:
     """The number of each term, in the order in which they are written."""
     found = {}
     for term, setting in table.values():
@@ -98,7 +98,7 @@ def _by_term(table: Settings) -> dict[str, float]:
     return found
 
 
-def _correlations(table: Settings, n_widths: int) -> tuple[tuple[float, ...], ...]:
+def _correlations(table: TomlTable, n_widths: int) -> tuple[tuple[float, ...], ...]:
     found = table.value("correlations")
     if found is None:
         return ()
@@ -113,7 +113,7 @@ def _correlations(table: Settings, n_widths: int) -> tuple[tuple[float, ...], ..
     return correlations
 
 
-def _noise(table: Settings) -> Noise | None:
+def _noise(table: TomlTable) -> Noise | None:
     kind = table.choice("kind", ("none", "half-normal", "empirical"), "none")
     try:
         if kind == "half-normal":
@@ -126,7 +126,7 @@ def _noise(table: Settings) -> Noise | None:
     return None
 
 
-def _list(found: Setting, kind: type[Any], example: str) -> tuple[Any, ...]:
+def _list(found: TomlValue, kind: type[Any], example: str) -> tuple[Any, ...]:
     kinds = (int, float) if kind is float else kind
     listed = found.value
     if not isinstance(listed, list) or not all(isinstance(it, kinds) and not isinstance(it, bool) for it in listed):

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Final, NamedTuple, TypeVar
 
 from smpy.errors import UsageError
-from smpy.platforms.default_cluster import MODELS
-from smpy.platforms.models import (
+from smpy.platforms.default_cluster import MODELS, RENDEZVOUS_CROSSINGS
+from smpy.platforms.models.machine_models import (
     FACTORS_MAX,
     OVERHEADS_MAX,
     SIZE_MAX_BYTES,
@@ -21,8 +21,9 @@ from smpy.platforms.models import (
     Polling,
     Step,
 )
-from smpy.platforms.own_format.settings import Setting, Settings, number_of, quantity_of, shown
-from smpy.platforms.simgrid.options import with_options
+from smpy.platforms.models.network_models import Network, parameters_of
+from smpy.platforms.models.networks import with_network
+from smpy.platforms.own_format.settings import TomlTable, TomlValue, number_of, quantity_of, shown
 from smpy.units import LARGEST, parse_bandwidth_bytes_per_s, parse_size_bytes, parse_time_s
 
 Row = TypeVar("Row")
@@ -51,7 +52,7 @@ class _Eager(NamedTuple):
         return () if self.crossings == 1 else (Step(self.limit_bytes + envelope_bytes, self.crossings),)
 
 
-def read_models(network: Settings, mpi: Settings) -> Models:
+def read_models(network: TomlTable, mpi: TomlTable) -> Models:
     """The models of a machine; what is not said is the default cluster's, or SMPI's if `model` or `costs` ask for that.
 
     Raises
@@ -72,30 +73,30 @@ def read_models(network: Settings, mpi: Settings) -> Models:
             remedy = "keep one of both" + (", or name the model by --network" if key == "model" else "")
             raise mpi.error("rendezvous", f"{key} in [network] says how far longer messages travel: {remedy}")
     return Models(
-        _network(network, base.network, eager if own_network else None),
+        _network(network, base, eager if own_network else None),
         _calls(mpi, costs.calls, eager),
         _polling(mpi, costs.polling),
         _collectives(mpi, costs.collectives),
     )
 
 
-def _network_base(network: Settings, model: str, own_network: bool) -> Models:
-    """The models with the numbers of the network model that is named, or with parts of our own ideal."""
-    base = MODELS if own_network else SMPI_MODELS
+def _network_base(network: TomlTable, model: str, own_network: bool) -> Network:
+    """The network model that is named, or ours with parts of it ideal."""
+    base = MODELS.network if own_network else SMPI_MODELS.network
     try:
-        return base if model in ("", "smpi") else with_options(base, (("network/model", model),))
-    except UsageError as wrong:
+        return with_network(base, model) if model else base
+    except (ValueError, UsageError) as wrong:
         raise network.error("model", str(wrong)) from None
 
 
 def _default_eager(costs: Models) -> _Eager:
     limit = costs.calls.detached_below_bytes - 1
     first = costs.calls.send_overhead[0] if costs.calls.send_overhead else Overhead(0, 0.0, 0.0)
-    crossings = costs.network.latency_factor[0].value if costs is MODELS else 1.0
+    crossings = RENDEZVOUS_CROSSINGS if costs is MODELS else 1.0
     return _Eager(limit, first.constant_s, first.per_byte_s, crossings)
 
 
-def _eager(mpi: Settings, default: _Eager) -> _Eager:
+def _eager(mpi: TomlTable, default: _Eager) -> _Eager:
     limit = mpi.quantity("eager_limit", parse_size_bytes, "8KiB", default.limit_bytes)
     if limit != int(limit) or limit >= SIZE_MAX_BYTES:
         raise mpi.error("eager_limit", f"it is {limit:g} bytes, which is no size of a message")
@@ -108,7 +109,9 @@ def _eager(mpi: Settings, default: _Eager) -> _Eager:
     )
 
 
-def _network(settings: Settings, base: NetworkModel, eager: _Eager | None) -> NetworkModel:
+def _network(settings: TomlTable, base: Network, eager: _Eager | None) -> Network:
+    if not isinstance(base, NetworkModel):
+        return _registered(settings, base)
     envelope_bytes = settings.quantity("envelope", parse_size_bytes, "34B", base.envelope_bytes)
     if eager is not None:
         base = replace(base, latency_factor=eager.latency_factor(envelope_bytes))
@@ -126,7 +129,22 @@ def _network(settings: Settings, base: NetworkModel, eager: _Eager | None) -> Ne
         raise settings.error(str(wrong).partition(" ")[0], str(wrong)) from None
 
 
-def _calls(mpi: Settings, base: CallCosts, eager: _Eager) -> CallCosts:
+def _registered(settings: TomlTable, base: Network) -> Network:
+    """The parameters of a model that is not SimGrid's."""
+    numbers = {}
+    for parameter in parameters_of(type(base)):
+        key, unit, default = parameter.key, parameter.unit, getattr(base, parameter.field)
+        number = (
+            settings.quantity(key, unit.parse, unit.example, default) if unit.example else settings.number(key, default)
+        )
+        try:
+            numbers[parameter.field] = parameter.checked(number)
+        except ValueError as wrong:
+            raise settings.error(parameter.key, str(wrong)) from None
+    return replace(base, **numbers)  # type: ignore[arg-type]  # fields of a subclass
+
+
+def _calls(mpi: TomlTable, base: CallCosts, eager: _Eager) -> CallCosts:
     usual = eager.overheads()
     return replace(
         base,
@@ -135,21 +153,22 @@ def _calls(mpi: Settings, base: CallCosts, eager: _Eager) -> CallCosts:
         isend_overhead=_rows(mpi, "isend_overhead", _overhead, OVERHEADS_MAX, usual),
         recv_overhead=_rows(mpi, "recv_overhead", _overhead, OVERHEADS_MAX, usual),
         wtime_s=mpi.quantity("wtime", parse_time_s, "10ns", base.wtime_s),
+        spawn_s=mpi.quantity("spawn", parse_time_s, "50ms", base.spawn_s),
     )
 
 
-def _polling(mpi: Settings, base: Polling) -> Polling:
+def _polling(mpi: TomlTable, base: Polling) -> Polling:
     usual = next(word for word, rule in _POLLS.items() if rule == (base.polls_grow, base.polls_notice))
     polls_grow, polls_notice = _POLLS[mpi.choice("polls", _POLLS, usual)]
-    return Polling(
-        test_s=mpi.quantity("test", parse_time_s, "1us", base.test_s),
-        iprobe_s=mpi.quantity("iprobe", parse_time_s, "1us", base.iprobe_s),
-        polls_grow=polls_grow,
-        polls_notice=polls_notice,
-    )
+    test_s = mpi.quantity("test", parse_time_s, "1us", base.test_s)
+    iprobe_s = mpi.quantity("iprobe", parse_time_s, "1us", base.iprobe_s)
+    try:
+        return Polling(test_s, iprobe_s, polls_grow, polls_notice)
+    except ValueError as wrong:
+        raise mpi.error(str(wrong).partition("_s ")[0], str(wrong)) from None
 
 
-def _collectives(mpi: Settings, base: CollectiveChoice) -> CollectiveChoice:
+def _collectives(mpi: TomlTable, base: CollectiveChoice) -> CollectiveChoice:
     return CollectiveChoice(mpi.text("collectives", base.table), mpi.table("algorithms").texts())
 
 
@@ -157,7 +176,7 @@ def _collectives(mpi: Settings, base: CollectiveChoice) -> CollectiveChoice:
 
 
 def _rows(
-    settings: Settings, key: str, read: Callable[[float, Setting], Row], most: int, default: tuple[Row, ...]
+    settings: TomlTable, key: str, read: Callable[[float, TomlValue], Row], most: int, default: tuple[Row, ...]
 ) -> tuple[Row, ...]:
     """The rows of a value that changes with the size of a message, by threshold."""
     pairs = settings.by_size(key)
@@ -172,17 +191,17 @@ def _rows(
     return tuple(read(above_bytes, value) for above_bytes, value in sorted(rows, key=lambda row: row[0]))
 
 
-def _factor(settings: Settings, key: str, default: tuple[Step, ...]) -> tuple[Step, ...]:
+def _factor(settings: TomlTable, key: str, default: tuple[Step, ...]) -> tuple[Step, ...]:
     """The steps of a factor; none, if it is 1 everywhere."""
     steps = _rows(settings, key, _step, FACTORS_MAX, default)
     return () if all(step.value == 1 for step in steps) else steps
 
 
-def _step(above_bytes: float, setting: Setting) -> Step:
+def _step(above_bytes: float, setting: TomlValue) -> Step:
     return Step(above_bytes, number_of(setting))
 
 
-def _overhead(above_bytes: float, setting: Setting) -> Overhead:
+def _overhead(above_bytes: float, setting: TomlValue) -> Overhead:
     """Read an overhead: a time, or a time and the time of each byte."""
     parts = setting.value if isinstance(setting.value, list) else [setting.value]
     if not 1 <= len(parts) <= 2:

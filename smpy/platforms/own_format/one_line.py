@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from smpy.errors import PlatformError, meant
-from smpy.platforms.own_format.settings import Setting, Tree, put
+from smpy.platforms.own_format.settings import TomlValue, Tree, put
 from smpy.platforms.topologies import topology_named, topology_names
 
 SHORT_KEYS: Final = {
@@ -52,7 +52,7 @@ def read_one_line(line: str) -> Tree:
             f"{origin}: it begins with {kind!r}, and the kinds of topologies are {', '.join(kinds)}{advice}"
         )
     key_of_word = topology_named("machine", kind).word
-    tree: Tree = {"topology": {"kind": Setting(kind, origin, "topology", Path())}}
+    tree: Tree = {"topology": {"kind": TomlValue(kind, origin, "topology", Path())}}
     seen: dict[str, str] = {}
     for word in words:
         key, equals, value = word.partition("=")
@@ -66,5 +66,5 @@ def read_one_line(line: str) -> Tree:
         if path in seen:
             raise PlatformError(f"{origin}: {key} is given twice")
         seen[path] = word
-        put(tree, path, Setting(value, origin, key, Path()))
+        put(tree, path, TomlValue(value, origin, key, Path()))
     return tree

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Final
 
 from smpy.errors import PlatformError
-from smpy.platforms.own_format.settings import Setting, Settings, Tree, put
+from smpy.platforms.models.prices import Prices
+from smpy.platforms.own_format.settings import TomlTable, TomlValue, Tree, put
 from smpy.platforms.own_format.toml_reader import read_toml
 from smpy.platforms.presets import preset_file
-from smpy.platforms.prices import Prices
 from smpy.units import parse_power_w
 
 PRICE_TABLES: Final = ("price", "power")
 _NETWORK_EUR: Final = ("switch_eur", "switch_port_eur", "cable_eur", "switch_cable_eur", "kwh_eur")
 
 
-def read_prices(machine: Settings) -> Prices:
+def read_prices(machine: TomlTable) -> Prices:
     """Prices of a machine's network and energy, and its lifetime; prices of hosts are properties of the hosts.
 
     Raises
@@ -36,7 +36,7 @@ def read_prices(machine: Settings) -> Prices:
     )
 
 
-def read_host_power(power: Settings, idle_w: float = 0.0, busy_w: float = 0.0) -> tuple[float, float]:
+def read_host_power(power: TomlTable, idle_w: float = 0.0, busy_w: float = 0.0) -> tuple[float, float]:
     """Power in W of a host with all cores idle, and with all of them busy; the defaults are for missing keys.
 
     Raises
@@ -93,7 +93,7 @@ def prices_in(tree: Tree, origin: str) -> Prices:
     PlatformError
         If a setting is unknown or wrong.
     """
-    settings = Settings("", tree, origin)
+    settings = TomlTable("", tree, origin)
     price, power = settings.table("price"), settings.table("power")
     hosts = Prices(host_eur=_number(price, "host_eur"), host_hour_eur=_number(price, "host_hour_eur"))
     network = read_prices(settings)
@@ -114,7 +114,7 @@ def price_tables(prices: Prices) -> dict[str, dict[str, object]]:
     }
 
 
-def _number(price: Settings, key: str) -> float | None:
+def _number(price: TomlTable, key: str) -> float | None:
     """Number written for a key; None: the key is missing."""
     number = price.number(key, 0.0)
     return number if price.is_written(key) else None
@@ -126,4 +126,4 @@ def _put_all(tree: Tree, tables: Mapping[str, object], above: str = "") -> None:
         if isinstance(value, Mapping):
             _put_all(tree, value, f"{path}.")
         else:
-            put(tree, path, Setting(value, "prices", path))
+            put(tree, path, TomlValue(value, "prices", path))

@@ -1,6 +1,7 @@
 """The settings of a machine in our own formats: values that know where they are written, read by key.
 
-Whoever reads a key makes it known; what nobody read is refused at the end, with the known key that may have been meant.
+A key that is read becomes known; keys that nobody read are refused at the end, with the known key that may have been
+meant.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _OTHER_WORDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class TomlValue:
     """A value as it is written.
 
     Parameters
@@ -57,10 +58,10 @@ class Setting:
         return error
 
 
-Tree = dict[str, "Setting | Tree"]
+Tree = dict[str, "TomlValue | Tree"]
 
 
-class Settings:
+class TomlTable:
     """A table of settings, read key by key.
 
     Each method takes a key and a default; without a default, a key that is missing is refused.
@@ -82,26 +83,26 @@ class Settings:
         self._tree: Final = tree
         self._origin: Final = origin
         self._aliases: Final = aliases
-        self._tables: Final[dict[str, Settings]] = {}
+        self._tables: Final[dict[str, TomlTable]] = {}
         self._known: Final[dict[str, None]] = {}
 
-    def table(self, key: str, aliases: tuple[str, ...] = ()) -> Settings:
+    def table(self, key: str, aliases: tuple[str, ...] = ()) -> TomlTable:
         """The table of that name in this one, which may be empty."""
         if key not in self._tables:
             self._known[key] = None
             inner = self._tree.get(key, {})
-            if isinstance(inner, Setting):
+            if isinstance(inner, TomlValue):
                 raise inner.error(f"it is a table of settings: write [{self._path(key)}]")
-            self._tables[key] = Settings(self._path(key), inner, self._origin, aliases)
+            self._tables[key] = TomlTable(self._path(key), inner, self._origin, aliases)
         return self._tables[key]
 
-    def tables(self) -> Iterator[tuple[str, Settings]]:
+    def tables(self) -> Iterator[tuple[str, TomlTable]]:
         """Each table in a table that takes any."""
         for key, inner in self._tree.items():
             if isinstance(inner, dict):
                 yield key, self.table(key)
 
-    def values(self) -> Iterator[tuple[str, Setting]]:
+    def values(self) -> Iterator[tuple[str, TomlValue]]:
         """Each key of a table that takes any key, and its setting."""
         for key, inner in self._tree.items():
             if isinstance(inner, dict):
@@ -113,7 +114,7 @@ class Settings:
         """The numbers and texts of all keys but the known ones: what is noted for people alone."""
         noted = {}
         for key, inner in self._tree.items():
-            value = inner.value if isinstance(inner, Setting) else None
+            value = inner.value if isinstance(inner, TomlValue) else None
             if key not in known and isinstance(value, int | float | str):
                 self._known[key] = None
                 noted[key] = value
@@ -133,7 +134,7 @@ class Settings:
     def is_written(self, key: str) -> bool:
         """Whether a value is written for the key; whether it is known is not asked."""
         found = self._tree.get(key)
-        return found is not None and not (isinstance(found, Setting) and found.value is None)
+        return found is not None and not (isinstance(found, TomlValue) and found.value is None)
 
     def text(self, key: str, default: str | None = None) -> str:
         """A text."""
@@ -248,7 +249,7 @@ class Settings:
             Whether 0 is refused.
         """
 
-        def read(setting: Setting) -> float:
+        def read(setting: TomlValue) -> float:
             return quantity_of(setting, parse, example)
 
         return self._numeric(key, read, default, f'"{example}"', is_positive)
@@ -257,13 +258,13 @@ class Settings:
         """Whether the key has that word for a value, or none."""
         self._known[key] = None
         found = self._tree.get(key)
-        return found is None or (isinstance(found, Setting) and found.value == word and found.factor == 1)
+        return found is None or (isinstance(found, TomlValue) and found.value == word and found.factor == 1)
 
-    def value(self, key: str) -> Setting | None:
+    def value(self, key: str) -> TomlValue | None:
         """The setting of a key whose value has a form of its own; None if it is not written."""
         return self._value(key, "", "value", "")
 
-    def by_size(self, key: str) -> list[tuple[Setting, Setting]] | None:
+    def by_size(self, key: str) -> list[tuple[TomlValue, TomlValue]] | None:
         """The sizes and values of a table such as `{"0" = 1, "8KiB" = 3}`, or of "0:1;8KiB:3"; None if not written.
 
         One value alone holds from size 0 on; in a text, several values after a size make up a list.
@@ -287,7 +288,7 @@ class Settings:
         """The path of a file; a relative one begins at the folder of the file that names it."""
         name = self.text(key)
         found = self._tree[key]
-        assert isinstance(found, Setting)
+        assert isinstance(found, TomlValue)
         return found.folder / name
 
     def error(self, key: str, message: str) -> PlatformError:
@@ -295,7 +296,7 @@ class Settings:
         found = self._tree.get(key)
         if isinstance(found, dict) and found:
             found = replace(first_setting(found, self._origin), key=self._path(key))
-        if isinstance(found, Setting):
+        if isinstance(found, TomlValue):
             return found.error(message)
         error = PlatformError(f"{self._origin}: {self._path(key)}: {message}")
         error.is_located = True
@@ -321,7 +322,7 @@ class Settings:
 
     # ---- what the methods share ----
 
-    def _rows(self, key: str, table: Tree) -> Iterator[tuple[str, Setting]]:
+    def _rows(self, key: str, table: Tree) -> Iterator[tuple[str, TomlValue]]:
         for size, value in table.items():
             if isinstance(value, dict):
                 self._refuse_table(key, value)
@@ -329,7 +330,7 @@ class Settings:
                 raise value.error("it cannot be multiplied: give its value")
             yield size, value
 
-    def _all(self) -> list[Settings]:
+    def _all(self) -> list[TomlTable]:
         return [self, *(inside for table in self._tables.values() for inside in table._all())]
 
     def _path(self, key: str) -> str:
@@ -337,7 +338,7 @@ class Settings:
 
     def _value(
         self, key: str, default: object, what: str, example: str, *, can_be_scaled: bool = False
-    ) -> Setting | None:
+    ) -> TomlValue | None:
         """The setting of a key; None if the default holds."""
         self._known[key] = None
         found = self._tree.get(key)
@@ -354,7 +355,7 @@ class Settings:
         return None
 
     def _numeric(
-        self, key: str, read: Callable[[Setting], float], default: float | None, example: str, is_positive: bool
+        self, key: str, read: Callable[[TomlValue], float], default: float | None, example: str, is_positive: bool
     ) -> float:
         found = self._value(key, default, "number", example, can_be_scaled=True)
         number = default if found is None else read(found)
@@ -371,7 +372,7 @@ class Settings:
 
     def _factor(self, key: str) -> float:
         setting = self._tree.get(key)
-        return setting.factor if isinstance(setting, Setting) else 1.0
+        return setting.factor if isinstance(setting, TomlValue) else 1.0
 
     def _refuse_table(self, key: str, inner: Tree) -> NoReturn:
         raise first_setting(inner, self._origin).error(f"{self._path(key)} is one value, not a table")
@@ -379,8 +380,8 @@ class Settings:
     def _unknown(self, key: str, homes: dict[str, list[str]]) -> PlatformError:
         where = f"[{self.name}]" if self.name else "a machine"
         found = self._tree[key]
-        written = found.key if isinstance(found, Setting) else self._path(key)
-        setting = found if isinstance(found, Setting) else replace(first_setting(found, self._origin), key=written)
+        written = found.key if isinstance(found, TomlValue) else self._path(key)
+        setting = found if isinstance(found, TomlValue) else replace(first_setting(found, self._origin), key=written)
         known = [*self._known, *self._aliases]
         close = closest(key, [*known, *_OTHER_WORDS])
         if close is not None and close not in known:
@@ -392,14 +393,14 @@ class Settings:
         return setting.error(f"unknown key{advice or f': {where} takes ' + ', '.join(known)}")
 
 
-def first_setting(tree: Tree, origin: str) -> Setting:
+def first_setting(tree: Tree, origin: str) -> TomlValue:
     """The first setting in a table, which stands for its place."""
     for inside in tree.values():
         return first_setting(inside, origin) if isinstance(inside, dict) else inside
-    return Setting("", origin, "a table")
+    return TomlValue("", origin, "a table")
 
 
-def quantity_of(setting: Setting, parse: Callable[[str], float], example: str) -> float:
+def quantity_of(setting: TomlValue, parse: Callable[[str], float], example: str) -> float:
     """The number of a setting with a unit; only 0 needs none."""
     value = setting.value
     if isinstance(value, bool) or not isinstance(value, str | int | float):
@@ -414,7 +415,7 @@ def quantity_of(setting: Setting, parse: Callable[[str], float], example: str) -
     return number
 
 
-def number_of(setting: Setting) -> float:
+def number_of(setting: TomlValue) -> float:
     """The number of a setting without a unit."""
     value: Any = setting.value
     try:
@@ -424,7 +425,7 @@ def number_of(setting: Setting) -> float:
         raise setting.error(f"{shown(setting)} is no number{f': write {ratio[1]}' if ratio else ''}") from None
 
 
-def _integer(setting: Setting, unit: str) -> int:
+def _integer(setting: TomlValue, unit: str) -> int:
     value: Any = setting.value
     if isinstance(value, int) and not isinstance(value, bool):
         return value
@@ -438,12 +439,12 @@ def _integer(setting: Setting, unit: str) -> int:
     raise setting.error(f"{shown(setting)} is no whole number")
 
 
-def shown(setting: Setting) -> str:
+def shown(setting: TomlValue) -> str:
     """The value of a setting, for messages."""
     return repr(setting.value) if isinstance(setting.value, str) else str(setting.value)
 
 
-def put(tree: Tree, path: str, setting: Setting) -> None:
+def put(tree: Tree, path: str, setting: TomlValue) -> None:
     """Set the value of a dotted key, whatever the tree says about it.
 
     Raises
@@ -454,7 +455,7 @@ def put(tree: Tree, path: str, setting: Setting) -> None:
     *tables, key = path.split(".")
     for name in tables:
         inner = tree.setdefault(name, {})
-        if isinstance(inner, Setting):
+        if isinstance(inner, TomlValue):
             raise setting.error(f"{name} is a value, not a table")
         tree = inner
     if not all((*tables, key)):

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from smpy.errors import PlatformError, UsageError
 from smpy.input_files import read_input
-from smpy.platforms.own_format.settings import Setting, Tree, first_setting
+from smpy.platforms.own_format.settings import TomlValue, Tree, first_setting
 from smpy.platforms.own_format.toml_lines import KeyPath, lines_of_keys
 from smpy.units import parse_speed_flop_per_s
 
@@ -40,10 +40,10 @@ def read_toml(
     PlatformError
         If it is no TOML, or a file that it includes cannot be read or includes it.
     """
-    return _Reader(named).tree(path, data, ())
+    return _IncludeReader(named).tree(path, data, ())
 
 
-class _Reader:
+class _IncludeReader:
     """Reads each file once, however often it is included."""
 
     def __init__(self, named: Callable[[str], Path | None]) -> None:
@@ -62,7 +62,7 @@ class _Reader:
             self._trees[real] = _stacked(included, own)
         return self._trees[real]
 
-    def _included(self, setting: Setting, above: tuple[Path, ...]) -> Tree:
+    def _included(self, setting: TomlValue, above: tuple[Path, ...]) -> Tree:
         name = str(setting.value)
         path = self._named(name) or setting.folder / name
         try:
@@ -94,7 +94,7 @@ def _stacked(lower: Tree, upper: Tree) -> Tree:
 def _check_reference_speeds(below: Tree, above: Tree) -> None:
     """Refuse kernels that were measured on cores of two speeds: a machine has one `reference_speed`."""
     lower, upper = below.get("reference_speed"), above.get("reference_speed")
-    if not (isinstance(lower, Setting) and isinstance(upper, Setting)) or _speed(lower) == _speed(upper):
+    if not (isinstance(lower, TomlValue) and isinstance(upper, TomlValue)) or _speed(lower) == _speed(upper):
         return
     own = {name for name in above if "seconds" in _table(above, name)}
     others = {name for name in below if "seconds" in _table(below, name)} - own
@@ -105,7 +105,7 @@ def _check_reference_speeds(below: Tree, above: Tree) -> None:
         )
 
 
-def _speed(setting: Setting) -> object:
+def _speed(setting: TomlValue) -> object:
     try:
         return parse_speed_flop_per_s(str(setting.value))
     except UsageError:
@@ -135,7 +135,7 @@ def _table(tree: Tree, name: str) -> Tree:
 
 def _differ_in_kind(below: Tree, above: Tree) -> bool:
     kinds = [table.get("kind") for table in (below, above)]
-    one, other = (kind.value if isinstance(kind, Setting) else None for kind in kinds)
+    one, other = (kind.value if isinstance(kind, TomlValue) else None for kind in kinds)
     return one is not None and other is not None and one != other
 
 
@@ -178,7 +178,7 @@ def _tree(table: dict[str, Any], at: KeyPath, file: str, folder: Path, lines: di
         if isinstance(value, dict):
             tree[key] = _tree(value, path, file, folder, lines)
         else:
-            tree[key] = Setting(value, f"{file}:{_line(lines, path)}", ".".join(map(str, path)), folder)
+            tree[key] = TomlValue(value, f"{file}:{_line(lines, path)}", ".".join(map(str, path)), folder)
     return tree
 
 
@@ -187,12 +187,12 @@ def _line(lines: dict[KeyPath, int], path: KeyPath) -> int:
     return lines.get(path) or min((line for known, line in lines.items() if known[: len(path)] == path), default=1)
 
 
-def _names(include: Setting | Tree) -> list[Setting]:
+def _names(include: TomlValue | Tree) -> list[TomlValue]:
     """The files that `include` lists, each with the place of that key."""
-    if isinstance(include, Setting):
+    if isinstance(include, TomlValue):
         names = include.value if isinstance(include.value, list) else [include.value]
         if all(isinstance(name, str) and name for name in names):
-            return [Setting(name, include.origin, include.key, include.folder) for name in names]
+            return [TomlValue(name, include.origin, include.key, include.folder) for name in names]
     else:
         include = replace(first_setting(include, "include"), key="include")
     raise include.error('it lists files: write include = ["calibration.toml"]')

@@ -7,7 +7,7 @@ from itertools import chain, groupby
 
 from smpy.errors import PlatformError, meant
 from smpy.platforms.cluster import Cluster, HostGroup, JoinedNames, ListedNames, NumberedNames
-from smpy.platforms.own_format.settings import Settings
+from smpy.platforms.own_format.settings import TomlTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class WantedHosts:
 
     Parameters
     ----------
-    settings : Settings
+    settings : TomlTable
         The table [host], for messages.
     like : Cluster
         A cluster of such hosts.
@@ -28,7 +28,7 @@ class WantedHosts:
         Number of hosts that the run's ranks need.
     """
 
-    settings: Settings
+    settings: TomlTable
     like: Cluster
     names: NumberedNames | JoinedNames
     count: int | None

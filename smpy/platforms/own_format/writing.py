@@ -13,14 +13,15 @@ from typing import Any, Final
 from smpy.errors import PlatformError
 from smpy.platforms.cluster import Cluster, HostGroup, JoinedNames, ListedNames, NumberedNames
 from smpy.platforms.description import Description
-from smpy.platforms.memory import Memory
-from smpy.platforms.models import CallCosts, Models, NetworkModel, Overhead, Polling, Step
+from smpy.platforms.models.machine_models import CallCosts, Models, NetworkModel, Overhead, Polling, Step
+from smpy.platforms.models.memory import Memory
+from smpy.platforms.models.network_models import Network, parameters_of
+from smpy.platforms.models.prices import HOST_PROPERTIES, POWER_PROPERTY
 from smpy.platforms.own_format.describe import describe
 from smpy.platforms.own_format.kernels import kernel_tables
 from smpy.platforms.own_format.prices import price_tables
 from smpy.platforms.own_format.toml_reader import read_toml
 from smpy.platforms.parts import Zone
-from smpy.platforms.prices import HOST_PROPERTIES, POWER_PROPERTY
 from smpy.platforms.topologies.full import FullZone
 from smpy.platforms.topologies.graph import Graph
 from smpy.units import exact_bandwidth, exact_size, exact_speed, exact_time
@@ -56,7 +57,7 @@ def write_toml(machine: Description) -> str:
         tables[name] = tables.get(name, {}) | table
     models = machine.models
     bare: Tables = {
-        "network": {"model": models.network.kind},
+        "network": {"model": models.network.name},
         "mpi": {"costs": "default" if models.calls.rendezvous_overheads else "smpi"},
     }
     try:
@@ -217,8 +218,14 @@ def _unless_zero(key: str, bandwidth_bytes_per_s: float) -> dict[str, object]:
     return {key: exact_bandwidth(bandwidth_bytes_per_s)} if bandwidth_bytes_per_s else {}
 
 
-def _network(network: NetworkModel, base: NetworkModel) -> Iterator[tuple[str, object]]:
+def _network(network: Network, base: Network) -> Iterator[tuple[str, object]]:
     """Keys and values of a network that differ from the named model `base`."""
+    if not (isinstance(network, NetworkModel) and isinstance(base, NetworkModel)):
+        for parameter in parameters_of(type(network)):
+            number = getattr(network, parameter.field)
+            if number != parameter.default:
+                yield parameter.key, parameter.unit.write(number)
+        return
     for key in ("latency_factor", "bandwidth_factor"):
         steps: tuple[Step, ...] = getattr(network, key)
         if steps != getattr(base, key):
@@ -238,6 +245,7 @@ def _mpi(models: Models, base: Models) -> Iterator[tuple[str, object]]:
     yield from _overheads(calls, base_calls)
     for key, mine, its in (
         ("wtime", calls.wtime_s, base_calls.wtime_s),
+        ("spawn", calls.spawn_s, base_calls.spawn_s),
         ("test", models.polling.test_s, base.polling.test_s),
         ("iprobe", models.polling.iprobe_s, base.polling.iprobe_s),
     ):

@@ -115,7 +115,7 @@ def _read(text: str, parse: Callable[[str], float]) -> tuple[float, bool]:
     return parse(text), has_unit(text)
 
 
-class _Reader:
+class _ElementCollector:
     """The target of the XML parser: collects elements with their lines."""
 
     def __init__(self, file: str) -> None:
@@ -158,7 +158,7 @@ def read_elements(path: str | Path, data: bytes) -> Element:
     from defusedxml.common import DefusedXmlException
     from defusedxml.ElementTree import DefusedXMLParser
 
-    reader = _Reader(str(path))
+    reader = _ElementCollector(str(path))
     parser = DefusedXMLParser(target=reader)
     reader.parser = parser.parser
     try:

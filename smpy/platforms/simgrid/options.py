@@ -8,14 +8,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import PlatformWarning, UsageError, meant
-from smpy.platforms.models import NETWORK_KINDS, Models, Overhead, Penalties, Step
-from smpy.platforms.networks import NETWORKS, with_network
+from smpy.platforms.models.machine_models import Models, Overhead, Penalties, Step
+from smpy.platforms.models.network_models import NETWORK_KINDS
+from smpy.platforms.models.networks import NETWORKS, with_network
 from smpy.units import parse_bandwidth_bytes_per_s, parse_number, parse_size_bytes, parse_time_s
 
 if TYPE_CHECKING:
     from smpy.platforms.simgrid.elements import Element
 
 CROSSTRAFFIC: Final = 0.05
+OVERHEAD_PROPERTIES: Final = ("smpi/os", "smpi/ois", "smpi/or")
+"""Properties of a host that stand above the machine's options of these names, for the ranks on it."""
 Fields = dict[str, Any]
 
 
@@ -143,6 +146,7 @@ def _for(kinds: Iterable[str], read: Callable[[str], Fields]) -> dict[str, Calla
 
 
 _FLOWS: Final = tuple(kind for kind in NETWORK_KINDS if kind != "constant")
+_ANY: Final = ""  # also a model that is not SimGrid's
 _TABLES: Final = ("smpi", "ib")
 _SCALARS: Final = tuple(kind for kind in _FLOWS if kind not in _TABLES)
 
@@ -151,8 +155,8 @@ _NETWORK_OPTIONS: Final[dict[str, dict[str, Callable[[str], Fields]]]] = {
     "network/TCP-gamma": _for(_FLOWS, _sets("tcp_gamma_bytes", parse_size_bytes)),
     "network/crosstraffic": _for(_FLOWS, _sets("crosstraffic", _crosstraffic)),
     "network/weight-S": _for(_FLOWS, _sets("weight_bytes", parse_size_bytes)),
-    "network/loopback-bw": _for(NETWORK_KINDS, _sets("loopback_bandwidth_bytes_per_s", parse_bandwidth_bytes_per_s)),
-    "network/loopback-lat": _for(NETWORK_KINDS, _sets("loopback_latency_s", parse_time_s)),
+    "network/loopback-bw": _for((_ANY,), _sets("loopback_bandwidth_bytes_per_s", parse_bandwidth_bytes_per_s)),
+    "network/loopback-lat": _for((_ANY,), _sets("loopback_latency_s", parse_time_s)),
     "network/latency-factor": _for(_SCALARS, _sets("latency_factor", _steps))
     | {"constant": _sets("constant_s", parse_time_s)},
     "network/bandwidth-factor": _for(_SCALARS, _sets("bandwidth_factor", _steps)),
@@ -224,14 +228,14 @@ _COLLECTIVES: Final = tuple(
 # options that name the network model; the others change its numbers, whatever their order
 _MODEL: Final = "network/model"
 _HOST_MODEL: Final = ("host/model", "default")  # with it SMPI takes LV08, whatever network model is named
-_FLAGS: Final = {_MODEL: "--network ", "smpy/compat": "--compat "}
+_FLAGS: Final = {"smpy/compat": "--compat "}
 
 
 def _network_option(kind: str, name: str) -> Callable[[str], Fields]:
     """Reader of an option of the network under a network model."""
     readers = _NETWORK_OPTIONS[name]
-    if kind in readers:
-        return readers[kind]
+    if known := readers.keys() & {kind, _ANY}:
+        return readers[known.pop()]
     instead = _INSTEAD.get(name, "")
     told = f", whose option is {instead}" if kind in _NETWORK_OPTIONS.get(instead, ()) else ""
     raise _NoEffect(f"it has no effect on the network model {kind}{told}")
@@ -243,7 +247,7 @@ def _with_option(models: Models, name: str, value: str) -> Models:
         chosen = (*models.collectives.algorithms, (name.removeprefix("smpi/"), value))
         return replace(models, collectives=replace(models.collectives, algorithms=chosen))
     if name in _NETWORK_OPTIONS:
-        fields = _network_option(models.network.kind, name)(value)
+        fields = _network_option(models.network.name, name)(value)
         return replace(models, network=replace(models.network, **fields))
     if name not in _OPTIONS:
         known = (_MODEL, *_NETWORK_OPTIONS, *_OPTIONS, *_COLLECTIVES)
@@ -285,7 +289,13 @@ def _check_file_model(prop: Element, value: str) -> None:
         )
 
 
-def with_options(models: Models, options: Iterable[tuple[str, str]], configs: Iterable[Element] = ()) -> Models:
+def with_options(
+    models: Models,
+    options: Iterable[tuple[str, str]],
+    configs: Iterable[Element] = (),
+    *,
+    network: str | None = None,
+) -> Models:
     """The models with options applied: a file's, then those that a run was given, which stand above them.
 
     A network model that is named changes the defaults alone: whatever else is set holds, in whatever order.
@@ -295,9 +305,12 @@ def with_options(models: Models, options: Iterable[tuple[str, str]], configs: It
     models : Models
         Models of the machine.
     options : iterable of (str, str)
-        Names and values that the run was given. Those of another network model are warned about: SMPI ignores them.
+        Names and values that the run was given. Options of another network model are warned about: SMPI ignores them.
     configs : iterable of Element
         The <config> elements of its file. Options that change nothing here are warned about.
+    network : str, optional
+        Name of a network model (see `smpy.platforms.models.networks.with_network`), which stands above one among the
+        options.
 
     Raises
     ------
@@ -310,12 +323,7 @@ def with_options(models: Models, options: Iterable[tuple[str, str]], configs: It
     for _, name, value in props:
         if (name, value) == _HOST_MODEL:
             models = _with_network(models, value)
-    for name, value in given:
-        if _names_network(name, value):
-            try:
-                models = _with_network(models, value)
-            except ValueError as wrong:
-                raise _refused(name, value, wrong) from None
+    models = _with_networks(models, given, network)
     for prop, name, value in props:
         if name == _MODEL:
             _check_file_model(prop, value)
@@ -325,6 +333,22 @@ def with_options(models: Models, options: Iterable[tuple[str, str]], configs: It
         if not _names_network(name, value):
             models = _with_given(models, name, value)
     return models
+
+
+def _with_networks(models: Models, given: list[tuple[str, str]], network: str | None) -> Models:
+    """The models with the network that the run names, in its options or beside them."""
+    for name, value in given:
+        if _names_network(name, value):
+            try:
+                models = _with_network(models, value)
+            except ValueError as wrong:
+                raise _refused(name, value, wrong) from None
+    if network is None:
+        return models
+    try:
+        return replace(models, network=with_network(models.network, network))
+    except ValueError as wrong:
+        raise UsageError(f"--network {network}: {wrong}") from None
 
 
 def _with_given(models: Models, name: str, value: str) -> Models:

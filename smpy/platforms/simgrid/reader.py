@@ -1,7 +1,7 @@
 """Reads SimGrid's XML platform files (versions 4.0 and 4.1).
 
-Zones with the registered routings and clusters of the registered topologies, nested in any way. What else the format
-has is refused by name, not skipped: the numbers would be those of another machine than the file's.
+Zones with the registered routings and clusters of the registered topologies, nested in any way. Other parts of the
+format are refused by name, not skipped: the numbers would be those of another machine than the file's.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from smpy.input_files import read_input
 from smpy.platforms.declared_parts import BypassRoute, DeclaredRoute, Host, Link, Router
 from smpy.platforms.description import Description
 from smpy.platforms.links import Coordinates, Direction, Hop, Sharing
-from smpy.platforms.models import CallCosts, Models
+from smpy.platforms.models.machine_models import CallCosts, Models
 from smpy.platforms.parts import Part, Zone
-from smpy.platforms.platform import OVERHEAD_PROPERTIES
 from smpy.platforms.profiles import Changing
 from smpy.platforms.simgrid.clusters import CLUSTER_ATTRIBUTES, read_names, read_speed_flop_per_s
 from smpy.platforms.simgrid.elements import Element, read_elements
-from smpy.platforms.simgrid.options import parse_overheads, with_options
+from smpy.platforms.simgrid.options import OVERHEAD_PROPERTIES, parse_overheads, with_options
 from smpy.platforms.simgrid.profiles import HOST_PROFILES, LINK_PROFILES, ProfileReader
 from smpy.platforms.topologies import topology_named, topology_names
 from smpy.units import parse_bandwidth_bytes_per_s, parse_number, parse_speed_flop_per_s, parse_time_s
@@ -43,7 +42,11 @@ _ROUTE_ATTRIBUTES: Final = ("src", "dst", "symmetrical")
 
 
 def read_simgrid_xml(
-    path: str | Path, options: Iterable[tuple[str, str]] = (), data: bytes | None = None
+    path: str | Path,
+    options: Iterable[tuple[str, str]] = (),
+    data: bytes | None = None,
+    *,
+    network: str | None = None,
 ) -> Description:
     """The machine that a platform file describes.
 
@@ -55,6 +58,8 @@ def read_simgrid_xml(
         Names and values of options that stand above the file's.
     data : bytes, optional
         The content of the file, if it has been read.
+    network : str, optional
+        Name of a network model in place of SMPI's.
 
     Raises
     ------
@@ -80,8 +85,9 @@ def read_simgrid_xml(
     root.check_attributes(("version",))
     if root.text("version") not in ("4", "4.0", "4.1"):
         raise root.error(f"version {root.text('version')!r} cannot be read: versions 4.0 and 4.1 can")
-    models = with_options(Models(), options, [element for element in root.children if element.tag == "config"])
-    zone, reader = None, _Reader()
+    configs = [element for element in root.children if element.tag == "config"]
+    models = with_options(Models(), options, configs, network=network)
+    zone, reader = None, _PartMaker()
     for element in root.children:
         if element.tag == "config" and zone is not None:
             raise element.error("options come before the first zone: move it up")
@@ -106,7 +112,7 @@ def _check_overhead(prop: Element) -> None:
         raise prop.error(f"property {prop.text('id')}: {wrong}") from None
 
 
-class _Reader:
+class _PartMaker:
     """Makes parts of elements, each by the method for its tag."""
 
     def __init__(self) -> None:

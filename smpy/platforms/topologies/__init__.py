@@ -16,7 +16,7 @@ from smpy.platforms.parts import Zone
 Z = TypeVar("Z", bound=type[Zone])
 
 
-class Registered(NamedTuple):
+class RegisteredTopology(NamedTuple):
     """A topology, and what its element has beside the attributes of all clusters, or the key of a bare word."""
 
     kind: type[Zone]
@@ -44,7 +44,7 @@ _MODULES: Final = {
         "torus": "torus",
     },
 }  # in this folder
-_topologies: Final[dict[tuple[str, str], Registered]] = {}
+_topologies: Final[dict[tuple[str, str], RegisteredTopology]] = {}
 
 
 def topology(name: str, *, tag: str = "cluster", attributes: tuple[str, ...] = (), word: str = "") -> Callable[[Z], Z]:
@@ -77,7 +77,7 @@ def topology(name: str, *, tag: str = "cluster", attributes: tuple[str, ...] = (
         if known is not None or home not in (None, kind.__module__):
             there = known.kind.__module__ if known is not None else home
             raise ValueError(f"{there} has a topology {name!r}: give the one here another name")
-        _topologies[tag, name] = Registered(kind, attributes, word)
+        _topologies[tag, name] = RegisteredTopology(kind, attributes, word)
         return kind
 
     return register
@@ -88,7 +88,7 @@ def topology_names(tag: str) -> list[str]:
     return sorted({*_MODULES[tag], *(name for of, name in _topologies if of == tag)})
 
 
-def topology_named(tag: str, name: str) -> Registered:
+def topology_named(tag: str, name: str) -> RegisteredTopology:
     """The topology of that name, which is one of `topology_names`."""
     home = _home(tag, name)
     if home is not None:

@@ -6,11 +6,13 @@ SimGrid's routings "Dijkstra" and "DijkstraCache" differ in whether a search is 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from smpy.engine.kernel import lib
-from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.declared_zone import DeclaredZone
 from smpy.platforms.topologies import topology
+
+if TYPE_CHECKING:
+    from smpy.engine.platform_builder import PlatformBuilder
 
 
 @topology("DIJKSTRACACHE", tag="zone")
@@ -28,4 +30,4 @@ class DijkstraZone(DeclaredZone):
     """
 
     def open(self, builder: PlatformBuilder, zone: str | None) -> None:
-        builder.shortest_zone(self.name, zone, lib.SHORTEST_DIJKSTRA)
+        builder.shortest_zone(self.name, zone, "dijkstra")

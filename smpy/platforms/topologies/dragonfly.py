@@ -8,11 +8,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import accumulate, combinations, count
 from math import comb
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError
-from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.cluster import Cluster
 from smpy.platforms.cut_bound import EDGES_MAX, Cable, cut_bound_bytes_per_s
 from smpy.platforms.link_classes import (
@@ -31,11 +29,12 @@ from smpy.platforms.parts_list import CableParts, PartsList, SwitchParts, cluste
 from smpy.platforms.topologies import topology
 
 if TYPE_CHECKING:
-    from smpy.platforms.own_format.settings import Settings
+    from smpy.engine.platform_builder import PlatformBuilder
+    from smpy.platforms.own_format.settings import TomlTable
     from smpy.platforms.own_format.wanted_hosts import WantedHosts
     from smpy.platforms.simgrid.elements import Element
 
-_ROUTINGS: Final = {"minimal": lib.DRAGONFLY_MINIMAL, "valiant": lib.DRAGONFLY_VALIANT}
+_ROUTINGS: Final = ("minimal", "valiant")
 _COLOURS: Final = ("green", "black", "blue")
 _SHAPE_KEYS: Final = ("groups", "chassis_per_group", "routers_per_chassis", "hosts_per_router")
 
@@ -165,7 +164,7 @@ class Dragonfly(Zone):
         return cls(cluster, shape, origin=element.origin)
 
     @classmethod
-    def from_settings(cls, settings: Settings, hosts: WantedHosts) -> Dragonfly:
+    def from_settings(cls, settings: TomlTable, hosts: WantedHosts) -> Dragonfly:
         """The dragonfly of kind = "dragonfly": the numbers of its shape, the wires of bundles, its routing.
 
         Without any of the former it is a balanced one (`balanced_shape`).
@@ -272,26 +271,19 @@ class Dragonfly(Zone):
             raise PlatformError(f"dragonfly {cluster.name!r} has a seed of {self.seed}: it is from 0 to 2**64 - 1")
         n_wires = sum(self._wires)
         builder.check_room(f"dragonfly {cluster.name!r}", 0, 2 * n_wires + shape.n_routers)
-
-        def add(handle: Any, at: int, hosts: Any) -> int:
-            shape_c = ffi.new(
-                "dragonfly_shape *",
-                {
-                    "n_groups": shape.groups,
-                    "n_chassis": shape.chassis_per_group,
-                    "n_routers": shape.routers_per_chassis,
-                    "n_hosts": shape.hosts_per_router,
-                    "n_blue": shape.blue,
-                    "n_black": shape.black,
-                    "n_green": shape.green,
-                },
-            )
-            return int(lib.platform_add_dragonfly(handle, at, hosts, shape_c, _ROUTINGS[self.routing], self.seed))
-
+        numbers = {
+            "n_groups": shape.groups,
+            "n_chassis": shape.chassis_per_group,
+            "n_routers": shape.routers_per_chassis,
+            "n_hosts": shape.hosts_per_router,
+            "n_blue": shape.blue,
+            "n_black": shape.black,
+            "n_green": shape.green,
+        }
         bundles = 1, shape.green, shape.black, shape.blue
         wires = [WireKind(*kind) for kind in zip(("", *_COLOURS), self._wires, bundles, strict=True)]
         builder.cluster(
-            *(cluster, zone, add),
+            *(cluster, zone, builder.networks.dragonfly(numbers, self.routing, self.seed)),
             link_name=_link_name(cluster, shape, self._wires, counts["dragonfly wires"]),
             own_wires=wire_blocks(f"dragonfly {cluster.name!r}", self.link_classes, wires),
             wires_per_host=1,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.declared_zone import DeclaredZone
 from smpy.platforms.topologies import topology
+
+if TYPE_CHECKING:
+    from smpy.engine.platform_builder import PlatformBuilder
 
 
 @topology("NONE", tag="zone")

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import ceil, prod
 from operator import mul
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from smpy.engine.kernel import lib
 from smpy.errors import PlatformError
-from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.cluster import Cluster
 from smpy.platforms.link_classes import (
     LinkClass,
@@ -29,7 +27,8 @@ from smpy.platforms.parts_list import CableParts, PartsList, SwitchParts, cluste
 from smpy.platforms.topologies import topology
 
 if TYPE_CHECKING:
-    from smpy.platforms.own_format.settings import Settings
+    from smpy.engine.platform_builder import PlatformBuilder
+    from smpy.platforms.own_format.settings import TomlTable
     from smpy.platforms.own_format.wanted_hosts import WantedHosts
     from smpy.platforms.simgrid.elements import Element
 
@@ -176,7 +175,7 @@ class FatTree(Zone):
         return cls(cluster, shape, origin=element.origin)
 
     @classmethod
-    def from_settings(cls, settings: Settings, hosts: WantedHosts) -> FatTree:
+    def from_settings(cls, settings: TomlTable, hosts: WantedHosts) -> FatTree:
         """The tree of kind = "fat-tree": of switches with so many `ports`, or with the numbers that are written."""
         if settings.is_written("children"):
             children = settings.integers("children")
@@ -268,13 +267,10 @@ class FatTree(Zone):
         cluster, shape, counts = self.cluster, self.shape, builder.counts
         _check(cluster, shape)
         builder.check_room(f"fat tree {cluster.name!r}", 0, 2 * shape.n_wires + shape.n_switches)
-
-        def add(handle: Any, at: int, hosts: Any) -> int:
-            numbers = shape.n_levels, shape.children, shape.parents, shape.cables
-            return int(lib.platform_add_fat_tree(handle, at, hosts, *numbers, counts["fat tree hosts"]))
-
         builder.cluster(
-            *(cluster, zone, add),
+            cluster,
+            zone,
+            builder.networks.fat_tree(shape.children, shape.parents, shape.cables, counts["fat tree hosts"]),
             link_name=_link_name(cluster, shape, counts["fat tree cables"]),
             wires_per_host=shape.parents[0] * shape.cables[0],
             own_wires=wire_blocks(

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING
 
-from smpy.engine.kernel import lib
-from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.cluster import Cluster
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import ReadPart, Zone
@@ -16,7 +14,8 @@ from smpy.platforms.topologies import topology
 from smpy.units import exact_bandwidth, exact_time, parse_bandwidth_bytes_per_s, parse_time_s
 
 if TYPE_CHECKING:
-    from smpy.platforms.own_format.settings import Settings
+    from smpy.engine.platform_builder import PlatformBuilder
+    from smpy.platforms.own_format.settings import TomlTable
     from smpy.platforms.own_format.wanted_hosts import WantedHosts
     from smpy.platforms.simgrid.elements import Element
 
@@ -47,7 +46,7 @@ class FlatCluster(Zone):
         return cls(read_cluster(element), element.text("router_id", router), origin=element.origin)
 
     @classmethod
-    def from_settings(cls, settings: Settings, hosts: WantedHosts) -> FlatCluster:
+    def from_settings(cls, settings: TomlTable, hosts: WantedHosts) -> FlatCluster:
         """The hosts of kind = "flat", perhaps with a backbone that all traffic crosses."""
         cluster = hosts.cluster_within(hosts.needed if hosts.count is None else hosts.count)
         bandwidth = settings.quantity("backbone_bandwidth", parse_bandwidth_bytes_per_s, "100Gb/s", 0.0)
@@ -107,7 +106,7 @@ class FlatCluster(Zone):
         builder.cluster(
             self.cluster,
             zone,
-            lib.platform_add_flat_cluster,
+            builder.networks.flat(),
             link_name=_link_name(self.cluster),
             router_name=self.router_name,
             wires_per_host=1,

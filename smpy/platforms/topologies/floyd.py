@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from smpy.engine.kernel import lib
-from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.declared_zone import DeclaredZone
 from smpy.platforms.topologies import topology
+
+if TYPE_CHECKING:
+    from smpy.engine.platform_builder import PlatformBuilder
 
 
 @topology("FLOYD", tag="zone")
@@ -24,4 +26,4 @@ class FloydZone(DeclaredZone):
     """
 
     def open(self, builder: PlatformBuilder, zone: str | None) -> None:
-        builder.shortest_zone(self.name, zone, lib.SHORTEST_FLOYD)
+        builder.shortest_zone(self.name, zone, "floyd")

@@ -7,11 +7,9 @@ from collections import Counter
 from dataclasses import dataclass
 from glob import escape
 from itertools import accumulate, combinations
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Final, Literal, cast
 
-from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError
-from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.cluster import Cluster
 from smpy.platforms.cut_bound import Cable, cut_bound_bytes_per_s
 from smpy.platforms.edge_list import Edge, edges_of, hosts_among, read_edges
@@ -23,7 +21,8 @@ from smpy.platforms.topologies import topology
 from smpy.units import LARGEST, SMALLEST, exact_bandwidth, exact_time
 
 if TYPE_CHECKING:
-    from smpy.platforms.own_format.settings import Settings
+    from smpy.engine.platform_builder import PlatformBuilder
+    from smpy.platforms.own_format.settings import TomlTable
     from smpy.platforms.own_format.wanted_hosts import WantedHosts
 
 ROUTINGS: Final = ("fewest_hops", "least_latency")
@@ -34,10 +33,10 @@ ROUTINGS: Final = ("fewest_hops", "least_latency")
 class Graph(Zone):
     """Any network of hosts and switches; it has no router, one of its hosts can be the gateway.
 
-    Nodes are numbered: hosts in their order, then switches in the order in which edges name them. Where several paths
-    are equally short, each node takes the one whose next node has the lowest number; all messages between two nodes go
-    that way. Those from one host to another take one of parallel cables: number
-    (source + target // cables) mod cables, so that hosts in a row use all of them.
+    Nodes are numbered: hosts in their order, then switches in the order in which edges name them. Of several equally
+    short paths, each node takes the one whose next node has the lowest number; all messages between two nodes go that
+    way. Messages from one host to another take one of parallel cables: number (source + target // cables) mod cables,
+    so that hosts in a row use all of them.
 
     Hosts forward nothing where there are switches; where all nodes are hosts, they do.
 
@@ -64,7 +63,7 @@ class Graph(Zone):
     routing: Literal["fewest_hops", "least_latency"] = "fewest_hops"
 
     @classmethod
-    def from_settings(cls, settings: Settings, hosts: WantedHosts) -> Graph:
+    def from_settings(cls, settings: TomlTable, hosts: WantedHosts) -> Graph:
         """The network of kind = "graph", whose `edges` are a CSV file (`read_edges`), or tables with its columns."""
         written = settings.value("edges")
         try:
@@ -127,23 +126,17 @@ class Graph(Zone):
         n_cables = sum(edge.cables for edge in self.edges)
         builder.check_room(nodes.what, 0, 2 * n_cables + 2 * len(self.edges))
         cluster = self.cluster
-        bandwidth, latency_s = cluster.bandwidth_bytes_per_s, cluster.latency_s
-
-        def add(handle: Any, at: int, hosts: Any) -> int:
-            columns = {
-                "a": ffi.new("int[]", [nodes.numbers[edge.a] for edge in self.edges]),
-                "b": ffi.new("int[]", [nodes.numbers[edge.b] for edge in self.edges]),
-                "cables": ffi.new("int[]", [edge.cables for edge in self.edges]),
-                "bandwidth_bytes_per_s": ffi.new(
-                    "double[]", [_or(e.bandwidth_bytes_per_s, bandwidth) for e in self.edges]
-                ),
-                "latency_s": ffi.new("double[]", [_or(edge.latency_s, latency_s) for edge in self.edges]),
-            }
-            edges = ffi.new("graph_edges *", {"n": len(self.edges), **columns})
-            by_latency = self.routing == "least_latency"
-            return int(lib.platform_add_graph(handle, at, hosts, nodes.n_switches, edges, by_latency))
-
-        builder.cluster(cluster, zone, add, link_name=self._link_name(n_cables))
+        columns = builder.networks.Edges(
+            a=[nodes.numbers[edge.a] for edge in self.edges],
+            b=[nodes.numbers[edge.b] for edge in self.edges],
+            cables=[edge.cables for edge in self.edges],
+            bandwidth_bytes_per_s=[
+                _or(edge.bandwidth_bytes_per_s, cluster.bandwidth_bytes_per_s) for edge in self.edges
+            ],
+            latency_s=[_or(edge.latency_s, cluster.latency_s) for edge in self.edges],
+        )
+        network = builder.networks.graph(nodes.n_switches, columns, by_latency=self.routing == "least_latency")
+        builder.cluster(cluster, zone, network, link_name=self._link_name(n_cables))
 
     def _link_name(self, n_cables: int) -> LinkNamer:
         """The name of the i-th link; a cable is named after the nodes it joins."""

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import isqrt, prod
 from operator import mul
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Final, Literal, cast
 
-from smpy.engine.kernel import lib
 from smpy.errors import PlatformError
-from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.cluster import Cluster
 from smpy.platforms.lattice_cuts import halving_cut
 from smpy.platforms.link_classes import (
@@ -30,7 +28,8 @@ from smpy.platforms.parts_list import CableParts, PartsList, SwitchParts, cluste
 from smpy.platforms.topologies import topology
 
 if TYPE_CHECKING:
-    from smpy.platforms.own_format.settings import Settings
+    from smpy.engine.platform_builder import PlatformBuilder
+    from smpy.platforms.own_format.settings import TomlTable
     from smpy.platforms.own_format.wanted_hosts import WantedHosts
 
 DIMENSIONS_MAX: Final = 16
@@ -88,7 +87,7 @@ class HyperX(Zone):
     link_classes: tuple[LinkClass, ...] = ()
 
     @classmethod
-    def from_settings(cls, settings: Settings, hosts: WantedHosts) -> HyperX:
+    def from_settings(cls, settings: TomlTable, hosts: WantedHosts) -> HyperX:
         """The HyperX of kind = "hyperx", with `dimensions` such as "8x8x4"; as many hosts a switch as are needed."""
         dimensions = settings.integers("dimensions")
         fitting = None if hosts.count is None else -(-hosts.count // prod(dimensions))
@@ -170,15 +169,12 @@ class HyperX(Zone):
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
         self._check()
         builder.check_room(f"HyperX {self.cluster.name!r}", 0, 2 * self.n_wires)
-
-        def add(handle: Any, at: int, hosts: Any) -> int:
-            shape = len(self.dimensions), self.dimensions, self._cables, self.hosts_per_switch
-            return int(lib.platform_add_hyperx(handle, at, hosts, *shape, self.routing == "valiant", self.seed))
-
+        shape = self.dimensions, self._cables, self.hosts_per_switch
+        network = builder.networks.hyperx(*shape, is_valiant=self.routing == "valiant", seed=self.seed)
         trunks = [WireKind(_class(dimension), self._n_trunks(dimension)) for dimension in range(len(self.dimensions))]
         wires = [WireKind("", self.n_hosts), *trunks]
         own_wires = wire_blocks(f"HyperX {self.cluster.name!r}", self.link_classes, wires)
-        builder.cluster(self.cluster, zone, add, link_name=self._link_name(), own_wires=own_wires, wires_per_host=1)
+        builder.cluster(self.cluster, zone, network, link_name=self._link_name(), own_wires=own_wires, wires_per_host=1)
 
     @property
     def _n_places(self) -> int:

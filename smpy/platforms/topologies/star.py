@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.cluster import NumberedNames
 from smpy.platforms.declared_parts import Link, Router
 from smpy.platforms.declared_zone import DeclaredZone
 from smpy.platforms.parts import Computer, Part
 from smpy.platforms.parts_list import CableParts, HostParts, PartsList, SwitchParts, total
 from smpy.platforms.topologies import topology
+
+if TYPE_CHECKING:
+    from smpy.engine.platform_builder import PlatformBuilder
 
 
 @dataclass(frozen=True, slots=True)

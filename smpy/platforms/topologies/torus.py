@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
 from operator import mul
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from smpy.engine.kernel import lib
 from smpy.errors import PlatformError
-from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.cluster import Cluster
 from smpy.platforms.lattice_cuts import halving_cut
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
@@ -20,7 +18,8 @@ from smpy.platforms.parts_list import CableParts, PartsList, cluster_parts
 from smpy.platforms.topologies import topology
 
 if TYPE_CHECKING:
-    from smpy.platforms.own_format.settings import Settings
+    from smpy.engine.platform_builder import PlatformBuilder
+    from smpy.platforms.own_format.settings import TomlTable
     from smpy.platforms.own_format.wanted_hosts import WantedHosts
     from smpy.platforms.simgrid.elements import Element
 
@@ -64,7 +63,7 @@ class Torus(Zone):
         return cls(read_regular_cluster(element, prod(dimensions), "torus"), dimensions, origin=element.origin)
 
     @classmethod
-    def from_settings(cls, settings: Settings, hosts: WantedHosts) -> Torus:
+    def from_settings(cls, settings: TomlTable, hosts: WantedHosts) -> Torus:
         """The torus of kind = "torus", with the hosts on a ring of each of its `dimensions`."""
         dimensions = settings.integers("dimensions")
         return cls(hosts.cluster(prod(dimensions)), dimensions)
@@ -100,11 +99,7 @@ class Torus(Zone):
         cluster, dimensions = self.cluster, self.dimensions
         _check(cluster, dimensions)
         builder.check_room(f"torus {cluster.name!r}", 0, 2 * cluster.n_hosts * len(dimensions))
-
-        def add(handle: Any, at: int, hosts: Any) -> int:
-            return int(lib.platform_add_torus(handle, at, hosts, len(dimensions), dimensions))
-
-        builder.cluster(cluster, zone, add, link_name=_link_name(cluster, dimensions))
+        builder.cluster(cluster, zone, builder.networks.torus(dimensions), link_name=_link_name(cluster, dimensions))
 
 
 def _check(cluster: Cluster, dimensions: tuple[int, ...]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
-from smpy.platforms.builder import PlatformBuilder
 from smpy.platforms.declared_zone import DeclaredZone
 from smpy.platforms.links import Coordinates
 from smpy.platforms.parts import Computer, ReadPart
@@ -14,6 +13,7 @@ from smpy.platforms.profiles import Changing, Profile
 from smpy.platforms.topologies import topology
 
 if TYPE_CHECKING:
+    from smpy.engine.platform_builder import PlatformBuilder
     from smpy.platforms.simgrid.elements import Element
 
 

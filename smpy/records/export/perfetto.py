@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO, cast
 
 from smpy.records.files import in_place_when_whole
+from smpy.records.time_words import kind_words
 from smpy.records.trace import Trace
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _intervals(trace: Trace) -> Iterator[str]:
 
     def head(kind: str, label: int) -> str:
         call, place = trace.calls[label]
-        words = kind.replace("_", " ")
+        words = kind_words(kind, call)
         name = f"{call}: {words}" if call else words
         return f'"cat":"{kind}","name":{json.dumps(name)},"args":{{"line":{json.dumps(place)}'
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from smpy.mpi import MPI
-from smpy.mpi.data.folds import Fold
+from smpy.mpi.data.reductions import ReductionInProgress
 
 
 def result_of(rows, arrival, op=MPI.SUM, datatype=MPI.DOUBLE):
-    fold = Fold(op._operation, datatype._layout, len(rows))
+    fold = ReductionInProgress(op._operation, datatype._layout, len(rows))
     for rank in arrival:
         fold.put(rank, memoryview(rows[rank].tobytes()))
     return np.frombuffer(fold.result(op._operation), rows.dtype)
@@ -34,7 +34,7 @@ def test_a_sum_of_one_column_is_not_summed_in_pairs():
 
 
 def test_contributions_in_rank_order_are_not_kept():
-    fold = Fold(MPI.SUM._operation, MPI.DOUBLE._layout, 500)
+    fold = ReductionInProgress(MPI.SUM._operation, MPI.DOUBLE._layout, 500)
     wide = memoryview(np.ones(10_000).tobytes())
     for rank in range(500):
         fold.put(rank, wide)
@@ -43,7 +43,7 @@ def test_contributions_in_rank_order_are_not_kept():
 
 
 def test_many_short_contributions_are_folded_as_they_come():
-    fold = Fold(MPI.SUM._operation, MPI.DOUBLE._layout, 5000)
+    fold = ReductionInProgress(MPI.SUM._operation, MPI.DOUBLE._layout, 5000)
     short = memoryview(np.ones(100).tobytes())
     for rank in range(5000):
         fold.put(rank, short)

@@ -201,7 +201,67 @@ def test_a_file_to_be_read_only_is_not_resized(tmp_path):
     assert run_world(1, rank_main).returned == [MPI.ERR_READ_ONLY]
 
 
-@pytest.mark.parametrize("name", ["Read", "Write_at_all", "Iread_shared", "Seek", "Set_view"])
-def test_reading_and_writing_say_that_they_are_not_simulated(name):
-    with pytest.raises(NotImplementedError, match=f"File.{name}: smpy does not simulate reading and writing files"):
-        getattr(MPI.FILE_NULL, name)()
+def test_a_rank_with_other_modes_or_another_name_fails_on_all_ranks(tmp_path):
+    def rank_main(rank):
+        errors = [
+            raised(MPI.File.Open, WORLD, tmp_path / "data", TO_MAKE | (MPI.MODE_APPEND if rank == 1 else 0)),
+            raised(MPI.File.Open, WORLD, tmp_path / str(rank), TO_MAKE),
+            raised(MPI.File.Open, WORLD, tmp_path / "data", 0 if rank == 1 else TO_MAKE),
+        ]
+        WORLD.Barrier()
+        return errors
+
+    assert run_world(3, rank_main).returned == [[MPI.ERR_NOT_SAME] * 3] * 3
+
+
+def test_a_directory_is_no_file(tmp_path):
+    def rank_main(rank):
+        return [raised(MPI.File.Open, WORLD, tmp_path, amode) for amode in (MPI.MODE_RDONLY, MPI.MODE_RDWR)]
+
+    assert run_world(2, rank_main).returned == [[MPI.ERR_BAD_FILE] * 2] * 2
+
+
+def test_ranks_that_open_the_same_file_alone_share_one_descriptor(tmp_path):
+    def rank_main(rank):
+        before = len(os.listdir("/proc/self/fd"))
+        WORLD.Barrier()
+        file = MPI.File.Open(MPI.COMM_SELF, tmp_path / "data", TO_MAKE)
+        file.Write_at(rank, bytes([rank]))
+        WORLD.Barrier()
+        opened = len(os.listdir("/proc/self/fd")) - before
+        WORLD.Barrier()
+        file.Close()
+        return opened
+
+    assert run_world(20, rank_main).returned == [1] * 20
+    assert (tmp_path / "data").read_bytes() == bytes(range(20))
+
+
+def test_a_file_closed_behind_our_back_fails_by_name(tmp_path):
+    def rank_main(rank):
+        file = MPI.File.Open(WORLD, tmp_path / "data", TO_MAKE)
+        if rank == 0:
+            os.close(file._membership.file.descriptor)
+        WORLD.Barrier()
+        errors = [raised(file.Write_at_all, 0, b"x"), raised(file.Get_size), raised(file.Read, bytearray(1))]
+        file.Close()
+        return errors
+
+    assert run_world(2, rank_main).returned == [[MPI.ERR_FILE] * 3] * 2
+
+
+def test_the_arguments_of_collective_calls_agree(tmp_path):
+    def rank_main(rank):
+        file = MPI.File.Open(WORLD, tmp_path / "data", TO_MAKE)
+        errors = [
+            raised(file.Set_size, rank),
+            raised(file.Preallocate, rank),
+            raised(file.Seek_shared, rank),
+            raised(file.Set_atomicity, bool(rank)),
+            raised(file.Set_view, 0, MPI.INT if rank else MPI.BYTE),
+            raised(file.Set_view, 0, MPI.INT, None, "external32" if rank else "native"),
+        ]
+        file.Close()
+        return errors
+
+    assert run_world(2, rank_main).returned == [[MPI.ERR_NOT_SAME] * 6] * 2

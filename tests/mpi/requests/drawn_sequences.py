@@ -12,11 +12,11 @@ from smpy.mpi import MPI
 N_RANKS, N_ROWS = 4, 6
 
 
-def one_by_one(sequence: smpy.MessageSequence, comm: MPI.Comm, *arrays: Any, **named: Any) -> None:
+def one_by_one(sequence: smpy.experimental.MessageProgram, comm: MPI.Comm, *arrays: Any, **named: Any) -> None:
     sequence._perform(comm, *arrays, **named)
 
 
-def at_once(sequence: smpy.MessageSequence, comm: MPI.Comm, *arrays: Any, **named: Any) -> None:
+def at_once(sequence: smpy.experimental.MessageProgram, comm: MPI.Comm, *arrays: Any, **named: Any) -> None:
     sequence.perform(comm, *arrays, **named)
 
 
@@ -35,7 +35,7 @@ ROUNDS = st.lists(
 )  # fmt: skip
 
 
-def written(rank: int, rounds: list[Any], *arrays: Any) -> smpy.MessageSequence:  # noqa: C901  # a branch a form
+def written(rank: int, rounds: list[Any], *arrays: Any) -> smpy.experimental.MessageProgram:  # noqa: C901  # a branch a form
     """The steps of one rank; rows of array 0 are sent, rows of array 1 or 0 received, and functions write to both."""
 
     turns: list[int] = []
@@ -44,7 +44,7 @@ def written(rank: int, rounds: list[Any], *arrays: Any) -> smpy.MessageSequence:
         turns.append(number)
         arrays[array][first:end] = (61 * len(turns) + 7 * number + rank) % 256
 
-    sequence = smpy.MessageSequence()
+    sequence = smpy.experimental.MessageProgram()
     for number, (form, shift, (first, other, n)) in enumerate(rounds):
         to, source, partner = (rank + shift) % N_RANKS, (rank - shift) % N_RANKS, rank ^ 1
         out = (0, first, min(first + n, N_ROWS))
@@ -78,7 +78,7 @@ def written(rank: int, rounds: list[Any], *arrays: Any) -> smpy.MessageSequence:
             sequence.Recv(out, source, number)
             sequence.Waitall()
         elif form == "within":  # its requests are complete at its end
-            inner = smpy.MessageSequence()
+            inner = smpy.experimental.MessageProgram()
             inner.Isend(out, to, number)
             inner.Irecv(into, source, number)
             inner.Call(smpy.execute, 10**4 * shift, 0)
@@ -94,7 +94,7 @@ def written(rank: int, rounds: list[Any], *arrays: Any) -> smpy.MessageSequence:
                 sequence.Send(into, partner, number)
                 sequence.Call(overwrite, *into, number)
         elif form == "overwritten within":  # requests that a sequence has started, and waited for at its end
-            inner = smpy.MessageSequence()
+            inner = smpy.experimental.MessageProgram()
             if rank % 2 == 0:
                 inner.Isend(out, partner, number)
                 sequence.Perform(inner)
@@ -104,7 +104,7 @@ def written(rank: int, rounds: list[Any], *arrays: Any) -> smpy.MessageSequence:
                 sequence.Recv(into, partner, number)
                 sequence.Send(into, partner, number)
         elif form == "handed over":  # a send may be all that comes last, and may be over at once
-            inner = smpy.MessageSequence()
+            inner = smpy.experimental.MessageProgram()
             if rank % 2 == 0:
                 sequence.Wait(sequence.Isend(out, partner, number))
                 inner.Isend(out, partner, number)

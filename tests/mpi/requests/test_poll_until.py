@@ -1,4 +1,4 @@
-"""`smpy.poll_until` is a loop of polls that the program does not turn itself."""
+"""`smpy.experimental.poll_until` is a loop of polls that the program does not turn itself."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def ring(poll: Callable[..., None], delays_flop: list[int], sizes: list[int]) ->
 @pytest.mark.parametrize("platform", [None, "cluster.xml"], ids=["polls notice", "polls grow"])
 def test_its_polls_are_those_of_a_loop_date_by_date(run_ranks, platform, turns):
     delays, sizes = [flop for flop, _ in turns], [size for _, size in turns]
-    by_loop, by_kernel = (run_ranks(N_RANKS, ring(poll, delays, sizes), platform) for poll in (looped, smpy.poll_until))
+    by_loop, by_kernel = (
+        run_ranks(N_RANKS, ring(poll, delays, sizes), platform) for poll in (looped, smpy.experimental.poll_until)
+    )
     assert by_kernel.returned == by_loop.returned
     assert by_kernel.finish_s == by_loop.finish_s
     counts = [(told.messages, told.bytes, told.events) for told in map(statistics, (by_kernel, by_loop))]
@@ -73,9 +75,9 @@ def test_it_asks_any_question_until_the_answer_is_yes(run_ranks):
             world.Send(b"12345678", 1, 4)
             return None
         request = world.Irecv(room)
-        smpy.poll_until(request.Test, status)
+        smpy.experimental.poll_until(request.Test, status)
         answers = iter([0, "", [1]])
-        smpy.poll_until(lambda: next(answers))
+        smpy.experimental.poll_until(lambda: next(answers))
         return status.tag, bytes(room), list(answers)
 
     assert run_ranks(2, main).returned[1] == (4, b"12345678", [])
@@ -87,7 +89,7 @@ def test_it_fills_the_status_of_the_poll_that_succeeds(run_ranks):
         if rank == 0:
             world.Send(bytes(12), 1, 4)
             return None
-        smpy.poll_until(world.Iprobe, status=status)
+        smpy.experimental.poll_until(world.Iprobe, status=status)
         world.Recv(bytearray(12))
         return status.source, status.tag, status.count
 

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import smpy
-from smpy.engine.kernel import surface
 from smpy.mpi import MPI
 from tests.mpi.conftest import World
 from tests.mpi.requests.drawn_sequences import N_RANKS, N_ROWS, ROUNDS, at_once, one_by_one, written
@@ -22,14 +21,14 @@ def program(perform: Callable[..., None], rounds: list[Any], row_bytes: int, mak
         world = MPI.COMM_WORLD.Dup()
         mine, others, late = make((N_ROWS, row_bytes), "B"), make((N_ROWS, row_bytes), "B"), make(9, "B")
         mine[...] = np.arange(N_ROWS)[:, None] * 16 + rank
-        take = smpy.MessageSequence()
+        take = smpy.experimental.MessageProgram()
         if rank:
             take.Recv(0, 0, None)
         elif rank == 0:
             for other in range(1, N_RANKS):
                 take.Send(0, other, None)
         late[...] = rank + 1
-        arrival = smpy.Arrival(world, 0 if rank else None, 77, take, late)
+        arrival = smpy.experimental.AwaitedMessage(world, 0 if rank else None, 77, take, late)
         smpy.execute(10**5 * (rank * 7 % 5))
         sequence, dates = written(rank, rounds, mine, others), []
         for _ in range(2):
@@ -89,14 +88,14 @@ def test_what_was_received_before_the_rank_last_waited_is_sent_on(run_ranks, bet
             world.Recv(rows[1], 1, 2)
             world.Send(rows[0], 1, 3)
             return int(rows[1].min())
-        sequence, arrival = smpy.MessageSequence(), None
+        sequence, arrival = smpy.experimental.MessageProgram(), None
         first = sequence.Irecv((0, 0, 1), 0, 0)
         if between == "a send of received bytes":
             sequence.Recv((0, 1, 2), 0, 1)
             sequence.Send((0, 1, 2), 0, 1)
         elif between == "a look":
             sequence.Look()
-            arrival = smpy.Arrival(world, 0, 99, smpy.MessageSequence())
+            arrival = smpy.experimental.AwaitedMessage(world, 0, 99, smpy.experimental.MessageProgram())
         else:
             for _ in range(300):
                 sequence.Send((0, 2, 2), 0, 5)
@@ -118,12 +117,12 @@ def test_what_an_arrival_sends_has_been_received(run_ranks):
             world.Recv(rows[1], 1)
             world.Send(rows[0], 1)
             return int(rows[1].min())
-        sequence, follow = smpy.MessageSequence(), smpy.MessageSequence()
+        sequence, follow = smpy.experimental.MessageProgram(), smpy.experimental.MessageProgram()
         sequence.Recv((0, 0, 1), 0)
         sequence.Look()
         sequence.Recv((0, 1, 2), 0)
         follow.Send((0, 0, 1), 0)
-        sequence.perform(world, rows, arrival=smpy.Arrival(world, None, 0, follow, rows))
+        sequence.perform(world, rows, arrival=smpy.experimental.AwaitedMessage(world, None, 0, follow, rows))
         return int(rows[0].min())
 
     assert run_ranks(2, main).returned == [0, 0]
@@ -169,7 +168,7 @@ def test_a_communicators_own_calls_are_made(run_ranks, perform, how):
     def main(rank):
         made, rows, peer = [], np.full((3, 2), rank + 1), 1 - rank
         world = counting(how, made)
-        sequence, take = smpy.MessageSequence(), smpy.MessageSequence()
+        sequence, take = smpy.experimental.MessageProgram(), smpy.experimental.MessageProgram()
         sequence.Sendrecv((0, 0, 1), peer, into=(0, 1, 2), source=peer)
         receive = sequence.Irecv((0, 2, 3), peer, 1)
         sequence.Wait(sequence.Isend((0, 0, 1), peer, 1))
@@ -177,10 +176,10 @@ def test_a_communicators_own_calls_are_made(run_ranks, perform, how):
         perform(sequence, world, rows)
         if rank == 0:
             take.Send((0, 0, 1), 1, None)
-            smpy.Arrival(world, None, 5, take, rows).look()
+            smpy.experimental.AwaitedMessage(world, None, 5, take, rows).look()
         else:
             take.Recv((0, 0, 1), 0, None)
-            smpy.Arrival(world, 0, 5, take, rows).wait()
+            smpy.experimental.AwaitedMessage(world, 0, 5, take, rows).wait()
         return [name for name in made if name != "Iprobe"], "Iprobe" in made, rows.tolist()
 
     calls = ["Sendrecv", "Irecv", "Isend"]
@@ -198,7 +197,7 @@ def test_calls_that_a_communicators_class_is_given_later_are_made(run_ranks):
         pass
 
     def main(rank):
-        made, sequence = [], smpy.MessageSequence()
+        made, sequence = [], smpy.experimental.MessageProgram()
         sequence.Send(0, 0)
         world = Derived(MPI.COMM_SELF)
         for _ in range(2):
@@ -218,7 +217,7 @@ def test_calls_that_a_communicators_class_is_given_later_are_made(run_ranks):
 
 def test_rows_travel_along_a_chain_in_one_call(run_ranks):
     def main(rank):
-        sequence, rows = smpy.MessageSequence(), np.full((3, 1000), float(rank))
+        sequence, rows = smpy.experimental.MessageProgram(), np.full((3, 1000), float(rank))
         for row in range(3):
             if rank:
                 sequence.Recv((0, row, row + 1), rank - 1)
@@ -231,7 +230,7 @@ def test_rows_travel_along_a_chain_in_one_call(run_ranks):
 
 
 def test_ranks_and_arrays_of_several_sizes_share_one(run_ranks):
-    shift = smpy.MessageSequence()
+    shift = smpy.experimental.MessageProgram()
     shift.Sendrecv(0, 1, into=1, source=1)
 
     def main(rank):
@@ -250,12 +249,12 @@ def test_ranks_and_arrays_of_several_sizes_share_one(run_ranks):
 
 
 def test_the_program_sleeps_through_a_sequence(run_ranks, monkeypatch):
-    if surface is None:
-        pytest.skip("the plain surface makes the calls one by one")
-    monkeypatch.setattr(smpy.MessageSequence, "_perform", None)  # method that the compiled call hands over to
+    monkeypatch.setattr(
+        smpy.experimental.MessageProgram, "_perform", None
+    )  # method that the compiled call hands over to
 
     def main(rank):
-        sequence = smpy.MessageSequence()
+        sequence = smpy.experimental.MessageProgram()
         for turn in range(50):
             receive = sequence.Irecv((0, turn, turn + 1), 1 - rank, turn)
             sequence.Send((1, turn, turn + 1), 1 - rank, turn)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from inspect import getsource
 
-import pytest
-
 from tests.mpi.requests.drawn_sequences import written
 
 PROGRAM = """
@@ -16,7 +14,7 @@ import smpy
 
 world = MPI.COMM_WORLD
 rank, n = world.rank, world.size
-sequence, take = smpy.MessageSequence(), smpy.MessageSequence()
+sequence, take = smpy.experimental.MessageProgram(), smpy.experimental.MessageProgram()
 sequence.Sendrecv((0, 0, 2), (rank + 1) % n, 5, into=(1, 0, 2), source=(rank - 1) % n, recvtag=5)
 receive = sequence.Irecv((1, 2, 4), (rank - 1) % n, None)
 sequence.Isend((0, 2, 4), (rank + 1) % n, None)
@@ -28,7 +26,7 @@ else:
     for other in range(1, n):
         take.Send(0, other, None)
 mine, others, late = np.full((4, 3), rank), np.zeros((4, 3), int), np.full(3, 7 if rank == 0 else 0)
-arrival = smpy.Arrival(world, 0 if rank else None, 9, take, late)
+arrival = smpy.experimental.AwaitedMessage(world, 0 if rank else None, 9, take, late)
 sequence.perform(world, mine, others, tag=8, arrival=arrival)
 arrival.wait()
 told = world.gather([others.tolist(), late.tolist(), arrival.is_done])
@@ -65,13 +63,13 @@ for turn in range(25):
     mine, others = np.zeros((N_ROWS, 90_000), "B"), np.zeros((N_ROWS, 90_000), "B")
     late = np.full(9, world.rank + 1, "B")
     mine[...] = np.arange(N_ROWS)[:, None] * 16 + world.rank
-    take = smpy.MessageSequence()
+    take = smpy.experimental.MessageProgram()
     if world.rank:
         take.Recv(0, 0, None)
     else:
         for other in range(1, N_RANKS):
             take.Send(0, other, None)
-    arrival = smpy.Arrival(world, 0 if world.rank else None, 77, take, late)
+    arrival = smpy.experimental.AwaitedMessage(world, 0 if world.rank else None, 77, take, late)
     sequence = written(world.rank, rounds, mine, others)
     for _ in range(2):
         sequence.perform(world, mine, others, tag=99, arrival=arrival, numbers=(9,))
@@ -96,7 +94,7 @@ import smpy
 world = MPI.COMM_WORLD
 me, n = world.rank, world.size
 up, down = me - 1 if me else MPI.PROC_NULL, me + 1 if me < n - 1 else MPI.PROC_NULL
-halo = smpy.MessageSequence()
+halo = smpy.experimental.MessageProgram()
 halo.Sendrecv((0, 1, 2), up, into=(0, 3, 4), source=down)
 halo.Sendrecv((0, 2, 3), down, into=(0, 0, 1), source=up)
 mapped = mmap.mmap(-1, 4)
@@ -110,9 +108,7 @@ for rows in array.array("d", [0] * 4), bytearray(4), (ctypes.c_double * 4)(), me
 FILLED = "[[0, 1, 1, 2], [1, 2, 2, 3], [2, 3, 3, 0]]\n" * 5
 
 
-@pytest.mark.parametrize("surface", ["python", "compiled"])
-def test_rows_of_every_kind_of_array_are_received(smpy_run, monkeypatch, surface):
-    monkeypatch.setenv("SMPY_SURFACE", surface)
+def test_rows_of_every_kind_of_array_are_received(smpy_run):
     ran = smpy_run(HALO, 3, "--compute", "none", "--quiet")
     assert (ran.out, ran.err) == (FILLED, "")
 

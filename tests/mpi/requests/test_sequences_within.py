@@ -19,7 +19,7 @@ from tests.mpi.requests.drawn_sequences import at_once, one_by_one
 def test_a_function_sees_what_was_received_before_it(run_ranks, perform):
     def main(rank):
         world, rows, seen = MPI.COMM_WORLD, np.full((2, 3), rank + 1), []
-        inner, sequence = smpy.MessageSequence(), smpy.MessageSequence()
+        inner, sequence = smpy.experimental.MessageProgram(), smpy.experimental.MessageProgram()
         inner.Sendrecv((0, 0, 1), 1 - rank, into=(0, 1, 2), source=1 - rank)
         sequence.Perform(inner)
         sequence.Call(lambda *numbers: seen.append((numbers, rows[1, 0])), 7, (1, -2), (0, 0))
@@ -38,7 +38,7 @@ def test_a_function_writes_to_what_was_sent_before_it(run_ranks, perform, form):
 
     def main(rank):
         world, sent, came, answer = MPI.COMM_WORLD, np.full(100_000, 7), np.zeros(100_000, int), np.zeros(1)
-        sequence, inner = smpy.MessageSequence(), smpy.MessageSequence()
+        sequence, inner = smpy.experimental.MessageProgram(), smpy.experimental.MessageProgram()
         if rank == 1:
             smpy.execute(1e9)
             sequence.Recv(1, 0)
@@ -58,7 +58,7 @@ def test_a_function_writes_to_what_was_sent_before_it(run_ranks, perform, form):
         arrival = None
         if form == "Send, Look":
             inner.Call(sent.fill, -99)
-            arrival = smpy.Arrival(world, None, 0, inner)
+            arrival = smpy.experimental.AwaitedMessage(world, None, 0, inner)
             sequence.Look()
         else:
             sequence.Call(sent.fill, -99)
@@ -72,7 +72,7 @@ def test_a_function_writes_to_what_was_sent_before_it(run_ranks, perform, form):
 @pytest.mark.parametrize("perform", [one_by_one, at_once])
 def test_what_was_sent_before_a_function_fails_arrives(run_ranks, perform):
     def main(rank):
-        world, numbers, sequence = MPI.COMM_WORLD, np.full(100_000, 7 - 7 * rank), smpy.MessageSequence()
+        world, numbers, sequence = MPI.COMM_WORLD, np.full(100_000, 7 - 7 * rank), smpy.experimental.MessageProgram()
         if rank == 1:
             smpy.execute(1e9)
             world.Recv(numbers, 0)
@@ -96,7 +96,7 @@ def test_what_a_function_computes_in_a_sequence_is_measured(smpy_run):
         def compute(n):  # some ten milliseconds
             sum(range(n))
 
-        sequence = smpy.MessageSequence()
+        sequence = smpy.experimental.MessageProgram()
         sequence.Call(compute, (0, 10))
         sequence.Sendrecv(0, 1 - MPI.COMM_WORLD.rank, into=1, source=1 - MPI.COMM_WORLD.rank)
         start_s = MPI.Wtime()
@@ -112,7 +112,7 @@ def test_what_a_function_computes_in_a_sequence_is_measured(smpy_run):
 @pytest.mark.parametrize("n", [3, 100_000])
 def test_the_error_of_a_function_is_the_performances(run_ranks, perform, n):
     def main(rank):
-        world, sequence, rows = MPI.COMM_WORLD, smpy.MessageSequence(), np.zeros((2, n))
+        world, sequence, rows = MPI.COMM_WORLD, smpy.experimental.MessageProgram(), np.zeros((2, n))
         rows[1] = rank + 1
         sequence.Irecv((0, 0, 1), 1 - rank)
         sequence.Isend((0, 1, 2), 1 - rank)
@@ -129,7 +129,7 @@ def test_the_error_of_a_function_is_the_performances(run_ranks, perform, n):
 @pytest.mark.parametrize("perform", [one_by_one, at_once])
 def test_what_a_failed_sequence_has_started_keeps_its_memory(run_ranks, perform):
     def main(rank):
-        world, sequence, room = MPI.COMM_WORLD, smpy.MessageSequence(), bytearray(8)
+        world, sequence, room = MPI.COMM_WORLD, smpy.experimental.MessageProgram(), bytearray(8)
         if rank == 1:
             smpy.execute(1e9)
             world.Send(b"received", 0)
@@ -158,7 +158,7 @@ def test_what_a_failed_sequence_has_started_keeps_its_memory(run_ranks, perform)
 @pytest.mark.parametrize("perform", [one_by_one, at_once])
 def test_what_was_started_before_a_message_that_is_too_long_arrives(run_ranks, perform):
     def main(rank):
-        world, sequence, numbers = MPI.COMM_WORLD, smpy.MessageSequence(), np.full(100_000, 7 - 7 * rank)
+        world, sequence, numbers = MPI.COMM_WORLD, smpy.experimental.MessageProgram(), np.full(100_000, 7 - 7 * rank)
         if rank == 1:
             smpy.execute(1e9)
             world.Send(numbers[:2], 0)
@@ -177,7 +177,7 @@ def test_what_was_started_before_a_message_that_is_too_long_arrives(run_ranks, p
 @pytest.mark.parametrize("perform", [one_by_one, at_once])
 def test_what_is_waited_for_before_computing_that_fails_is_over(run_ranks, perform):
     def main(rank):
-        sequence, numbers = smpy.MessageSequence(), np.full((2, 100_000), rank)
+        sequence, numbers = smpy.experimental.MessageProgram(), np.full((2, 100_000), rank)
         if rank == 1:
             smpy.execute(1e9)
         sequence.Sendrecv((0, 0, 1), 1 - rank, into=(0, 1, 2), source=1 - rank)
@@ -193,7 +193,7 @@ def test_what_is_waited_for_before_computing_that_fails_is_over(run_ranks, perfo
 @pytest.mark.parametrize("perform", [one_by_one, at_once])
 def test_computing_in_a_sequence_is_that_of_execute(run_ranks, perform):
     def main(rank):
-        sequence = smpy.MessageSequence()
+        sequence = smpy.experimental.MessageProgram()
         sequence.Execute(0.1 + 0.2, (1, -1), 3, (0, 7))
         perform(sequence, MPI.COMM_WORLD, numbers=(0, 10**8))
         with pytest.raises(ValueError, match=r"cannot compute -.* operations: give a finite number of at least 0"):
@@ -213,7 +213,7 @@ def test_the_clock_behind_computing_that_ends_a_sequence_is_that_of_the_calls(ru
 
     def program(perform):
         def main(rank):
-            exchange, sequence = smpy.MessageSequence(), smpy.MessageSequence()
+            exchange, sequence = smpy.experimental.MessageProgram(), smpy.experimental.MessageProgram()
             exchange.Sendrecv(0, 1 - rank, into=1, source=1 - rank)
             sequence.Perform(exchange)
             if step == "Execute":
@@ -236,7 +236,11 @@ def test_the_clock_behind_a_send_that_ends_a_sequence_is_that_of_the_calls(run_r
 
     def program(perform):
         def main(rank):
-            sequence, inner, out = smpy.MessageSequence(), smpy.MessageSequence(), (0, 0, 101 - rank)
+            sequence, inner, out = (
+                smpy.experimental.MessageProgram(),
+                smpy.experimental.MessageProgram(),
+                (0, 0, 101 - rank),
+            )
             sequence.Waitall()
             sequence.Wait(sequence.Irecv((1, 0, 8), 1 - rank))
             sequence.Waitall()
@@ -274,7 +278,7 @@ def test_the_clock_behind_a_send_that_ends_a_sequence_is_that_of_the_calls(run_r
 )
 def test_numbers_may_be_of_any_size(run_ranks, perform, number, given, value):
     def main(rank):
-        sequence, inner, seen = smpy.MessageSequence(), smpy.MessageSequence(), []
+        sequence, inner, seen = smpy.experimental.MessageProgram(), smpy.experimental.MessageProgram(), []
         inner.Call(lambda *numbers: seen.append(numbers), 2**63 - 1, number)
         sequence.Perform(inner)
         sequence.Execute(1e-20, number, number)
@@ -289,7 +293,7 @@ def test_numbers_may_be_of_any_size(run_ranks, perform, number, given, value):
 @pytest.mark.parametrize("perform", [one_by_one, at_once])
 def test_a_number_that_is_not_given_is_missed(run_ranks, perform):
     def main(rank):
-        sequence, outer = smpy.MessageSequence(), smpy.MessageSequence()
+        sequence, outer = smpy.experimental.MessageProgram(), smpy.experimental.MessageProgram()
         sequence.Call(smpy.execute, (1, 0))
         outer.Perform(sequence)
         with pytest.raises(smpy.errors.UsageError, match="takes number 1, and perform was given 1"):
@@ -302,7 +306,7 @@ def test_a_sequence_and_a_function_that_know_each_other_are_forgotten_together()
     class Function:
         def __call__(self, number: int) -> None: ...
 
-    sequence, function = smpy.MessageSequence(), Function()
+    sequence, function = smpy.experimental.MessageProgram(), Function()
     function.sequence = sequence
     sequence.Call(function, 1)
     is_alive = weakref.ref(function)
@@ -316,14 +320,14 @@ def test_a_sequence_and_a_function_that_know_each_other_are_forgotten_together()
 def test_pieces_of_work_overlap_with_a_message_until_it_is_there(run_ranks, is_compiled, late_s):
     def main(rank):
         world, rows = MPI.COMM_WORLD, np.zeros(3)
-        piece, take = smpy.MessageSequence(), smpy.MessageSequence()
+        piece, take = smpy.experimental.MessageProgram(), smpy.experimental.MessageProgram()
         piece.Call(smpy.execute, (0, 0))
         take.Recv(0, 0, None)
         if rank == 0:
             smpy.execute(late_s * 1e9)
             world.Send(np.ones(3), 1, 5)
             return None
-        arrival = smpy.Arrival(world, 0, 5, take, rows)
+        arrival = smpy.experimental.AwaitedMessage(world, 0, 5, take, rows)
         overlap = arrival.overlap if is_compiled else arrival._overlap
         n = overlap(piece, 10, (10**9,))
         at_s, was_done = MPI.Wtime(), arrival.is_done
@@ -357,16 +361,18 @@ def test_pieces_of_work_overlap_with_a_message_until_it_is_there(run_ranks, is_c
 def test_an_arrival_may_have_any_tag(run_ranks, is_compiled, tag, way):
     def main(rank):
         world, rows = MPI.COMM_WORLD, np.zeros(3)
-        take = smpy.MessageSequence()
+        take = smpy.experimental.MessageProgram()
         take.Recv(0, 0, 5)
         take.Recv(0, MPI.ANY_SOURCE, None)
         if rank == 0:
             world.Send(np.ones(3), 1, 5)
             world.Send(np.full(3, 2.0), 1, 0 if tag is None else 5)
             return None
-        arrival = smpy.Arrival(world, None if way == "no source" or tag is None else 0, tag, take, rows)
+        arrival = smpy.experimental.AwaitedMessage(
+            world, None if way == "no source" or tag is None else 0, tag, take, rows
+        )
         if way == "overlap":
-            (arrival.overlap if is_compiled else arrival._overlap)(smpy.MessageSequence(), 10**6)
+            (arrival.overlap if is_compiled else arrival._overlap)(smpy.experimental.MessageProgram(), 10**6)
         elif way == "wait":
             (arrival.wait if is_compiled else arrival._wait)()
         else:

@@ -8,21 +8,20 @@ import numpy as np
 import pytest
 
 import smpy
-from smpy.engine.kernel import surface
 from smpy.mpi import MPI
 from tests.mpi.requests.drawn_sequences import at_once, one_by_one
 
 
-def within_one_another(n: int) -> smpy.MessageSequence:
-    sequence = smpy.MessageSequence()
+def within_one_another(n: int) -> smpy.experimental.MessageProgram:
+    sequence = smpy.experimental.MessageProgram()
     for _ in range(n - 1):
-        inner, sequence = sequence, smpy.MessageSequence()
+        inner, sequence = sequence, smpy.experimental.MessageProgram()
         sequence.Perform(inner)
     return sequence
 
 
 def test_a_sequence_that_another_performs_does_not_change():
-    inner, outer = smpy.MessageSequence(), within_one_another(2)
+    inner, outer = smpy.experimental.MessageProgram(), within_one_another(2)
     outer.Perform(inner)
     with pytest.raises(ValueError, match="has been performed"):
         inner.Look()
@@ -52,7 +51,7 @@ def test_a_sequence_that_another_performs_does_not_change():
 )
 def test_a_wrong_step_is_refused_when_it_is_written(write, wrong):
     with pytest.raises(ValueError, match=wrong):
-        write(smpy.MessageSequence())
+        write(smpy.experimental.MessageProgram())
 
 
 @pytest.mark.parametrize(
@@ -72,7 +71,7 @@ def test_a_wrong_step_is_refused_when_it_is_written(write, wrong):
 )
 def test_a_step_that_does_not_fit_says_why(run_ranks, write, arrays, wrong):
     def main(rank):
-        sequence = smpy.MessageSequence()
+        sequence = smpy.experimental.MessageProgram()
         write(sequence)
         sequence.perform(MPI.COMM_WORLD, *arrays)
 
@@ -86,7 +85,7 @@ def test_a_step_that_does_not_fit_says_why(run_ranks, write, arrays, wrong):
 def test_a_communicator_that_a_function_has_freed_is_null(run_ranks, perform, form, way):
     def main(rank):
         own, rows = MPI.COMM_WORLD.Dup(), np.full((2, 50_000), rank)
-        sequence, inner = smpy.MessageSequence(), smpy.MessageSequence()
+        sequence, inner = smpy.experimental.MessageProgram(), smpy.experimental.MessageProgram()
         inner.Call(own.Free)
         sent = sequence.Isend((0, 0, 1), 1 - rank)
         receive = sequence.Irecv((0, 1, 2), 1 - rank)
@@ -103,7 +102,7 @@ def test_a_communicator_that_a_function_has_freed_is_null(run_ranks, perform, fo
         else:
             getattr(sequence, form)(0, 1 - rank)
         with pytest.raises(MPI.Exception, match=f"{form}: the communicator is null") as told:
-            perform(sequence, own, rows, arrival=smpy.Arrival(MPI.COMM_WORLD, None, 0, inner))
+            perform(sequence, own, rows, arrival=smpy.experimental.AwaitedMessage(MPI.COMM_WORLD, None, 0, inner))
         return told.value.Get_error_class() == MPI.ERR_COMM, set(rows[1].tolist())
 
     assert run_ranks(2, main).returned == [(True, {1}), (True, {0})]
@@ -112,7 +111,11 @@ def test_a_communicator_that_a_function_has_freed_is_null(run_ranks, perform, fo
 @pytest.mark.parametrize("perform", [one_by_one, at_once])
 def test_an_array_without_dimensions_has_no_rows(run_ranks, perform):
     def main(rank):
-        whole, rows, one = smpy.MessageSequence(), smpy.MessageSequence(), np.full((), rank + 1.0)
+        whole, rows, one = (
+            smpy.experimental.MessageProgram(),
+            smpy.experimental.MessageProgram(),
+            np.full((), rank + 1.0),
+        )
         whole.Isend(0, rank)
         whole.Recv(1, rank)
         perform(whole, MPI.COMM_WORLD, one, came := np.zeros(()))
@@ -126,7 +129,7 @@ def test_an_array_without_dimensions_has_no_rows(run_ranks, perform):
 
 def test_a_sendrecv_that_is_refused_leaves_nothing_behind(run_ranks):
     def main(rank):
-        sequence, got = smpy.MessageSequence(), np.zeros(1)
+        sequence, got = smpy.experimental.MessageProgram(), np.zeros(1)
         with pytest.raises(ValueError, match="a part's rows"):
             sequence.Sendrecv(0, 0, into=(1, 5, 2), source=0)
         assert sequence._steps() == []
@@ -140,7 +143,7 @@ def test_a_sendrecv_that_is_refused_leaves_nothing_behind(run_ranks):
 def test_numbers_of_numpy_are_numbers(run_ranks):
     def main(rank):
         one, got = np.int64(1), np.zeros((2, 2))
-        sequence = smpy.MessageSequence()
+        sequence = smpy.experimental.MessageProgram()
         receive = sequence.Irecv((one, 0, one), one - rank, one)
         sequence.Isend(one * 0, np.int32(1 - rank), one)
         sequence.Wait(np.int8(receive))
@@ -152,7 +155,7 @@ def test_numbers_of_numpy_are_numbers(run_ranks):
 
 def test_a_performed_sequence_does_not_change(run_ranks):
     def main(rank):
-        sequence = smpy.MessageSequence()
+        sequence = smpy.experimental.MessageProgram()
         sequence.perform(MPI.COMM_WORLD)
         with pytest.raises(ValueError, match="has been performed"):
             sequence.Look()
@@ -162,7 +165,7 @@ def test_a_performed_sequence_does_not_change(run_ranks):
 
 def test_a_message_that_is_too_long_raises_what_its_receive_raises(run_ranks):
     def main(rank):
-        sequence, room = smpy.MessageSequence(), np.zeros(4)
+        sequence, room = smpy.experimental.MessageProgram(), np.zeros(4)
         if rank == 0:
             sequence.Send(0, 1)
             sequence.perform(MPI.COMM_WORLD, np.zeros(5))
@@ -177,11 +180,8 @@ def test_a_message_that_is_too_long_raises_what_its_receive_raises(run_ranks):
 
 @pytest.mark.parametrize("form", ["Recv", "Irecv", "Sendrecv"])
 def test_a_message_that_is_too_long_names_its_step(run_ranks, form):
-    if surface is None:
-        pytest.skip("the plain surface makes the calls one by one, and names them")
-
     def main(rank):
-        sequence, rows, room = smpy.MessageSequence(), np.zeros(8), np.zeros(4)
+        sequence, rows, room = smpy.experimental.MessageProgram(), np.zeros(8), np.zeros(4)
         for row in range(3):
             sequence.Sendrecv((0, row, row + 1), 1 - rank, row, into=(1, row, row + 1), source=1 - rank, recvtag=row)
         if rank == 0:
@@ -200,7 +200,7 @@ def test_a_message_that_is_too_long_names_its_step(run_ranks, form):
         return ""
 
     step = 7 if form == "Sendrecv" else 6
-    told = f"{form}, step {step} of a MessageSequence: the message from rank 0 with tag 5 has 64 bytes"
+    told = f"{form}, step {step} of a MessageProgram: the message from rank 0 with tag 5 has 64 bytes"
     assert told in run_ranks(2, main).returned[1]
 
 
@@ -210,7 +210,7 @@ def test_a_deadlock_in_a_sequence_says_where(smpy_run):
         import smpy
         from mpi4py import MPI
 
-        sequence = smpy.MessageSequence()
+        sequence = smpy.experimental.MessageProgram()
         sequence.Recv(0, 1 - MPI.COMM_WORLD.rank, 7)
         sequence.perform(MPI.COMM_WORLD, bytearray(8))
         """,
@@ -219,17 +219,16 @@ def test_a_deadlock_in_a_sequence_says_where(smpy_run):
         "none",
     )
     assert ran.code != 0
-    assert "rank 0: Recv(source=1, tag=7), step 0 of a MessageSequence   program.py:7" in ran.err
+    assert "rank 0: Recv(source=1, tag=7), step 0 of a MessageProgram   program.py:7" in ran.err
 
 
-@pytest.mark.skipif(surface is None, reason="the plain surface makes the calls one by one, and names them")
 def test_a_deadlock_names_the_step_that_is_waited_for(smpy_run):
     forms = {
-        "sequence.Recv(0, peer, 9)": "Recv(source={}, tag=9), step 2 of a MessageSequence",
-        "sequence.Irecv(0, peer, 9)": "Wait(Irecv(source={}, tag=9)), step 2 of a MessageSequence",
-        "sequence.Send(1, peer, 9)": "Send(dest={}, tag=9) of 1,000,000 bytes, step 2 of a MessageSequence",
+        "sequence.Recv(0, peer, 9)": "Recv(source={}, tag=9), step 2 of a MessageProgram",
+        "sequence.Irecv(0, peer, 9)": "Wait(Irecv(source={}, tag=9)), step 2 of a MessageProgram",
+        "sequence.Send(1, peer, 9)": "Send(dest={}, tag=9) of 1,000,000 bytes, step 2 of a MessageProgram",
         "sequence.Sendrecv(0, peer, 9, into=0, source=peer, recvtag=8)": (
-            "Sendrecv(source={}, tag=8), step 3 of a MessageSequence"
+            "Sendrecv(source={}, tag=8), step 3 of a MessageProgram"
         ),
     }
     ran = smpy_run(
@@ -238,7 +237,7 @@ def test_a_deadlock_names_the_step_that_is_waited_for(smpy_run):
         from mpi4py import MPI
 
         rank, peer = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.rank ^ 1
-        sequence = smpy.MessageSequence()
+        sequence = smpy.experimental.MessageProgram()
         sequence.Sendrecv(0, peer, 7, into=2, source=peer, recvtag=7)
         exec({list(forms)}[rank // 2])
         sequence.perform(MPI.COMM_WORLD, bytearray(8), bytearray(10**6), bytearray(8))

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from smpy.engine.kernel import surface
 from smpy.engine.outcomes import Aborted
+from smpy.engine.surface import surface
 from smpy.mpi import MPI
-from smpy.mpi.state.bases import RequestBase
 from smpy.mpi.state.environment import imported
+from smpy.mpi.state.surface_bases import RequestBase
 
 
 @pytest.fixture

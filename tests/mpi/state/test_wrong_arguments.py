@@ -60,6 +60,45 @@ def test_an_argument_of_the_wrong_type_is_named(run_ranks, call, text):
     assert last.filename.startswith(smpy.__path__[0])
 
 
+class OnlyInt:
+    def __int__(self):
+        return 0
+
+
+@pytest.mark.parametrize("zero", [False, np.False_, np.int8(0), 0.5, np.float32(0.5), np.array(0), OnlyInt()])
+def test_one_number_is_converted_as_int_does(run_ranks, zero):
+    grid = [1], [True]
+
+    def main(rank):
+        assert SELF.Split(zero, zero).size == 1
+        assert SELF.Split_type(MPI.COMM_TYPE_SHARED, zero).size == 1
+        assert SELF.bcast(7, zero) == 7
+        assert SELF.sendrecv(8, zero, zero, None, zero, zero) == 8
+        SELF.Sendrecv(ONE, zero, zero, np.empty(8), zero, zero)
+        assert SELF.Create_cart(*grid).Shift(zero, zero) == (0, 0)
+        assert SELF.Create_cart(*grid).Get_coords(zero) == [0]
+        assert MPI.INT.Create_vector(zero, zero, zero).size == 0
+        assert SELF.Get_group().Range_incl([(zero, zero, 1)]).size == 1
+
+    run_ranks(1, main)
+
+
+@pytest.mark.parametrize("zero", [np.False_, 0.0, np.float32(0), OnlyInt()])
+def test_items_and_counts_are_whole_numbers(run_ranks, zero):
+    def main(rank):
+        for call in (
+            lambda: SELF.Get_group().Incl([zero]),
+            lambda: SELF.Get_group().Excl([zero]),
+            lambda: SELF.Create_cart([1], [zero]),
+            lambda: SELF.Bcast([ONE, zero, MPI.DOUBLE]),
+            lambda: MPI.INT.Create_indexed([zero], [0]),
+        ):
+            with pytest.raises((TypeError, DeprecationWarning)):  # a warning for np.False_ under numpy before 2
+                call()
+
+    run_ranks(1, main)
+
+
 def test_an_error_of_the_program_s_own_inside_a_call_stays_as_it_is(run_ranks):
     def main(rank):
         if rank == 1:

@@ -9,8 +9,8 @@ import pytest
 
 from smpy.engine import running
 from smpy.engine.engine import Engine
-from smpy.engine.kernel import surface
 from smpy.engine.messages import Envelope
+from smpy.engine.surface import surface
 from smpy.platforms import default_cluster, place
 
 if surface is None:

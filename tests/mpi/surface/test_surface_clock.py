@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from smpy.compute import clock as plain
+from smpy.compute.clock import measured_clock as plain
 from smpy.engine import _surface
 from smpy.engine.engine import Engine
 from tests.mpi.surface.surface_world import WORLD, new_engine, run
@@ -91,7 +91,7 @@ def faked(monkeypatch: pytest.MonkeyPatch) -> Measured:
     fake = FakeTime()
     monkeypatch.setattr(plain, "_monotonic_s", lambda: fake.now_s)
     monkeypatch.setattr(plain, "_processor_s", lambda: fake.processor_s)
-    return Measured(plain.Clock, fake)
+    return Measured(plain.MeasuredClock, fake)
 
 
 @pytest.fixture(params=["plain", pytest.param("compiled", marks=pytest.mark.timed)])
@@ -272,7 +272,8 @@ def test_without_a_clock_nothing_is_charged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("new_clock", "is_faked"), [(plain.Clock, True), pytest.param(_surface.Clock, False, marks=pytest.mark.timed)]
+    ("new_clock", "is_faked"),
+    [(plain.MeasuredClock, True), pytest.param(_surface.Clock, False, marks=pytest.mark.timed)],
 )
 def test_the_observer_is_told_of_bursts_that_are_not_short(
     faked: Measured, new_clock: Callable[..., Any], is_faked: bool

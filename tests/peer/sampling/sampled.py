@@ -6,7 +6,7 @@ from mpi4py import MPI
 from planted_clock import advance
 
 import smpy
-from smpy.compute.stopping import SmpiRule
+from smpy.compute.clock.stopping import SmpiRule
 
 scope, iters, thres, n_visits, n = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
 times_s = [float(time_s) for time_s in sys.argv[6:]]

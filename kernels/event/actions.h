@@ -1,9 +1,0 @@
-/* actions.h -- the actions that others turn into, choose, or append with theirs. */
-#ifndef SMPY_ACTIONS_H
-#define SMPY_ACTIONS_H
-#include "action.h"
-
-extern const action_kind wait_collective_kind; /* the request is `wait_collective` */
-extern const action_kind test_collective_kind; /* the request is `test_collective` */
-int sleep_append_overhead(sim *s, int timeline, double seconds); /* overhead that follows from another action: 0, or an error */
-#endif

@@ -1,0 +1,310 @@
+#include <stdlib.h>
+
+#include "mpi/protocol.h"
+#include "mpi/nonblocking_collective.h"
+#include "mpi/wait.h"
+#include "world/elapse.h"
+#include "world/tell.h"
+
+/* Collectives: a schedule's calls, one after the other, as if the rank made them. A blocking one is over with its action; a
+ * started one (nonblocking_collective.h) goes on behind its request. */
+
+enum { FETCH, SEND, RECEIVE, AWAIT };
+enum { AWAITED = -1, BACKGROUND = -2 }; /* waiter_index of a run's own requests */
+
+static int post(sim *s, int id, collective_run *run, int peer, int64_t bytes, uint8_t is_send, int index)
+{
+    const int other = comm_other(&s->comms, run->comm), rank = s->timelines.at[id].rank;
+    if (peer < 0 || peer >= comm_size(&s->comms, other) || bytes < 0) return SIM_BAD_SCHEDULE;
+    const uint8_t is_detached = is_send && protocol_is_detached(&s->model.calls, bytes);
+    const int request = request_new(s, (struct request){.rank = rank, .comm = run->comm, .peer = peer, .bytes = bytes,
+                                                        .is_send = is_send, .is_detached = is_detached});
+    if (request < 0) return request;
+    slot *x = &s->requests.at[request];
+    x->context = 2 * (is_send ? other : run->comm) + 1;
+    x->target = is_send ? comm_world_rank(&s->comms, other, peer) : rank;
+    x->is.matched_source = (int)run->frame.rank;
+    x->is_released = 1;
+    x->instance = run->instance;
+    x->account = s->timelines.at[id].account;
+    if (run->request && index == BACKGROUND && (index = nonblocking_made(s, run, x)) < 0) return index;
+    if (!is_detached) {
+        x->waiter = id;
+        x->waiter_index = index;
+        ++*(index == AWAITED ? &run->n_awaited : &run->n_background);
+    }
+    return protocol_post(s, request);
+}
+
+static double overhead_s(const sim *s, int id, const schedule_call *c)
+{
+    const call_costs *costs = protocol_costs(s, s->timelines.at[id].rank);
+    if (c->code == CALL_ISEND || c->code == CALL_EXCHANGE)
+        return protocol_overhead_s(costs->isend_overhead, costs->n_isend_overhead, c->bytes_out);
+    if (c->code == CALL_SEND && (protocol_is_detached(costs, c->bytes_out) || costs->rendezvous_overheads))
+        return protocol_overhead_s(costs->send_overhead, costs->n_send_overhead, c->bytes_out);
+    return 0;
+}
+
+static int halt(sim *s, int id, collective_run *run)
+{
+    const int is_started = run->request > 0;
+    action_end(s, id);
+    if (is_started) nonblocking_halts(s, run);
+    return FREE_OF_CHARGE;
+}
+
+static int await(sim *s, int id, action *a, collective_run *run)
+{
+    const int is_all = run->call.code == CALL_WAIT_ALL;
+    if (is_all) {
+        run->n_ended += run->n_background_ended;
+        run->n_background_ended = 0;
+    }
+    if (run->n_ended > 0) {
+        run->n_ended--;
+        wait_pay(s, id, run->owed_s);
+        run->owed_s = 0;
+        return wait_after_overheads(s, id);
+    }
+    if (run->n_awaited || (is_all && run->n_background)) {
+        wait_begin(s, id, run->call.code == CALL_SEND || run->call.code == CALL_RECV);
+        return BLOCKED;
+    }
+    a->stage = FETCH;
+    return FREE_OF_CHARGE;
+}
+
+/* The next call of the schedule, and what it costs before it is made: MADE_A_CALL when it is to be made at once. */
+static int fetch(sim *s, int id, action *a, collective_run *run)
+{
+    schedule_call *c = &run->call;
+    s->timelines.at[id].busy_until_s = 0;
+    if (run->frame.at == 0) {
+        const int instance = comm_enter_collective(&s->comms, run->comm, (int)run->frame.rank, s->clock.now_s);
+        if (instance < 0) return instance;
+        run->instance = instance;
+    }
+    *c = schedule_step(&run->frame);
+    if (run->frame.is_broken) return SIM_BAD_SCHEDULE;
+    if (c->code == CALL_NOT_YET) return FREE_OF_CHARGE; /* sim_next looks at the clock, then comes back */
+    if (c->code == CALL_HALT && !run->request && (run->n_background || run->n_background_ended)) c->code = CALL_WAIT_ALL;
+    if (c->code == CALL_HALT) return halt(s, id, run);
+    const int sends = c->code == CALL_SEND || c->code == CALL_ISEND || c->code == CALL_EXCHANGE;
+    a->stage = sends ? SEND : c->code == CALL_WAIT_ALL ? AWAIT : RECEIVE;
+    const double first_s = overhead_s(s, id, c);
+    return first_s > 0 ? elapse_sleep_until(s, id, s->clock.now_s + first_s, SPENT_OVERHEAD) : MADE_A_CALL;
+}
+
+static int step(sim *s, int id, action *a)
+{
+    collective_run *run = a->collective.run;
+    const schedule_call *c = &run->call;
+    int result = a->stage == FETCH ? fetch(s, id, a, run) : MADE_A_CALL;
+    if (result != MADE_A_CALL) return result;
+    switch (a->stage) {
+    case SEND:
+        result = post(s, id, run, c->to, c->bytes_out, 1, c->code == CALL_ISEND ? BACKGROUND : AWAITED);
+        a->stage = c->code == CALL_EXCHANGE ? RECEIVE : c->code == CALL_SEND && run->n_awaited ? AWAIT : FETCH;
+        break;
+    case RECEIVE:
+        result = post(s, id, run, c->from, c->bytes_in, 0, c->code == CALL_IRECV ? BACKGROUND : AWAITED);
+        a->stage = c->code == CALL_IRECV ? FETCH : AWAIT;
+        break;
+    default: return await(s, id, a, run);
+    }
+    return result < 0 ? result : MADE_A_CALL;
+}
+
+static void told(sim *s, int id, action *a, int request)
+{
+    const slot *x = &s->requests.at[request];
+    collective_run *run = a->collective.run;
+    const int is_awaited = x->waiter_index == AWAITED;
+    --*(is_awaited ? &run->n_awaited : &run->n_background);
+    if (s->timelines.at[id].state == WAITING && (is_awaited || run->call.code == CALL_WAIT_ALL)) {
+        wait_pay_for(s, id, x);
+        wait_wake(s, id);
+    } else {
+        ++*(is_awaited ? &run->n_ended : &run->n_background_ended);
+        run->owed_s += protocol_receive_overhead_s(s, x);
+    }
+}
+
+/* A started run belongs to its request. */
+static void free_run(sim *s, action *a)
+{
+    collective_run *run = a->collective.run;
+    if (!run->request) collective_run_free(&s->runs, &s->comms, run);
+}
+
+static void describe(const sim *s, const action *a, waiting *out)
+{
+    (void)s;
+    *out = (waiting){.kind = WAIT_COLLECTIVE, .comm = a->collective.run->comm};
+}
+
+static const action_kind kind = {.name = "collective", .step = step, .told = told, .free = free_run, .describe = describe};
+
+/* ---- rows ---- */
+
+/* Numbers that the `n - 1` rows behind the first one have: 0, or an error. */
+static int read_entries(sim *s, int id, int n, rank_tables *given)
+{
+    int64_t *entries = perform_entries(s, n);
+    if (!entries) return SIM_OUT_OF_MEMORY;
+    *given = (rank_tables){0};
+    for (int i = 0; i < n - 1; i++) {
+        const trace_action *entry = perform_row(s, id, 1 + i);
+        const int k = entry->detail;
+        if (k < 0 || k >= SCHEDULE_TABLES) return SIM_BAD_SCHEDULE;
+        entries[i] = entry->bytes;
+        if (k >= given->n || !given->table[k]) given->table[k] = &entries[i];
+        given->n_entries[k]++;
+        if (k >= given->n) given->n = k + 1;
+    }
+    for (int k = 0; k < given->n; k++)
+        if (!given->table[k]) given->table[k] = entries;
+    return 0;
+}
+
+static int perform_collective(sim *s, int id, const trace_action *row, int n)
+{
+    rank_tables given;
+    const int error = read_entries(s, id, n, &given);
+    if (error) return error;
+    return sim_append_collective(s, id, row->comm, row->detail, row->peer, row->bytes, n > 1 ? &given : NULL);
+}
+
+static int perform_start(sim *s, int id, const trace_action *row, int n)
+{
+    rank_tables given;
+    int *latch = &s->performing->rank[id].latch;
+    const int error = read_entries(s, id, n, &given);
+    if (error) return error;
+    const int request =
+        sim_append_start(s, id, row->comm, row->detail, row->peer, row->bytes, n > 1 ? &given : NULL, *latch);
+    *latch = 0;
+    return request < 0 ? request : perform_name(s, id, row->request, request);
+}
+
+/* Latches are named as they are made: all ranks that come to one name the same. */
+static int perform_latch_of_next(sim *s, int id, const trace_action *row, int n)
+{
+    int *latch = perform_latch(s, row->tag);
+    (void)n;
+    if (!latch) return SIM_OUT_OF_MEMORY;
+    if (!*latch) {
+        const int made = sim_latch_new(s, (int)row->amount);
+        if (made < 0) return made;
+        *latch = made;
+    }
+    s->performing->rank[id].latch = *latch;
+    return 0;
+}
+
+enum { CALL = ROW_COMM | ROW_PEER | ROW_BYTES | ROW_AMOUNT | ROW_DETAIL | ROW_TABLES };
+
+const row_kind collective_row = {{"collective", "performs a schedule (row of `collectives`); `amount` rows `entry` follow",
+                                  "schedule", CALL}, perform_collective, 0, 0};
+const row_kind start_row = {{"start", "starts a schedule as `request`; entries follow likewise; `tag` names its latch, 0: none",
+                             "schedule", CALL | ROW_TAG | ROW_REQUEST | ROW_STARTS}, perform_start, 0, 0};
+const row_kind latch_row = {{"latch", "of the `start` that follows: it ends when `amount` ranks have come to the latch `tag`", "",
+                             ROW_TAG | ROW_AMOUNT}, perform_latch_of_next, 0, 0};
+
+/* ---- actions that the outside appends ---- */
+
+static collective_run *run_new(sim *s, int rank, int comm, int schedule, int root, int64_t bytes, const rank_tables *given)
+{
+    collective_run *run = collective_run_new(&s->runs, &s->comms, comm);
+    schedule_tables *tables = NULL;
+    if (!run) return NULL;
+    if (given && given->n > 0 && !(tables = schedule_tables_new(given->n, given->table, given->n_entries))) {
+        collective_run_free(&s->runs, &s->comms, run);
+        return NULL;
+    }
+    schedule_start(&run->frame, s->schedule[schedule], comm_rank(&s->comms, comm, rank), comm_size(&s->comms, comm), root, bytes,
+                   tables);
+    return run;
+}
+
+static int is_sound(const sim *s, int id, int comm, int schedule, const rank_tables *given)
+{
+    if (!is_timeline(&s->timelines, id) || comm_rank(&s->comms, comm, s->timelines.at[id].rank) < 0) return SIM_BAD_RANK;
+    if (schedule < 0 || schedule >= s->n_schedules) return SIM_BAD_SCHEDULE;
+    if (given && (given->n < 0 || given->n > SCHEDULE_TABLES)) return SIM_BAD_SCHEDULE;
+    for (int k = 0; given && k < given->n; k++)
+        if (given->n_entries[k] < 0) return SIM_BAD_SCHEDULE;
+    return 0;
+}
+
+static int append(sim *s, int id, collective_run *run)
+{
+    action *a = action_append(s, id, &kind);
+    if (!a) return SIM_OUT_OF_MEMORY;
+    a->collective.run = run;
+    run->timeline = id;
+    return 0;
+}
+
+int sim_append_collective(sim *s, int id, int comm, int schedule, int root, int64_t bytes, const rank_tables *given)
+{
+    int error = is_sound(s, id, comm, schedule, given);
+    if (error < 0) return error;
+    collective_run *run = run_new(s, s->timelines.at[id].rank, comm, schedule, root, bytes, given);
+    if (!run) return SIM_OUT_OF_MEMORY;
+    error = append(s, id, run);
+    if (error < 0) collective_run_free(&s->runs, &s->comms, run);
+    if (is_watched(s) && !error) {
+        const trace_action row = {.comm = comm, .peer = root, .bytes = bytes, .detail = schedule};
+        tell_appended(s, id, &(appended_action){.kind = &collective_row, .row = row, .given = given});
+    }
+    return error;
+}
+
+int sim_append_start(sim *s, int id, int comm, int schedule, int root, int64_t bytes, const rank_tables *given, int latch)
+{
+    int error = is_sound(s, id, comm, schedule, given);
+    if (error < 0) return error;
+    if (latch && !latch_is_for_more(&s->latches, latch)) return SIM_BAD_SCHEDULE;
+    const int rank = s->timelines.at[id].rank;
+    const int request = request_new(s, (struct request){.rank = rank, .comm = comm, .peer = root, .matched_source = SIM_ANY,
+                                                        .matched_tag = SIM_ANY});
+    if (request < 0) return request;
+    collective_run *run = run_new(s, rank, comm, schedule, root, bytes, given);
+    error = run ? append(s, id, run) : SIM_OUT_OF_MEMORY;
+    s->requests.at[request].is_collective = 1;
+    s->requests.at[request].run = run;
+    if (error < 0) {
+        request_free(s, request);
+        return error;
+    }
+    request_belongs(s, request, id);
+    run->request = request;
+    run->latch = latch;
+    if (latch) s->latches.at[latch].n_to_come--;
+    if (is_watched(s)) {
+        const int serial = latch ? s->latches.at[latch].serial : 0;
+        const trace_action row = {.comm = comm, .peer = root, .tag = serial, .bytes = bytes, .request = request,
+                                  .detail = schedule};
+        const trace_action at = {.tag = serial, .amount = latch ? s->latches.at[latch].n_ranks : 0};
+        if (latch) tell_appended(s, id, &(appended_action){.kind = &latch_row, .row = at});
+        tell_appended(s, id, &(appended_action){.kind = &start_row, .row = row, .given = given});
+    }
+    return request;
+}
+
+int sim_schedule_new(sim *s, int n_words, const int64_t *words)
+{
+    if (s->n_schedules == s->schedule_room) {
+        int room = s->schedule_room ? 2 * s->schedule_room : 16;
+        schedule **grown = realloc(s->schedule, (size_t)room * sizeof *grown);
+        if (!grown) return SIM_OUT_OF_MEMORY;
+        s->schedule = grown;
+        s->schedule_room = room;
+    }
+    schedule *made = schedule_new(n_words, words);
+    if (!made) return schedule_is_sound(n_words, words) ? SIM_OUT_OF_MEMORY : SIM_BAD_SCHEDULE;
+    s->schedule[s->n_schedules] = made;
+    return s->n_schedules++;
+}

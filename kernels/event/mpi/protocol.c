@@ -1,0 +1,153 @@
+#include "mpi/protocol.h"
+
+#include <stdlib.h>
+
+#include "mpi/completion.h"
+#include "mpi/poll.h"
+#include "networks/transfer.h"
+#include "world/tell.h"
+
+double protocol_overhead_s(const double *table, int n, int64_t bytes)
+{
+    const double *row = table;
+    if (!n) return 0;
+    for (int i = 0; i < n && table[3 * i] < (double)bytes; i++) row = table + 3 * i;
+    return row[1] + row[2] * (double)bytes;
+}
+
+const call_costs *protocol_costs(const sim *s, int rank)
+{
+    const int own = s->costs_of_host ? s->costs_of_host[s->timelines.rank[rank].host] : -1;
+    return own < 0 ? &s->model.calls : &s->own_costs[own];
+}
+
+int sim_host_costs(sim *s, int n_hosts, const int *host, const call_costs *costs)
+{
+    for (int i = 0; i < n_hosts; i++)
+        if (host[i] < 0 || host[i] >= s->hosts.n) return SIM_BAD_RANK;
+    call_costs *grown = realloc(s->own_costs, ((size_t)s->n_own_costs + 1) * sizeof *grown);
+    if (!grown) return SIM_OUT_OF_MEMORY;
+    s->own_costs = grown;
+    if (!s->costs_of_host) {
+        s->costs_of_host = malloc((size_t)(s->hosts.n > 0 ? s->hosts.n : 1) * sizeof *s->costs_of_host);
+        if (!s->costs_of_host) return SIM_OUT_OF_MEMORY;
+        for (int h = 0; h < s->hosts.n; h++) s->costs_of_host[h] = -1;
+    }
+    s->own_costs[s->n_own_costs] = *costs;
+    for (int i = 0; i < n_hosts; i++) s->costs_of_host[host[i]] = s->n_own_costs;
+    s->n_own_costs++;
+    return 0;
+}
+
+double protocol_receive_overhead_s(const sim *s, const slot *recv)
+{
+    const call_costs *costs = protocol_costs(s, recv->is.rank);
+    const int64_t bytes = recv->is.matched_bytes < recv->is.bytes ? recv->is.matched_bytes : recv->is.bytes;
+    return recv->has_overhead ? protocol_overhead_s(costs->recv_overhead, costs->n_recv_overhead, bytes) : 0;
+}
+
+/* ---- a matched pair ---- */
+
+static int64_t waits_since(const sim *s, int request)
+{
+    const int waiter = request_waiter(&s->requests, request);
+    return waiter < 0 ? 0 : s->timelines.at[waiter].waits_since;
+}
+
+static void complete_pair(sim *s, int send, int recv)
+{
+    const slot *from = &s->requests.at[send], *to = &s->requests.at[recv];
+    const int64_t bytes = from->is.bytes < to->is.bytes ? from->is.bytes : to->is.bytes;
+    const int error = payload_move(&s->payloads, send, from->payload, recv, to->payload, bytes);
+    tell_received(s, send, recv);
+    if (error < 0) { /* neither side is done: the payload stays with the send */
+        keep_error(s, error);
+        return;
+    }
+    /* The side that began to wait first is told first. */
+    const int send_is_first = waits_since(s, send) < waits_since(s, recv);
+    request_complete(s, send_is_first ? send : recv);
+    request_complete(s, send_is_first ? recv : send);
+}
+
+static void pair_ended(sim *s, const transfer *t)
+{
+    complete_pair(s, t->number[0], t->number[1]);
+}
+
+static void early_ended(sim *s, const transfer *t)
+{
+    slot *send = &s->requests.at[t->number[0]];
+    send->has_arrived = 1;
+    if (!send->has_matched) send->arrived_s = s->clock.now_s;
+    if (send->has_matched) complete_pair(s, t->number[0], send->partner);
+}
+
+static const transfer_owner matched_pair = {pair_ended}, early_send = {early_ended};
+
+static int set_out(sim *s, const transfer_owner *owner, int send, int recv)
+{
+    const slot *from = &s->requests.at[send];
+    const int source_host = s->timelines.rank[from->is.rank].host, target_host = s->timelines.rank[from->target].host;
+    return transfer_start(s, source_host, target_host, from->is.bytes, owner, send, recv);
+}
+
+int protocol_send_of(const transfer *t)
+{
+    return t->owner == &matched_pair || t->owner == &early_send ? t->number[0] : 0;
+}
+
+static int start(sim *s, int send, int recv)
+{
+    slot *from = &s->requests.at[send], *to = &s->requests.at[recv];
+    to->is.matched_source = from->is.matched_source;
+    to->is.matched_tag = from->is.tag;
+    to->is.matched_bytes = from->is.bytes;
+    from->has_matched = to->has_matched = 1;
+    from->matched_s = to->matched_s = s->clock.now_s;
+    const call_costs *costs = protocol_costs(s, to->is.rank);
+    to->has_overhead = (from->is.is_detached || costs->rendezvous_overheads) && costs->n_recv_overhead > 0;
+    tell_matched(s, recv);
+    if (!from->is_early) return set_out(s, &matched_pair, send, recv);
+    from->partner = recv;
+    if (from->has_arrived) complete_pair(s, send, recv);
+    return 0;
+}
+
+static int is_early(const sim *s, const slot *send)
+{
+    return send->is.is_detached && send->is.bytes < s->model.calls.early_below_bytes;
+}
+
+int protocol_post(sim *s, int id)
+{
+    slot *x = &s->requests.at[id];
+    const int is_send = x->is.is_send;
+    x->date_s = s->clock.now_s;
+    tell_posted(s, id);
+    const int other = x->partner ? x->partner
+                      : is_send  ? match_send(&s->match, &s->requests, id)
+                                 : match_recv(&s->match, &s->requests, id);
+    if (is_send && !other) {
+        s->polling.n_sends_queued++;
+        s->polling.n_probes_up_to_date = 0;
+        poll_notice(s, x->target);
+        if (is_early(s, x)) {
+            x->is_early = 1;
+            return set_out(s, &early_send, id, 0);
+        }
+    }
+    if (other <= 0) return other;
+    return is_send ? start(s, id, other) : start(s, other, id);
+}
+
+int protocol_withdraw(sim *s, int id)
+{
+    slot *x = &s->requests.at[id];
+    if (x->is_early || !match_withdraw(&s->match, &s->requests, id)) return 0;
+    const int error = payload_drop(&s->payloads, id, x->payload);
+    if (error < 0) return error;
+    x->is.is_cancelled = 1;
+    request_complete(s, id);
+    return 1;
+}

@@ -1,0 +1,28 @@
+/* protocol.h -- MPI's point-to-point protocol above the network: eager (detached) and rendezvous sends, and their overheads.
+ *
+ * A send below the eager limit is detached: it completes for its sender when it is posted, and the kernel frees it when it has
+ * arrived. A larger or synchronous one completes when its transfer, which begins when both sides have posted, has ended. A receive
+ * of a detached message, or of any where the model says so, costs its receiver an overhead once it learns of it.
+ *
+ * A detached send that is small enough is early: it travels when it is posted, whether a receive is there or not. A receive that
+ * finds it later is complete at once if it has arrived, and else when it does. An early send is not cancelled: it is on its way. */
+#ifndef SMPY_PROTOCOL_H
+#define SMPY_PROTOCOL_H
+#include "mpi/costs.h"
+#include "mpi/request.h"
+#include "networks/transfer.h"
+
+/* constant + bytes * per_byte of the last row (threshold, constant, per byte) below; the first row also holds below its own. */
+double protocol_overhead_s(const double *table, int n, int64_t bytes);
+double protocol_receive_overhead_s(const sim *s, const slot *recv);
+const call_costs *protocol_costs(const sim *s, int rank); /* costs of its host */
+
+static inline uint8_t protocol_is_detached(const call_costs *costs, int64_t bytes)
+{
+    return bytes < costs->detached_below_bytes;
+}
+
+int protocol_send_of(const transfer *t); /* the request whose message it is, or 0 */
+int protocol_post(sim *s, int request); /* matches it or queues it; a match starts its transfer. >= 0, or an error */
+int protocol_withdraw(sim *s, int request); /* 1 when it had no match and is done now, 0 when it had; or an error */
+#endif

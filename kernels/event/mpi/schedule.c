@@ -1,0 +1,323 @@
+/* schedule.c -- evaluates expressions, performs instructions up to the next call, and checks programs before they are used. */
+#include "mpi/schedule.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Floor division and modulo, as Python computes them: partner formulas use (rank - 1) % size. */
+static inline int64_t floor_div(int64_t a, int64_t b)
+{
+    if (b == 0) return 0;
+    int64_t q = a / b;
+    return q * b != a && ((a < 0) != (b < 0)) ? q - 1 : q;
+}
+
+static inline int64_t floor_mod(int64_t a, int64_t b)
+{
+    if (b == 0) return a;
+    if (b == -1) return 0; /* INT64_MIN % -1 is undefined */
+    int64_t r = a % b;
+    return r && ((r < 0) != (b < 0)) ? r + b : r;
+}
+
+/* Is a << b out of range? Otherwise the result is in `to`. */
+static inline int shift_overflows(int64_t a, int64_t b, int64_t *to)
+{
+    *to = 0;
+    if (b < 0 || b > 62) return a != 0;
+    return __builtin_mul_overflow(a, (int64_t)1 << b, to);
+}
+
+static inline int64_t apply(schedule_frame *f, int64_t term, int64_t a, int64_t b)
+{
+    int64_t result;
+    switch (term) {
+    case TERM_ADD:
+        if (__builtin_add_overflow(a, b, &result)) f->is_broken = 1;
+        return result;
+    case TERM_SUB:
+        if (__builtin_sub_overflow(a, b, &result)) f->is_broken = 1;
+        return result;
+    case TERM_MUL:
+        if (__builtin_mul_overflow(a, b, &result)) f->is_broken = 1;
+        return result;
+    case TERM_DIV:
+        if (b != -1) return floor_div(a, b);
+        if (__builtin_sub_overflow((int64_t)0, a, &result)) f->is_broken = 1;
+        return result;
+    case TERM_MOD: return floor_mod(a, b);
+    case TERM_AND: return a & b;
+    case TERM_OR: return a | b;
+    case TERM_XOR: return a ^ b;
+    case TERM_SHL:
+        if (shift_overflows(a, b, &result)) f->is_broken = 1;
+        return result;
+    case TERM_SHR:
+        if (b < 0) f->is_broken = 1;
+        return a >> (b < 0 ? 0 : b > 63 ? 63 : b);
+    case TERM_LT: return a < b;
+    case TERM_LE: return a <= b;
+    case TERM_EQ: return a == b;
+    case TERM_NE: return a != b;
+    case TERM_MIN: return a < b ? a : b;
+    default: return a > b ? a : b; /* TERM_MAX: schedule_new() accepts no other term */
+    }
+}
+
+static int64_t look_up(schedule_frame *f, int k, int64_t index)
+{
+    const schedule_tables *t = f->tables;
+    int first = t && k > 0 ? t->end[k - 1] : 0;
+    if (t && index >= 0 && index < t->end[k] - first) return t->entry[first + index];
+    f->is_broken = 1;
+    return 0;
+}
+
+static int64_t evaluate(schedule_frame *f)
+{
+    int64_t stack[SCHEDULE_STACK];
+    int top = 0;
+    const int64_t *word = f->program->word + f->at;
+    for (;;) {
+        int64_t term = *word++;
+        switch (term) {
+        case TERM_END: f->at = (int)(word - f->program->word); return stack[0];
+        case TERM_CONSTANT: stack[top++] = *word++; break;
+        case TERM_RANK: stack[top++] = f->rank; break;
+        case TERM_SIZE: stack[top++] = f->size; break;
+        case TERM_ROOT: stack[top++] = f->root; break;
+        case TERM_BYTES: stack[top++] = f->bytes; break;
+        case TERM_LOOP: stack[top++] = f->loop[*word++]; break;
+        case TERM_TABLE: stack[top - 1] = look_up(f, (int)*word++, stack[top - 1]); break;
+        default: top--; stack[top - 1] = apply(f, term, stack[top - 1], stack[top]);
+        }
+    }
+}
+
+static int evaluate_peer(schedule_frame *f)
+{
+    int64_t peer = evaluate(f);
+    if (peer >= 0 && peer <= INT_MAX) return (int)peer;
+    f->is_broken = 1;
+    return -1;
+}
+
+static int64_t evaluate_bytes(schedule_frame *f)
+{
+    int64_t bytes = evaluate(f);
+    if (bytes < 0) f->is_broken = 1;
+    return bytes;
+}
+
+enum { STEP_WORDS = 1 << 14 }; /* some 20 us */
+
+schedule_call schedule_step(schedule_frame *f)
+{
+#ifdef SMPY_CHECK
+    schedule_check(f);
+#endif
+    schedule_call call = {0};
+    for (int n_words = 0; n_words < STEP_WORDS;) {
+        const int before = f->at;
+        call.code = (int)f->program->word[f->at++];
+        switch (call.code) {
+        case CALL_SEND:
+        case CALL_ISEND:
+            call.to = evaluate_peer(f);
+            call.bytes_out = evaluate_bytes(f);
+            return call;
+        case CALL_RECV:
+        case CALL_IRECV:
+            call.from = evaluate_peer(f);
+            call.bytes_in = evaluate_bytes(f);
+            return call;
+        case CALL_EXCHANGE:
+            call.to = evaluate_peer(f);
+            call.bytes_out = evaluate_bytes(f);
+            call.from = evaluate_peer(f);
+            call.bytes_in = evaluate_bytes(f);
+            return call;
+        case CALL_IF: {
+            int64_t condition = evaluate(f);
+            int length = (int)f->program->word[f->at++];
+            if (f->is_broken) return call;
+            n_words += f->at - before;
+            if (!condition) f->at += length;
+            break;
+        }
+        case CALL_LOOP: {
+            int64_t first = evaluate(f), bound = evaluate(f);
+            int length = (int)f->program->word[f->at++];
+            n_words += f->at - before;
+            if (first < bound && !f->is_broken) {
+                f->loop[f->n_loops] = first;
+                f->bound[f->n_loops++] = bound;
+            } else {
+                f->at += length;
+            }
+            if (f->is_broken) return call;
+            break;
+        }
+        case CALL_AGAIN: {
+            int length = (int)f->program->word[f->at++];
+            n_words += f->at - before;
+            if (++f->loop[f->n_loops - 1] < f->bound[f->n_loops - 1]) /* no overflow: it was below its bound */
+                f->at -= length;
+            else
+                f->n_loops--;
+            break;
+        }
+        case CALL_WAIT_ALL: return call;
+        default: f->at--; return call; /* CALL_HALT, however often it is asked */
+        }
+    }
+    call.code = CALL_NOT_YET;
+    return call;
+}
+
+schedule_tables *schedule_tables_new(int n_tables, const int64_t *const *table, const int *n_entries)
+{
+    int64_t n = 0;
+    for (int k = 0; k < n_tables; k++) n += n_entries[k];
+    if (n > INT_MAX) return NULL;
+    schedule_tables *t = malloc(sizeof *t + (size_t)n * sizeof *t->entry);
+    if (!t) return NULL;
+    int end = 0;
+    for (int k = 0; k < SCHEDULE_TABLES; k++) {
+        int n_mine = k < n_tables ? n_entries[k] : 0;
+        if (n_mine) memcpy(t->entry + end, table[k], (size_t)n_mine * sizeof *t->entry);
+        t->end[k] = end += n_mine;
+    }
+    return t;
+}
+
+void schedule_start(schedule_frame *f, const schedule *s, int rank, int size, int root, int64_t bytes,
+                    const schedule_tables *tables)
+{
+    *f = (schedule_frame){.program = s, .tables = tables, .rank = rank, .size = size, .root = root, .bytes = bytes};
+}
+
+/* Index of the word behind the expression at `at`; -1: it is malformed, or does not end within n words. */
+static int expression_end(int n, const int64_t *word, int at, int n_loops)
+{
+    int top = 0;
+    while (at < n) {
+        int64_t term = word[at++];
+        if (term == TERM_END) return top == 1 ? at : -1;
+        if (term == TERM_CONSTANT || term == TERM_LOOP) {
+            if (at >= n) return -1;
+            if (term == TERM_LOOP && (word[at] < 0 || word[at] >= n_loops)) return -1;
+            at++;
+            top++;
+        } else if (term >= TERM_RANK && term <= TERM_BYTES) {
+            top++;
+        } else if (term == TERM_TABLE) {
+            if (top < 1 || at >= n || word[at] < 0 || word[at] >= SCHEDULE_TABLES) return -1;
+            at++;
+        } else if (term >= TERM_ADD && term <= TERM_MAX) {
+            if (--top < 1) return -1;
+        } else {
+            return -1;
+        }
+        if (top > SCHEDULE_STACK) return -1;
+    }
+    return -1;
+}
+
+/* Number of expressions that follow a code; -1: CALL_AGAIN, CALL_HALT, or no code at all. */
+static int n_expressions_of(int64_t code)
+{
+    switch (code) {
+    case CALL_SEND: case CALL_RECV: case CALL_ISEND: case CALL_IRECV: case CALL_LOOP: return 2;
+    case CALL_EXCHANGE: return 4;
+    case CALL_IF: return 1;
+    case CALL_WAIT_ALL: return 0;
+    default: return -1;
+    }
+}
+
+/* A block that the check is inside: index of the word behind its last instruction, CALL_AGAIN excluded. */
+typedef struct {
+    int end, is_loop;
+} open_block;
+
+int schedule_is_sound(int n, const int64_t *word)
+{
+    if (n < 1 || word[n - 1] != CALL_HALT) return 0;
+    open_block open[SCHEDULE_BLOCKS + 1] = {{.end = n - 1}}; /* the first one is the program */
+    int depth = 0, n_loops = 0, at = 0;
+    while (at < n - 1) {
+        const int end = open[depth].end;
+        if (at == end) {
+            if (open[depth--].is_loop) {
+                at += 2; /* CALL_AGAIN was checked at the loop's begin */
+                n_loops--;
+            }
+            continue;
+        }
+        const int64_t code = word[at++];
+        const int n_expressions = n_expressions_of(code);
+        if (n_expressions < 0) return 0;
+        for (int i = 0; i < n_expressions; i++)
+            if ((at = expression_end(end, word, at, n_loops)) < 0) return 0;
+        if (code != CALL_IF && code != CALL_LOOP) continue;
+        if (depth == SCHEDULE_BLOCKS || at >= end || word[at] < 0 || word[at] > end - at - 1) return 0;
+        const int length = (int)word[at++], is_loop = code == CALL_LOOP;
+        if (is_loop) {
+            if (n_loops == SCHEDULE_LOOPS || length < 2) return 0;
+            if (word[at + length - 2] != CALL_AGAIN || word[at + length - 1] != length) return 0;
+            n_loops++;
+        }
+        open[++depth] = (open_block){at + length - 2 * is_loop, is_loop};
+    }
+    return 1;
+}
+
+schedule *schedule_new(int n, const int64_t *words)
+{
+    if (!schedule_is_sound(n, words)) return NULL;
+    schedule *s = malloc(sizeof *s);
+    int64_t *copy = malloc((size_t)n * sizeof *copy);
+    if (!s || !copy) {
+        free(s);
+        free(copy);
+        return NULL;
+    }
+    memcpy(copy, words, (size_t)n * sizeof *copy);
+    *s = (schedule){n, copy};
+    return s;
+}
+
+void schedule_free(schedule *s)
+{
+    if (!s) return;
+    free(s->word);
+    free(s);
+}
+
+#ifdef SMPY_CHECK
+static void require(int is_true, const char *what, int at)
+{
+    if (is_true) return;
+    fprintf(stderr, "schedule_check: %s at word %d\n", what, at);
+    abort();
+}
+
+void schedule_check(const schedule_frame *f)
+{
+    const schedule *s = f->program;
+    int at = 0, n_loops = 0;
+    require(f->at >= 0 && f->at < s->n, "next instruction outside the program", f->at);
+    while (at < f->at) {
+        const int64_t code = s->word[at++];
+        n_loops += (code == CALL_LOOP) - (code == CALL_AGAIN);
+        for (int i = 0; i < n_expressions_of(code); i++) at = expression_end(s->n, s->word, at, n_loops);
+        at += code == CALL_IF || code == CALL_LOOP || code == CALL_AGAIN;
+    }
+    require(at == f->at, "no instruction", f->at);
+    require(f->n_loops == n_loops, "wrong number of loops", f->at);
+    for (int i = 0; i < n_loops; i++) require(f->loop[i] < f->bound[i], "variable of a loop not below its bound", f->at);
+}
+#endif

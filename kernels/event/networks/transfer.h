@@ -1,0 +1,42 @@
+/* transfer.h -- bytes on their way between two hosts, for an owner that wants to know when they have arrived.
+ *
+ * The owner may be a matched pair of requests, an access to a window, a file: the network (network.h) does not know.
+ *
+ * Invariants: (1) a transfer lives from transfer_start to transfer_end; n_live counts them;
+ *             (2) `order` is that of creation, and decides between transfers that end at one date. */
+#ifndef SMPY_TRANSFER_H
+#define SMPY_TRANSFER_H
+#include <stdint.h>
+
+#include "basics/errors.h"
+
+struct transfer;
+
+typedef struct {
+    void (*ended)(sim *s, const struct transfer *t); /* the bytes have arrived; the transfer's number is free again */
+} transfer_owner;
+
+typedef struct transfer {
+    int source_host, target_host;
+    int64_t bytes;
+    int64_t order;
+    const transfer_owner *owner;
+    int number[2];               /* the owner's own */
+    int next;                    /* in the free list */
+} transfer;
+
+typedef struct {
+    transfer *at;                /* numbered from 0 */
+    int n, room, free;           /* -1: none */
+    int n_live;
+} transfers;
+
+/* Hands a transfer to the network: 0, or an error. Its order, owner, hosts, bytes and the owner's numbers are kept. */
+int transfer_start(sim *s, int source_host, int target_host, int64_t bytes, const transfer_owner *owner, int number0, int number1);
+const transfer *transfer_at(const sim *s, int id);
+void transfer_end(sim *s, int id);               /* for the network: tells the owner */
+
+#ifdef SMPY_CHECK
+void transfers_check(const sim *s);
+#endif
+#endif

@@ -1,0 +1,17 @@
+#include "watchers/charge.h"
+
+#include "watchers/account.h"
+#include "watchers/blame.h"
+#include "watchers/trace.h"
+
+void charge(sim *s, timeline *t, const held_time *time, double seconds, int other)
+{
+    accounts *all = accounts_of(s);
+    if (time->account) all->at[time->account].spent_s[time->kind] += seconds;
+    if (all->trace) trace_interval_of(s, t->rank, time, other);
+    if (time->kind >= SPENT_TRANSFER)
+        blame_blocked(s, t->rank, time, other);
+    else
+        blame_free(s, t->rank, time);
+    if (other >= 0) s->timelines.rank[other].kept_waiting_s += seconds;
+}

@@ -1,0 +1,54 @@
+#include <math.h>
+
+#include "world/elapse.h"
+#include "world/tell.h"
+
+/* Computing: three calls, as in the peer (make, bind to a host, start), then the execution. */
+
+enum { MADE = 0, BOUND = 1, STARTED = 2 };
+
+static const double MOST_BYTES = 9223372036854775808.0; /* 2^63 */
+
+static int step(sim *s, int id, action *a)
+{
+    if (a->stage++ < STARTED) return MADE_A_CALL;
+    const execution amount = {.flop = a->compute.flop, .bytes = a->compute.bytes};
+    action_end(s, id);
+    return elapse_execute(s, id, amount, SPENT_COMPUTING);
+}
+
+static const action_kind kind = {.name = "compute", .step = step, .nature = ACTION_TIME, .keeps_tail = 1};
+
+static int perform(sim *s, int id, const trace_action *row, int n)
+{
+    (void)n;
+    return sim_append_compute(s, id, row->amount, (double)row->bytes);
+}
+
+const row_kind compute_row = {{"compute", "`amount` flop, `bytes` of memory", "", ROW_AMOUNT | ROW_BYTES}, perform, 0, 0};
+
+int sim_append_compute(sim *s, int id, double flop, double bytes)
+{
+    if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
+    timeline *t = &s->timelines.at[id];
+    const host *h = &s->hosts.at[t->host];
+    bytes = rint(bytes); /* a number that a trace can have, so that its replay moves the same */
+    const int moves = h->memory && bytes > 0;
+    if (is_watched(s) && (flop > 0 || bytes > 0)) { /* bytes that take no time here may take some where a trace is replayed */
+        const int64_t n_bytes = bytes < MOST_BYTES ? (int64_t)bytes : INT64_MAX;
+        tell_appended(s, id, &(appended_action){&compute_row, {.amount = flop, .bytes = n_bytes}, 0, 0, 0});
+    }
+    if (!(flop > 0) && !moves) return 0;
+    action *a = action_append(s, id, &kind);
+    if (!a) return SIM_OUT_OF_MEMORY;
+    a->compute.flop = flop;
+    a->compute.bytes = bytes;
+    t->earliest_tail_s += moves ? fmax(flop / h->fastest_flop_per_s, memory_alone_s(h, bytes)) : flop / h->fastest_flop_per_s;
+    t->tail_s += host_knows_ends(h) && !moves ? flop / host_speed_flop_per_s(h) : NAN;
+    return 0;
+}
+
+double sim_speed_flop_per_s(const sim *s, int id)
+{
+    return host_speed_flop_per_s(&s->hosts.at[s->timelines.at[id].host]);
+}

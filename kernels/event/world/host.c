@@ -1,0 +1,144 @@
+#include "world/host.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "basics/errors.h"
+
+int hosts_init(hosts *all, const platform *p)
+{
+    all->n = platform_n_hosts(p);
+    all->at = calloc(all->n > 0 ? (size_t)all->n : 1, sizeof *all->at);
+    if (!all->at) return SIM_OUT_OF_MEMORY;
+    for (int h = 0; h < all->n; h++)
+        all->at[h] = (host){.cores = {.unit_per_s = platform_speed_flop_per_s(p, h), .n_units = platform_cores(p, h)},
+                            .fastest_flop_per_s = platform_speed_flop_per_s(p, h), .first_timeline = -1, .rescheduled_at = -1};
+    return 0;
+}
+
+static void release(resource *r)
+{
+    heap_free(&r->free.users);
+    if (r->limited) heap_free(&r->limited->queue.users);
+    free(r->limited);
+}
+
+void hosts_free(hosts *all)
+{
+    for (int h = 0; all->at && h < all->n; h++) {
+        release(&all->at[h].cores);
+        if (all->at[h].memory) release(all->at[h].memory);
+        free(all->at[h].memory);
+    }
+    free(all->at);
+}
+
+/* A limit, if there is none yet. */
+static int limit(resource *r, double part)
+{
+    if (r->limited) return 0;
+    r->limited = calloc(1, sizeof *r->limited);
+    if (!r->limited) return SIM_OUT_OF_MEMORY;
+    r->limited->nominal_per_s = r->unit_per_s;
+    r->limited->per_s = part * r->unit_per_s;
+    return 0;
+}
+
+int hosts_limit(hosts *all, double part)
+{
+    for (int h = 0; h < all->n; h++)
+        if (limit(&all->at[h].cores, part) < 0) return SIM_OUT_OF_MEMORY;
+    return 0;
+}
+
+int host_changes_speed(host *h, double highest_factor)
+{
+    if (limit(&h->cores, 1) < 0) return SIM_OUT_OF_MEMORY;
+    h->fastest_flop_per_s = fmax(h->fastest_flop_per_s, highest_factor * host_speed_flop_per_s(h));
+    return 0;
+}
+
+/* ---- resources ---- */
+
+/* Rates at which the users of each queue are served. */
+typedef struct {
+    double free_per_s, limited_per_s;
+} rates;
+
+static rates rates_of(const resource *r)
+{
+    const int n = resource_n_users(r), n_free = r->free.users.n;
+    const double fair_per_s = n > r->n_units ? r->unit_per_s * r->n_units / n : r->unit_per_s;
+    if (n == n_free || fair_per_s <= r->limited->per_s) return (rates){fair_per_s, fair_per_s};
+    const double left_per_s = r->unit_per_s * r->n_units - r->limited->per_s * (n - n_free);
+    return (rates){n_free ? fmin(r->unit_per_s, left_per_s / n_free) : r->unit_per_s, r->limited->per_s};
+}
+
+static void serve(resource *r, double now_s)
+{
+    const rates each = rates_of(r);
+    if (r->free.users.n) r->free.served += each.free_per_s * (now_s - r->since_s);
+    if (r->limited && r->limited->queue.users.n) r->limited->queue.served += each.limited_per_s * (now_s - r->since_s);
+    r->since_s = now_s;
+}
+
+void resource_set_speed(resource *r, double unit_per_s, double now_s)
+{
+    serve(r, now_s);
+    r->unit_per_s = unit_per_s;
+}
+
+int resource_join(resource *r, int id, double amount, int is_limited, int64_t order, double now_s)
+{
+    resource_queue *q = is_limited && r->limited ? &r->limited->queue : &r->free;
+    serve(r, now_s);
+    if (!q->users.n) q->served = 0;
+    return heap_push(&q->users, q->served + amount, -order, id) < 0 ? SIM_OUT_OF_MEMORY : 0;
+}
+
+/* Until the first user of a queue will have been served; less than 0 if it had been some time ago. */
+static double left_s(const resource_queue *q, double rate_per_s)
+{
+    if (!q->users.n) return INFINITY;
+    const double left = q->users.item[0].date_s - q->served;
+    return left != 0 ? left / rate_per_s : 0;
+}
+
+static double limited_left_s(const resource *r, double rate_per_s)
+{
+    return r->limited ? left_s(&r->limited->queue, rate_per_s) : INFINITY;
+}
+
+double resource_next_s(const resource *r, double now_s)
+{
+    const rates each = rates_of(r);
+    return now_s + fmax(0, fmin(left_s(&r->free, each.free_per_s), limited_left_s(r, each.limited_per_s)));
+}
+
+int resource_take_served(resource *r, double now_s, double tolerance_s)
+{
+    serve(r, now_s);
+    const rates each = rates_of(r);
+    const double free_s = left_s(&r->free, each.free_per_s), limited_s = limited_left_s(r, each.limited_per_s);
+    resource_queue *q = limited_s < free_s ? &r->limited->queue : &r->free;
+    const double soonest_s = fmin(free_s, limited_s);
+    if (!q->users.n || (soonest_s >= tolerance_s && now_s + soonest_s > now_s)) return -1;
+    const int id = q->users.item[0].id;
+    heap_pop(&q->users);
+    return id;
+}
+
+#ifdef SMPY_CHECK
+#include <assert.h>
+
+void hosts_check(const hosts *all)
+{
+    for (int h = 0; h < all->n; h++) {
+        const host *at = &all->at[h];
+        assert(heap_check(&at->cores.free.users));
+        assert(!at->cores.limited || heap_check(&at->cores.limited->queue.users));
+        assert(at->n_under_way >= resource_n_users(&at->cores));
+        assert(!host_knows_ends(at) || resource_n_users(&at->cores) == 0);
+    }
+}
+#endif

@@ -1,0 +1,94 @@
+/* host.h -- hosts, and the resources that executions on them share.
+ *
+ * A resource serves its users at one rate each: as fast as one unit of it is, or a fair part of all units when there are more
+ * users than units (SMPI's Cas01 for cores). So it only counts what one user has been served; each ends when that
+ * reaches its own mark. Likewise, apart, for users that a limit may keep slower than a unit: what they leave is the others'. An
+ * execution is an amount of flop and bytes: cores serve the flop, the memory the bytes (memory.h), both at once; it ends when all
+ * of both is served. The speed of a host may change (machine_change.h).
+ *
+ * Invariants: (1) served is what one user of a queue has received since the queue was empty, up to since_s;
+ *             (2) users holds the marks of all users; its ids are timelines;
+ *             (3) while n_timelines <= cores no execution shares: none is among the users, unless the host's speed changes. */
+#ifndef SMPY_HOST_H
+#define SMPY_HOST_H
+#include "basics/heap.h"
+#include "machine/platform.h"
+
+typedef struct {
+    double served;
+    heap users;                  /* by mark, of equal ones the newest first */
+} resource_queue;
+
+typedef struct {
+    double per_s;
+    double nominal_per_s;        /* speed of a unit while nothing changes it */
+    resource_queue queue;
+} resource_limit;
+
+typedef struct {
+    double unit_per_s;           /* speed of one unit */
+    double n_units;
+    double since_s;
+    resource_queue free;
+    resource_limit *limited;     /* NULL: a unit is never faster than any limit */
+} resource;
+
+typedef struct {
+    double flop, bytes;
+    int is_limited;              /* to the speed of a core while nothing changes it, or a part of that (hosts_limit) */
+} execution;
+
+typedef struct {
+    resource cores;              /* units of flop */
+    resource *memory;            /* units of bytes; NULL: its bandwidth is not known */
+    double fastest_flop_per_s;   /* the highest speed of one */
+    int first_timeline;          /* first timeline that may compute there: n_timelines, linked by next_of_host; -1: none */
+    int n_timelines;
+    int n_under_way;             /* executions, sleeps and waits for one request */
+    int64_t rescheduled_at;      /* the date (order of creation when it began) its executions were scheduled at, or -1 */
+    int64_t reschedule_order;    /* and when then, as a count */
+} host;
+
+typedef struct {
+    host *at;
+    int n;
+} hosts;
+
+int hosts_init(hosts *all, const platform *p);
+void hosts_free(hosts *all);
+
+/* Speed of a core while nothing changes it. */
+static inline double host_speed_flop_per_s(const host *h)
+{
+    return h->cores.limited ? h->cores.limited->nominal_per_s : h->cores.unit_per_s;
+}
+
+/* Has each timeline a core of its own? */
+static inline int host_has_a_core_for_each(const host *h)
+{
+    return h->n_timelines <= h->cores.n_units;
+}
+
+/* Is the end of an execution known when it begins? */
+static inline int host_knows_ends(const host *h)
+{
+    return host_has_a_core_for_each(h) && !h->cores.limited;
+}
+
+/* Limited executions on any host get at most this part of a core's speed: 0, or SIM_OUT_OF_MEMORY. Before any speed changes. */
+int hosts_limit(hosts *all, double part);
+int host_changes_speed(host *h, double highest_factor); /* from now on its executions are all users: 0, or SIM_OUT_OF_MEMORY */
+static inline int resource_n_users(const resource *r)
+{
+    return r->free.users.n + (r->limited ? r->limited->queue.users.n : 0);
+}
+
+void resource_set_speed(resource *r, double unit_per_s, double now_s);
+int resource_join(resource *r, int id, double amount, int is_limited, int64_t order, double now_s); /* 0, or SIM_OUT_OF_MEMORY */
+double resource_next_s(const resource *r, double now_s);        /* date at which the first user is served; INFINITY: none */
+int resource_take_served(resource *r, double now_s, double tolerance_s); /* a user that has been served, or -1 */
+
+#ifdef SMPY_CHECK
+void hosts_check(const hosts *all);
+#endif
+#endif

@@ -1,0 +1,76 @@
+/* ranks.h -- ranks and their timelines as the outside sees them: numbers, clocks, waits, kinds of time. */
+#ifndef SMPY_RANKS_H
+#define SMPY_RANKS_H
+#include <stdint.h>
+
+#include "basics/errors.h"
+
+/* cdef */
+enum {                                /* kind of a rank's wait (sim_waiting) */
+    WAIT_NOTHING = 0, WAIT_SEND = 1, WAIT_RECV = 2, WAIT_SEVERAL = 3, WAIT_PROBE = 4, WAIT_COLLECTIVE = 5, WAIT_TIME = 6
+};
+
+typedef struct {
+    int comm, source, tag;
+    int64_t bytes;
+} message_envelope;
+
+typedef struct {
+    int64_t messages, bytes;          /* point-to-point transfers that started, user bytes (collectives' inner ones too) */
+    int64_t events, solves, copied_bytes; /* fired events; fair-share solves; bytes of owned copies now alive */
+    int64_t progress;                 /* grows with actions but polls, computing and sleeping, and with ends of transfers */
+} statistics;
+
+/* Categories of a rank's time. Blocked, it waits for others until the request that ends the wait has matched or, inside a
+ * collective, all ranks have entered that; then for a transfer. So does a row of polls that a success ends (poll_row.h). Among
+ * polls without one, looks of a blocking probe after its first are apart. */
+enum {
+    SPENT_COMPUTING, SPENT_SLEEPING, SPENT_OVERHEAD, SPENT_POLLING, SPENT_PROBING, SPENT_TRANSFER,
+    SPENT_LATE_SENDER, SPENT_LATE_RECEIVER, SPENT_LATE_MEMBERS,
+    SPENT_KINDS,
+    SPENT_WAITING = SPENT_KINDS       /* a blocked timeline's: in a transfer, or for somebody late: its end tells */
+};
+
+typedef struct {
+    int kind;                         /* WAIT_* */
+    int comm, peer, tag;              /* envelope of the request, when there is one */
+    int64_t bytes;
+    int n_requests;
+    int request;                      /* its number, or 0 */
+} waiting;
+
+/* ---- ranks and their timelines: both may grow while the world runs ----
+ * The ranks that a world begins with have one timeline each, of the rank's number. A new timeline begins at the present date. */
+int sim_rank_new(sim *s, int host);                  /* a rank in no communicator, without a timeline: its number */
+int sim_timeline_new(sim *s, int rank);              /* its number: what sim_next names and sim_append_* take */
+int sim_rank_of(const sim *s, int timeline);         /* or SIM_BAD_RANK */
+int sim_host_of(const sim *s, int rank);             /* or SIM_BAD_RANK */
+
+/* Must the rank let the kernel catch up before it appends more? (a few hundred actions, a few MiB of payload) */
+int sim_is_far_ahead(const sim *s, int timeline);
+/* The date at the tail of the rank's timeline, or NaN when the kernel has to find out: then block and read sim_now_s. */
+double sim_clock_s(const sim *s, int timeline);
+double sim_earliest_clock_s(const sim *s, int timeline); /* a date that it does not come before, known at any time */
+int64_t sim_answer(const sim *s, int timeline);          /* of its last action that has one */
+double sim_speed_flop_per_s(const sim *s, int timeline); /* speed of a core of its host */
+
+/* The memory bandwidth of a host, and what one core has of it at most (0: all); before anything moves bytes there, and once: 0, or
+ * an error. Without it bytes take no time. */
+int sim_host_memory(sim *s, int host, double bytes_per_s, double core_bytes_per_s);
+
+/* ---- actions that let time pass, and marks ---- */
+int sim_append_compute(sim *s, int timeline, double flop, double bytes); /* at once: so many bytes of memory */
+int sim_append_sleep(sim *s, int timeline, double seconds);
+int sim_append_overhead(sim *s, int timeline, double seconds);              /* likewise, inside MPI */
+int sim_extend_overhead(sim *s, int timeline, double seconds);   /* one in a row, as part of the last: they need no switch */
+int sim_append_marker(sim *s, int timeline, int64_t id);                     /* executed notes: sim_notes */
+int sim_append_stop(sim *s, int timeline, int64_t id);                     /* ends the run at that date */
+int sim_append_end(sim *s, int timeline);
+int sim_notes(const sim *s, const int64_t **ids);                      /* executed since the last sim_notes_done */
+void sim_notes_done(sim *s);
+int64_t sim_stop_id(const sim *s);
+
+void sim_waiting(const sim *s, int timeline, waiting *out);
+void sim_finish_s(const sim *s, double *finish_s); /* [ranks] date when a rank's last timeline ended, NaN before */
+/* end cdef */
+#endif

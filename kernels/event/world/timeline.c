@@ -1,0 +1,234 @@
+#include "world/timeline.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "basics/cache_lines.h"
+#include "world/tell.h"
+
+int timelines_init(timelines *all, int n_ranks)
+{
+    const size_t n = n_ranks > 0 ? (size_t)n_ranks : 1;
+    *all = (timelines){.room = (int)n, .rank_room = (int)n};
+    all->at = cache_lines_grow(&all->memory, NULL, 0, n * sizeof *all->at);
+    all->rank = cache_lines_grow(&all->rank_memory, NULL, 0, n * sizeof *all->rank);
+    all->turn = malloc(n * sizeof *all->turn);
+    all->next_turn = malloc(n * sizeof *all->next_turn);
+    return all->at && all->rank && all->turn && all->next_turn ? 0 : SIM_OUT_OF_MEMORY;
+}
+
+void timelines_free(sim *s)
+{
+    timelines *all = &s->timelines;
+    for (int id = 0; id < all->n; id++) {
+        timeline *t = &all->at[id];
+        for (int i = 0; i < t->n; i++) {
+            action *a = &t->queue[(t->first + i) & (t->room - 1)];
+            if (a->kind->free) a->kind->free(s, a);
+        }
+        free(t->queue);
+    }
+    free(all->memory);
+    free(all->rank_memory);
+    free(all->turn);
+    free(all->next_turn);
+}
+
+int timeline_rank_new(sim *s, int host)
+{
+    timelines *all = &s->timelines;
+    if (all->n_ranks == all->rank_room) {
+        const size_t used = (size_t)all->n_ranks * sizeof *all->rank;
+        rank_state *grown = cache_lines_grow(&all->rank_memory, all->rank, used, 2 * used);
+        if (!grown) return SIM_OUT_OF_MEMORY;
+        all->rank = grown;
+        all->rank_room *= 2;
+    }
+    all->rank[all->n_ranks] = (rank_state){.host = host, .first_timeline = -1, .finish_s = NAN, .run = {.since_s = s->clock.now_s}};
+    return all->n_ranks++;
+}
+
+static int make_room(timelines *all)
+{
+    const size_t room = 2 * (size_t)all->room;
+    timeline *at = cache_lines_grow(&all->memory, all->at, (size_t)all->n * sizeof *at, room * sizeof *at);
+    if (at) all->at = at;
+    int *turn = realloc(all->turn, room * sizeof *turn);
+    if (turn) all->turn = turn;
+    int *next_turn = realloc(all->next_turn, room * sizeof *next_turn);
+    if (next_turn) all->next_turn = next_turn;
+    if (!at || !turn || !next_turn) return SIM_OUT_OF_MEMORY;
+    all->room = (int)room;
+    return 0;
+}
+
+int timeline_new(sim *s, int rank)
+{
+    timelines *all = &s->timelines;
+    if (all->n == all->room && make_room(all) < 0) return SIM_OUT_OF_MEMORY;
+    rank_state *of = &all->rank[rank];
+    host *h = &s->hosts.at[of->host];
+    const double now_s = s->clock.now_s;
+    all->at[all->n] = (timeline){.rank = rank, .host = of->host, .next_of_rank = of->first_timeline,
+                                 .next_of_host = h->first_timeline, .since_s = now_s, .met_s = INFINITY, .tail_s = now_s,
+                                 .earliest_tail_s = now_s, .spends = SPENT_OVERHEAD, .late_rank = -1, .n_sends_seen = -1};
+    h->first_timeline = of->first_timeline = all->n;
+    h->n_timelines++;
+    of->n_live++;
+    of->finish_s = NAN;
+    return all->n++;
+}
+
+/* ---- its queue ---- */
+
+action *action_append(sim *s, int id, const action_kind *kind)
+{
+    timeline *t = &s->timelines.at[id];
+    if (t->n == t->room) {
+        int room = t->room ? 2 * t->room : 4;
+        action *queue = malloc((size_t)room * sizeof *queue);
+        if (!queue) {
+            keep_error(s, SIM_OUT_OF_MEMORY);
+            return NULL;
+        }
+        for (int i = 0; i < t->n; i++) queue[i] = t->queue[(t->first + i) & (t->room - 1)];
+        free(t->queue);
+        t->queue = queue;
+        t->first = 0;
+        t->room = room;
+    }
+    action *a = &t->queue[(t->first + t->n++) & (t->room - 1)];
+    *a = (action){.kind = kind, .account = t->account_at_tail};
+    if (!kind->keeps_tail) t->tail_s = NAN;
+    return a;
+}
+
+void action_end(sim *s, int id)
+{
+    timeline *t = &s->timelines.at[id];
+    action *a = timeline_first(t);
+    t->first = (t->first + 1) & (t->room - 1);
+    t->n--;
+    if (a->kind->free) a->kind->free(s, a);
+}
+
+/* ---- its state ---- */
+
+void timeline_enter(sim *s, int id, int state, int spends)
+{
+    timeline *t = &s->timelines.at[id];
+    tell_entered(s, id, state);
+    t->state = state;
+    t->spends = spends;
+    if (state != ENDED) return;
+    rank_state *rank = &s->timelines.rank[t->rank];
+    s->timelines.n_ended++;
+    if (--rank->n_live == 0) rank->finish_s = clock_outside_s(&s->clock, s->clock.now_s);
+}
+
+/* ---- turns ---- */
+
+void timeline_runs_next(sim *s, int id)
+{
+    timeline_enter(s, id, AWAKE, SPENT_OVERHEAD);
+    s->timelines.next_turn[s->timelines.n_next_turn++] = id;
+}
+
+int action_block(sim *s, int id, int spends)
+{
+    timeline_enter(s, id, WAITING, spends);
+    return BLOCKED;
+}
+
+void action_wake(sim *s, int id)
+{
+    timeline_runs_next(s, id);
+}
+
+int timeline_next_turn(sim *s)
+{
+    timelines *all = &s->timelines;
+    int *turn = all->turn;
+    all->turn = all->next_turn;
+    all->next_turn = turn;
+    all->n_turn = all->n_next_turn;
+    all->at_turn = all->n_next_turn = 0;
+    return all->n_turn;
+}
+
+/* ---- queries from outside ---- */
+
+int sim_rank_of(const sim *s, int id)
+{
+    return is_timeline(&s->timelines, id) ? s->timelines.at[id].rank : SIM_BAD_RANK;
+}
+
+int sim_host_of(const sim *s, int rank)
+{
+    return rank >= 0 && rank < s->timelines.n_ranks ? s->timelines.rank[rank].host : SIM_BAD_RANK;
+}
+
+int64_t sim_answer(const sim *s, int id)
+{
+    return s->timelines.at[id].answer;
+}
+
+double sim_clock_s(const sim *s, int id)
+{
+    return clock_outside_s(&s->clock, s->timelines.at[id].tail_s);
+}
+
+double sim_earliest_clock_s(const sim *s, int id)
+{
+    return clock_outside_s(&s->clock, s->timelines.at[id].earliest_tail_s);
+}
+
+void sim_finish_s(const sim *s, double *finish_s)
+{
+    for (int rank = 0; rank < s->timelines.n_ranks; rank++) finish_s[rank] = s->timelines.rank[rank].finish_s;
+}
+
+enum { ACTIONS_AHEAD_MAX = 256 };
+static const int64_t BYTES_AHEAD_MAX = 4 << 20, BYTES_COPIED_MAX = 256 << 20;
+
+int sim_is_far_ahead(const sim *s, int id)
+{
+    const timeline *t = &s->timelines.at[id];
+    return t->n >= ACTIONS_AHEAD_MAX || t->ahead_bytes > BYTES_AHEAD_MAX ||
+           (t->n > 0 && s->payloads.copied_bytes > BYTES_COPIED_MAX);
+}
+
+#ifdef SMPY_CHECK
+#include <assert.h>
+
+void timelines_check(const sim *s)
+{
+    const timelines *all = &s->timelines;
+    int n_ended = 0;
+    for (int id = 0; id < all->n; id++) {
+        const timeline *t = &all->at[id];
+        assert(t->n >= 0 && t->n <= t->room && (t->room & (t->room - 1)) == 0);
+        assert(t->rank >= 0 && t->rank < all->n_ranks);
+        assert(t->state != ENDED || t->n == 0);
+        assert(t->since_s <= s->clock.now_s);
+        for (int i = 1; i < t->n; i++) assert(t->queue[(t->first + i) & (t->room - 1)].stage == 0);
+        n_ended += t->state == ENDED;
+    }
+    assert(n_ended == all->n_ended);
+    for (int i = all->at_turn; i < all->n_turn; i++) assert(all->at[all->turn[i]].state == AWAKE);
+    for (int i = 0; i < all->n_next_turn; i++) assert(all->at[all->next_turn[i]].state == AWAKE);
+    for (int rank = 0; rank < all->n_ranks; rank++) {
+        int n_live = 0;
+        for (int id = all->rank[rank].first_timeline; id >= 0; id = all->at[id].next_of_rank) {
+            assert(all->at[id].rank == rank);
+            n_live += all->at[id].state != ENDED;
+        }
+        assert(n_live == all->rank[rank].n_live);
+    }
+    for (int h = 0; h < s->hosts.n; h++) {
+        int n_timelines = 0;
+        for (int id = s->hosts.at[h].first_timeline; id >= 0; id = all->at[id].next_of_host) n_timelines += all->at[id].host == h;
+        assert(n_timelines == s->hosts.at[h].n_timelines);
+    }
+}
+#endif

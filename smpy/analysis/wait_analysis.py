@@ -1,0 +1,315 @@
+"""The waits of a run and their causes; contention in the network, and polls, where nobody is late."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+
+from smpy.analysis.causes import causes_of_waits
+from smpy.analysis.computing_lines import ComputingLines
+from smpy.analysis.messages import CONTENTION, Messages, hottest_links, read_messages
+from smpy.analysis.result import Result, escaped, needed
+from smpy.analysis.timeline import (
+    COMPUTE,
+    IDLE,
+    KINDS,
+    LATE,
+    POLLING,
+    PROBING,
+    TRANSFER,
+    Place,
+    Timeline,
+    read_timeline,
+)
+from smpy.records.shared_hosts import shared_hosts
+from smpy.records.text_table import text_table
+from smpy.records.time_words import kind_words
+from smpy.units import format_time
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from plotly.graph_objects import Figure
+
+    from smpy.records.trace import Trace
+
+_ROWS_SHOWN: Final = 20
+_ROUNDING: Final = 1e-9  # share of all waits: tables leave out smaller ones
+_SMALLEST_SHARE: Final = 0.005  # share of the ranks' time: contention or polls with less get no table
+_BARS: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """The waits of a rank in a line.
+
+    Attributes
+    ----------
+    rank : int
+        Rank that waited.
+    place : Place
+        Place of the wait.
+    kind : str
+        Kind of wait: "late_sender", "late_receiver", "late_members"; with nobody late "transfer", "polling", "probing".
+    seconds : float
+        Total time of the waits.
+    count : int
+        Number of waits.
+    """
+
+    rank: int
+    place: Place
+    kind: str
+    seconds: float
+    count: int
+
+    def to_record(self) -> dict[str, Any]:
+        """JSON-serialisable dict."""
+        whose = {"rank": self.rank, **self.place.to_record()}
+        return {**whose, "kind": self.kind, "seconds": self.seconds, "count": self.count}
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Cause of waits of other ranks.
+
+    Attributes
+    ----------
+    rank : int
+        Rank that delayed others.
+    place : Place
+        Place of the delay.
+    kind : str
+        Activity that delayed them, of `KINDS`; a kind of wait: the late rank is not known.
+    seconds : float
+        Time that others waited because of it.
+    """
+
+    rank: int
+    place: Place
+    kind: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Waits(Result):
+    """The waits of a run and their causes.
+
+    Attributes
+    ----------
+    rank_seconds : float
+        The time of all ranks together, each until its end.
+    waits : sequence of Wait
+        The longest first.
+    causes : sequence of Cause
+        The largest first; together as long as the waits.
+    contention : sequence of Wait
+        Time that contention added to waits for messages under way, the longest first.
+    polls : sequence of Wait
+        Polls that waited for nothing, the longest first.
+    hottest_link : str
+        The link that was saturated longest; empty: not known.
+    noise_s : float
+        Waits that noise of the measuring machine alone can cause: the table names no rank that caused no more.
+    shared_hosts : str
+        Kernels that took longer than alone on their hosts, in words.
+    """
+
+    rank_seconds: float
+    waits: Sequence[Wait]
+    causes: Sequence[Cause]
+    contention: Sequence[Wait]
+    polls: Sequence[Wait]
+    hottest_link: str
+    noise_s: float = 0.0
+    shared_hosts: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """All waits together."""
+        return _sum_s(self.waits)
+
+    def table(self) -> str:
+        """Waits by line, and their causes; each with the rank that has most of it; the costliest table first."""
+        text = "No rank waited for another one"
+        if self.seconds:
+            text = f"{self._by_line('Waits', self.waits, '')}\n\nCauses of waits\n{self._causes_by_line()}"
+        parts = [(self.seconds, text)]
+        link = f"; {self.hottest_link} is saturated longest" if self.hottest_link else ""
+        for title, rows, more in (
+            ("Transfers", self.contention, f", are due to {CONTENTION}{link}"),
+            ("Polls", self.polls, ", waited for nothing"),
+        ):
+            if _sum_s(rows) > _SMALLEST_SHARE * self.rank_seconds:
+                parts.append((_sum_s(rows), self._by_line(title, rows, more)))
+        tables = [text for _, text in sorted(parts, key=lambda part: -part[0])]
+        return "\n\n".join(filter(None, [*tables, self.shared_hosts]))
+
+    def to_record(self) -> dict[str, Any]:
+        """JSON-serialisable dict of the result."""
+        return {
+            "rank_seconds": self.rank_seconds,
+            "wait_s": self.seconds,
+            "waits": [it.to_record() for it in self.waits],
+            "causes": [
+                {
+                    "rank": it.rank,
+                    **it.place.to_record(),
+                    "function": it.place.function or None,
+                    "kind": it.kind,
+                    "seconds": it.seconds,
+                }
+                for it in self.causes
+            ],
+            "contention": [it.to_record() for it in self.contention],
+            "polls": [it.to_record() for it in self.polls],
+            "hottest_link": self.hottest_link or None,
+            "noise_s": self.noise_s,
+        }
+
+    def plot(self) -> Figure:
+        """The largest causes, as bars."""
+        graph = needed("plotly.graph_objects")
+        largest = self.causes[:_BARS][::-1]
+        names = [
+            escaped(f"rank {cause.rank}: {kind_words(cause.kind, cause.place.call)}, {cause.place.text}")
+            for cause in largest
+        ]
+        figure = graph.Figure(graph.Bar(x=[cause.seconds for cause in largest], y=names, orientation="h"))
+        figure.update_layout(title="Causes of waits", xaxis_title="seconds that others waited", yaxis_automargin=True)
+        return figure
+
+    def _by_line(self, title: str, waits: Sequence[Wait], more: str) -> str:
+        whole_s = _sum_s(waits)
+        by_place: dict[tuple[Place, str], list[Wait]] = {}
+        for it in waits:
+            by_place.setdefault((it.place, it.kind), []).append(it)
+        groups = sorted(by_place.items(), key=lambda group: -sum(it.seconds for it in group[1]))
+        rows = []
+        for (place, kind), group in groups[:_ROWS_SHOWN]:
+            seconds = sum(it.seconds for it in group)
+            count, most = sum(it.count for it in group), _most(group).rank
+            name = kind_words(kind, place.call)
+            shares = (format_time(seconds), f"{seconds / whole_s:.1%}", f"{count:,}", f"{most}")
+            rows.append((*shares, name, place.what, place.where))
+        head = f"{title}: {format_time(whole_s)}, {whole_s / self.rank_seconds:.1%} of the ranks' time{more}"
+        columns = ("time", "share", title.lower(), "most on rank", "kind", "call", "line")
+        return f"{head}\n{text_table(columns, rows, n_words=3)}{_left(len(groups))}"
+
+    def _causes_by_line(self) -> str:
+        by_place: dict[tuple[Place, str], list[Cause]] = {}
+        for it in self.causes:
+            by_place.setdefault((it.place, it.kind), []).append(it)
+        groups = sorted(by_place.items(), key=lambda group: -sum(it.seconds for it in group[1]))
+        groups = [group for group in groups if sum(it.seconds for it in group[1]) > _ROUNDING * self.seconds]
+        noisy, rows = self._ranks_within_noise(), []
+        for (place, kind), group in groups[:_ROWS_SHOWN]:
+            seconds, most = sum(it.seconds for it in group), _most(group)
+            shares = (format_time(seconds), f"{seconds / self.seconds:.1%}", f"{len(group):,}")
+            blame = ("noise", "") if most.rank in noisy else (f"{most.rank}", f"{most.seconds / self.seconds:.1%}")
+            rows.append((*shares, *blame, kind_words(kind, place.call), place.what, place.where))
+        head = ("time", "share", "ranks", "most by rank", "its share", "kind", "call", "line")
+        told = f"\n  (noise: no rank more than noise of this machine explains, {format_time(self.noise_s)} of waits)"
+        return text_table(head, rows, n_words=3) + _left(len(groups)) + (told if noisy else "")
+
+    def _ranks_within_noise(self) -> set[int]:
+        caused_s: dict[int, float] = {}
+        for it in self.causes:
+            caused_s[it.rank] = caused_s.get(it.rank, 0.0) + it.seconds
+        return {rank for rank, seconds in caused_s.items() if seconds <= self.noise_s}
+
+
+Item = TypeVar("Item", Wait, Cause)
+
+
+def _most(group: Sequence[Item]) -> Item:
+    """The longest one; of those that are equal but for rounding, that of the lowest rank."""
+    longest_s = max(it.seconds for it in group)
+    return min((it for it in group if it.seconds >= (1 - _ROUNDING) * longest_s), key=lambda it: it.rank)
+
+
+def _sum_s(waits: Sequence[Wait]) -> float:
+    return sum(wait.seconds for wait in waits)
+
+
+def _left(n_rows: int) -> str:
+    return f"\n  ... {n_rows - _ROWS_SHOWN:,} more: --json has them all" if n_rows > _ROWS_SHOWN else ""
+
+
+def waits(trace: Trace) -> Waits:
+    """Sum up the waits of a run, and find their causes.
+
+    Parameters
+    ----------
+    trace : Trace
+        Trace of the run.
+
+    Returns
+    -------
+    Waits
+        Waits and causes add up to the same.
+
+    Raises
+    ------
+    UsageError
+        If the trace has no intervals, or without pyarrow.
+
+    Notes
+    -----
+    `causes` says how blame is passed on.
+    """
+    timeline = read_timeline(trace)
+    duration_s = timeline.duration_s()
+    late, polls = (np.flatnonzero(np.isin(timeline.kind, kinds)) for kinds in (LATE, (POLLING, PROBING)))
+    return Waits(
+        rank_seconds=float(duration_s[timeline.kind != IDLE].sum()),
+        waits=_by_rank(timeline, late, duration_s[late]),
+        causes=_causes(timeline, ComputingLines(trace)),
+        contention=_by_rank(timeline, *_contention(timeline, read_messages(trace))),
+        polls=_by_rank(timeline, polls, duration_s[polls]),
+        hottest_link=next(iter(hottest_links(trace)), ""),
+        noise_s=(trace.info.get("profile") or {}).get("noise_waiting_s") or 0.0,
+        shared_hosts=shared_hosts(trace.info.get("remarks") or ()),
+    )
+
+
+def _causes(timeline: Timeline, lines: ComputingLines) -> list[Cause]:
+    found = causes_of_waits(timeline)
+    columns = (column.tolist() for column in (found.rank, found.place, found.kind, found.seconds))
+    total_s: dict[tuple[int, Place, int], float] = {}
+    for rank, number, kind, seconds in zip(*columns, strict=True):
+        place = timeline.places[number]
+        for line, part_s in lines.split(place, seconds) if kind == COMPUTE else [(place, seconds)]:
+            total_s[rank, line, kind] = total_s.get((rank, line, kind), 0.0) + part_s
+    largest = sorted(total_s.items(), key=lambda entry: -entry[1])
+    return [Cause(rank, place, KINDS[kind], seconds) for (rank, place, kind), seconds in largest if seconds > 0]
+
+
+def _contention(timeline: Timeline, messages: Messages) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Numbers of intervals in which ranks waited for messages that contention slowed; its part of each, in seconds."""
+    transfers = np.flatnonzero((timeline.kind == TRANSFER) & np.isin(timeline.message, messages.number))
+    row, duration_s = np.searchsorted(messages.number, timeline.message[transfers]), timeline.duration_s()[transfers]
+    whose = timeline.rank[transfers].astype(np.int64) * len(messages.number) + row
+    _, which = np.unique(whose, return_inverse=True)
+    whole_s = np.bincount(which, weights=duration_s)[which]  # a rank that polls has a transfer in pieces
+    seconds = duration_s * np.minimum(messages.contention_s[row] / whole_s, 1.0)
+    kept = seconds > 0
+    return transfers[kept], seconds[kept]
+
+
+def _by_rank(timeline: Timeline, some: NDArray[np.int64], spent_s: NDArray[np.float64]) -> list[Wait]:
+    """Waits by rank, place and kind, the longest first: sums of `spent_s` over some intervals."""
+    rank, place = timeline.rank[some].astype(np.int64), timeline.place[some]
+    keys, which = np.unique(
+        (rank * len(timeline.places) + place) * len(KINDS) + timeline.kind[some], return_inverse=True
+    )
+    seconds = np.bincount(which, weights=spent_s, minlength=len(keys))
+    count = np.bincount(which, minlength=len(keys))
+    found = []
+    for i in np.argsort(-seconds, kind="stable").tolist():
+        rest, kind = divmod(int(keys[i]), len(KINDS))
+        whose, where = divmod(rest, len(timeline.places))
+        found.append(Wait(whose, timeline.places[where], KINDS[kind], float(seconds[i]), int(count[i])))
+    return found

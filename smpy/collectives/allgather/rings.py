@@ -1,0 +1,72 @@
+"""Allgather along rings, and with each rank in turn."""
+
+from __future__ import annotations
+
+from smpy.collectives.call import Call
+from smpy.collectives.patterns.powers_of_two import is_power_of_two
+from smpy.collectives.register import algorithm
+from smpy.collectives.schedule import Schedule, block_bytes
+
+
+@algorithm(
+    ("allgather", "allgatherv"), "ring", simgrid="ring", source="SimGrid 3.32, allgather-ring.cpp, allgatherv-ring.cpp"
+)
+def ring(call: Call) -> Schedule:
+    """In round i its own block to the i-th rank ahead, and the block of the i-th behind."""
+    rank, n_ranks = call.rank, call.n_ranks
+    steps = Schedule(rank)
+    for distance in steps.loop(1, n_ranks):
+        ahead, behind = (rank + distance) % n_ranks, (rank - distance) % n_ranks
+        steps.exchange(ahead, call.nbytes, behind, block_bytes(call.into, behind))
+    return steps
+
+
+@algorithm("allgather", "logical_ring", simgrid="NTSLR", source="SimGrid 3.32, allgather-NTSLR.cpp; MPICH, ring")
+def logical_ring(call: Call) -> Schedule:
+    """Send to the next rank, receive from the previous one: first the own block, then the one received last."""
+    rank, n_ranks, nbytes = call.rank, call.n_ranks, call.nbytes
+    steps = Schedule(rank)
+    for _ in steps.loop(1, n_ranks):
+        steps.exchange((rank + 1) % n_ranks, nbytes, (rank - 1) % n_ranks, nbytes)
+    return steps
+
+
+@algorithm("allgatherv", "logical_ring", source="MPICH, ring")
+def logical_ring_of_blocks(call: Call) -> Schedule:
+    """The same with blocks of many sizes."""
+    rank, n_ranks, into = call.rank, call.n_ranks, call.into
+    steps = Schedule(rank)
+    for distance in steps.loop(1, n_ranks):
+        last, new = (rank - distance + 1) % n_ranks, (rank - distance) % n_ranks
+        steps.exchange((rank + 1) % n_ranks, block_bytes(into, last), (rank - 1) % n_ranks, block_bytes(into, new))
+    return steps
+
+
+@algorithm("allgather", "neighbour_exchange", simgrid="ompi_neighborexchange", source="Chen et al. 2005; Open MPI")
+def neighbour_exchange(call: Call) -> Schedule:
+    """A block with one neighbour, then two with the other and the first in turn; a ring when odd."""
+    rank, n_ranks, nbytes = call.rank, call.n_ranks, call.nbytes
+    if n_ranks % 2:
+        return ring(call)
+    steps = Schedule(rank)
+    first = (rank + 1 - 2 * (rank % 2)) % n_ranks
+    second = (rank - 1 + 2 * (rank % 2)) % n_ranks
+    steps.exchange(first, nbytes, first, nbytes)
+    for i in range(1, n_ranks // 2):
+        neighbour = second if i % 2 else first
+        steps.exchange(neighbour, 2 * nbytes, neighbour, 2 * nbytes)
+    return steps
+
+
+@algorithm(
+    ("allgather", "allgatherv"), "pair", simgrid="pair", source="SimGrid 3.32, allgather-pair.cpp, allgatherv-pair.cpp"
+)
+def pair(call: Call) -> Schedule:
+    """In round i with rank XOR i; a ring when the number of ranks is no power of two, where SimGrid gives up."""
+    if not is_power_of_two(call.n_ranks):
+        return ring(call)
+    rank = call.rank
+    steps = Schedule(rank)
+    for i in steps.loop(1, call.n_ranks):
+        steps.exchange(rank ^ i, call.nbytes, rank ^ i, block_bytes(call.into, rank ^ i))
+    return steps

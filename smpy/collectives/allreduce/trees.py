@@ -1,0 +1,37 @@
+"""Allreduce as a reduction to rank 0 and a broadcast."""
+
+from __future__ import annotations
+
+from smpy.collectives.call import Call
+from smpy.collectives.patterns import binomial_tree
+from smpy.collectives.patterns.linear import to_first, to_root_in_order
+from smpy.collectives.register import algorithm
+from smpy.collectives.schedule import Schedule, Value
+
+
+@algorithm("allreduce", "reduce_bcast", simgrid="redbcast", source="SimGrid 3.32, smpi_default_selector.cpp")
+def reduce_bcast(call: Call) -> Schedule:
+    """All send to rank 0 at once, which reduces, then a binomial tree."""
+    steps = Schedule(call.rank)
+    add_reduce_bcast(steps, call, call.nbytes)
+    return steps
+
+
+@algorithm("allreduce", "basic_reduce_bcast", source="Open MPI, nonoverlapping allreduce")
+def basic_reduce_bcast(call: Call) -> Schedule:
+    """Rank 0 receives from the last rank to the first and reduces in rank order, then a binomial tree."""
+    steps = Schedule(call.rank)
+    add_basic_reduce_bcast(steps, call, call.nbytes)
+    return steps
+
+
+def add_reduce_bcast(steps: Schedule, call: Call, nbytes: Value) -> None:
+    """The steps of `reduce_bcast` for a vector of `nbytes`."""
+    to_first(steps, call.everyone, nbytes)
+    binomial_tree.broadcast(steps, call.everyone, nbytes)
+
+
+def add_basic_reduce_bcast(steps: Schedule, call: Call, nbytes: Value) -> None:
+    """The steps of `basic_reduce_bcast` for a vector of `nbytes`."""
+    to_root_in_order(steps, call, 0, nbytes)
+    binomial_tree.broadcast(steps, call.everyone, nbytes)

@@ -1,0 +1,1 @@
+"""Algorithms of all operations between two groups."""

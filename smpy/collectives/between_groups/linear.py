@@ -1,0 +1,125 @@
+"""Operations between two groups: ranks talk to ranks of the other group only.
+
+The blocking forms of allreduce and barrier go through rank 0 of each group; all others are direct.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smpy.collectives.call import Call
+from smpy.collectives.patterns.linear import and_wait
+from smpy.collectives.register import Maker, algorithm
+from smpy.collectives.schedule import Schedule, block_bytes
+
+AT_ROOT: Final = -4
+"""The root that the root of an operation between groups passes (MPI_ROOT)."""
+SOURCE: Final = "MPI 4.1, 6.2.3, says what moves between the groups; the order is smpy's"
+
+
+def from_root(call: Call) -> Schedule:
+    """The root sends every rank of the other group its block."""
+    steps = Schedule(call.rank)
+    with steps.when(call.root >= 0):
+        steps.irecv(call.root, call.nbytes)
+    with steps.when(call.root == AT_ROOT):
+        for peer in steps.loop(0, call.n_remote):
+            steps.isend(peer, block_bytes(call.out, peer))
+    return steps
+
+
+def to_root(call: Call) -> Schedule:
+    """Every rank of the other group sends the root its block."""
+    steps = Schedule(call.rank)
+    with steps.when(call.root >= 0):
+        steps.isend(call.root, call.nbytes)
+    with steps.when(call.root == AT_ROOT):
+        for peer in steps.loop(0, call.n_remote):
+            steps.irecv(peer, block_bytes(call.into, peer))
+    return steps
+
+
+def to_everyone(call: Call) -> Schedule:
+    """Every rank sends its block to every rank of the other group; blocks of the groups may differ."""
+    steps = Schedule(call.rank)
+    for peer in steps.loop(0, call.n_remote):
+        steps.isend(peer, call.nbytes)
+        steps.irecv(peer, block_bytes(call.into, peer))
+    return steps
+
+
+def through_the_first(call: Call) -> Schedule:
+    """All send to the other group's rank 0; both ranks 0 exchange the result and send it to all of the other group."""
+    rank, nbytes = call.rank, call.nbytes
+    steps = Schedule(rank)
+    steps.isend(0, nbytes)
+    with steps.when(rank == 0):
+        for peer in steps.loop(0, call.n_remote):
+            steps.irecv(peer, nbytes)
+    steps.wait_all()
+    with steps.when(rank == 0):
+        steps.exchange(0, nbytes, 0, nbytes)
+        for peer in steps.loop(0, call.n_remote):
+            steps.isend(peer, nbytes)
+    steps.irecv(0, nbytes)
+    steps.wait_all()
+    return steps
+
+
+def vectors_to_everyone(call: Call) -> Schedule:
+    """Every rank sends its vector to every rank of the other group."""
+    steps = Schedule(call.rank)
+    for peer in steps.loop(0, call.n_remote):
+        steps.isend(peer, call.nbytes)
+        steps.irecv(peer, call.nbytes)
+    return steps
+
+
+def blocks_to_everyone(call: Call) -> Schedule:
+    """All receives, then all sends."""
+    steps = Schedule(call.rank)
+    for peer in steps.loop(0, call.n_remote):
+        steps.irecv(peer, block_bytes(call.into, peer))
+    for peer in steps.loop(0, call.n_remote):
+        steps.isend(peer, block_bytes(call.out, peer))
+    return steps
+
+
+def news_through_the_first(call: Call) -> Schedule:
+    """All tell the other group's rank 0, which tells them all without waiting."""
+    steps = Schedule(call.rank)
+    steps.isend(0, 0)
+    steps.irecv(0, 0)
+    with steps.when(call.rank == 0):
+        for peer in steps.loop(0, call.n_remote):
+            steps.irecv(peer, 0)
+            steps.isend(peer, 0)
+    return steps
+
+
+def shares_to_everyone(call: Call) -> Schedule:
+    """Every rank sends every rank of the other group its share, as large as if all had equal ones.
+
+    A rank does not know the blocks of the other group.
+    """
+    steps = Schedule(call.rank)
+    for peer in steps.loop(0, call.n_remote):
+        steps.isend(peer, call.nbytes // call.n_remote)
+        steps.irecv(peer, call.nbytes // call.n_ranks)
+    return steps
+
+
+_START: Final[tuple[tuple[tuple[str, ...], Maker], ...]] = (
+    (("allgather", "allgatherv"), to_everyone),
+    (("alltoall", "alltoallv", "alltoallw"), blocks_to_everyone),
+    (("bcast", "scatter", "scatterv"), from_root),
+    (("gather", "gatherv", "reduce"), to_root),
+    (("reduce_scatter", "reduce_scatter_block"), shares_to_everyone),
+)
+"""Operations, and the schedule of their non-blocking form: the blocking one waits for it."""
+for _operations, _start in _START:
+    algorithm((f"inter_i{operation}" for operation in _operations), "linear", source=SOURCE)(_start)
+    algorithm((f"inter_{operation}" for operation in _operations), "linear", source=SOURCE)(and_wait(_start))
+algorithm(("inter_allreduce", "inter_barrier"), "linear", source=SOURCE)(through_the_first)
+algorithm("inter_iallreduce", "linear", source=SOURCE)(vectors_to_everyone)
+algorithm("inter_ibarrier", "linear", source=SOURCE)(news_through_the_first)

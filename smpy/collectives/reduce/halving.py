@@ -1,0 +1,78 @@
+"""Reduce by halving the vector."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from smpy.collectives.call import Call
+from smpy.collectives.patterns.halving import halves
+from smpy.collectives.patterns.powers_of_two import power_of_two_up_to
+from smpy.collectives.register import algorithm
+from smpy.collectives.schedule import Schedule, Value, smaller
+
+
+@algorithm(
+    "reduce",
+    "rabenseifner",
+    simgrid="scatter_gather",
+    source="Rabenseifner 2004; SimGrid 3.32, reduce-scatter-gather.cpp",
+)
+def rabenseifner(call: Call) -> Schedule:
+    """Halve the vector, then gather to the root along the same partners; the last part has the remainder."""
+    return _halve_and_gather(call, is_balanced=False)
+
+
+@algorithm("reduce", "balanced_rabenseifner", source="Rabenseifner 2004; MPICH 4, reduce_scatter_gather")
+def balanced_rabenseifner(call: Call) -> Schedule:
+    """The same with parts that differ by one entry at most."""
+    return _halve_and_gather(call, is_balanced=True)
+
+
+def _halve_and_gather(call: Call, *, is_balanced: bool) -> Schedule:
+    """Odd ones of the first ranks hand over to the rank before.
+
+    A root among them takes rank 0's place in the gather, with its part of the result.
+    """
+    rank, n_ranks, root, nbytes = call.rank, call.n_ranks, call.root, call.nbytes
+    steps, power = Schedule(rank), power_of_two_up_to(n_ranks)
+    if n_ranks == 1:
+        return steps
+    n_pairs = n_ranks - power
+    halves_of = partial(halves, power=power, nbytes=nbytes, item_bytes=call.item_bytes, is_balanced=is_balanced)
+
+    def number_of(rank: Value) -> Value:
+        return rank - smaller((rank + 1) // 2, n_pairs)
+
+    def rank_of(number: Value) -> Value:
+        return number + smaller(number, n_pairs)
+
+    def stands_aside(rank: Value) -> Value:
+        return (rank < 2 * n_pairs) & (rank % 2 != 0)
+
+    number = number_of(rank)
+    with steps.when(stands_aside(rank)):
+        steps.send(rank - 1, nbytes)
+    with steps.when((rank < 2 * n_pairs) & (rank % 2 == 0)):
+        steps.recv(rank + 1, nbytes)
+    with steps.when(stands_aside(rank) == 0):
+        for mask, mine_bytes, its_bytes in halves_of(number):
+            steps.exchange(rank_of(number ^ mask), its_bytes, rank_of(number ^ mask), mine_bytes)
+
+    replaces = stands_aside(root)  # whether the root takes rank 0's number for the gather
+    _, part_bytes, _ = halves_of(0)[-1]
+    with steps.when(replaces & (rank == 0)):
+        steps.send(root, part_bytes)
+    with steps.when(replaces & (rank == root)):
+        steps.recv(0, part_bytes)
+    root_number = number_of(root) * (replaces == 0)
+    number = number * (rank != root) + root_number * (rank == root)
+    is_replaced = stands_aside(rank) | (replaces & (rank == 0))
+    with steps.when((rank == root) | (is_replaced == 0)):
+        for mask, mine_bytes, its_bytes in reversed(halves_of(number)):
+            partner = rank_of(number ^ mask) + (number ^ mask == 0) * replaces * root
+            with steps.when(number // (2 * mask) == root_number // (2 * mask)):  # the others have sent all they had
+                with steps.when(number & mask != root_number & mask):
+                    steps.send(partner, mine_bytes)
+                with steps.when(number & mask == root_number & mask):
+                    steps.recv(partner, its_bytes)
+    return steps

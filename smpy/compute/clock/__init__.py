@@ -1,0 +1,1 @@
+"""Measured computing: processor time becomes simulated time."""

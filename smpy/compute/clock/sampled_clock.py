@@ -1,0 +1,148 @@
+"""The clock of a run that samples: it knows the ranks in bodies of sampled regions, and the calls refused there."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from types import FrameType
+from typing import TYPE_CHECKING, Final
+
+from smpy.engine import thread_ranks
+from smpy.engine.surface import surface
+from smpy.errors import UsageError
+
+if TYPE_CHECKING:
+    from smpy.engine.engine import Engine
+    from smpy.engine.loop import ComputingClock
+
+_REFUSED: Final = tuple(f"{thread_ranks.OURS}{part}/" for part in ("mpi", "compute", "engine"))
+_SLEEP: Final = "sleep_s"  # a name of smpy.emulate.process.virtual_time
+_FOLDED: Final = f"{thread_ranks.OURS}compute/folded/__init__.py"
+_ON_FOLDED: Final = "call_on_folded"  # a name of calls of BLAS, and scipy's
+
+
+@dataclass(slots=True)
+class Body:
+    """A rank's run of the body of a sampled region, under way.
+
+    Attributes
+    ----------
+    name : str
+        The region's.
+    is_charged : bool
+        Whether its computing takes time as if it were not sampled.
+    since_s : float
+        Time on the clock when it began, or went on after a pause.
+    computed_s : float
+        Time it had computed before that.
+    kept_s : float
+        Time on the clock when it goes on.
+    """
+
+    name: str
+    is_charged: bool
+    since_s: float
+    computed_s: float = 0.0
+    kept_s: float = 0.0
+
+
+class SampledClock:
+    """A run's clock, once it samples.
+
+    In the body of a sampled region a rank computes. It cannot call MPI or sleep, which would let other ranks run, and
+    would be missing where the body is skipped. It may print, import modules and ask for the time: there the clock
+    stands, as it does outside.
+
+    Parameters
+    ----------
+    engine : Engine
+        Engine with the clock that this one replaces.
+    """
+
+    def __init__(self, engine: Engine, real: ComputingClock) -> None:
+        self._engine = engine
+        self._real = real
+        self._open: Final[dict[int, Body]] = {}
+        self.pause, self.resume, self.charge_s = real.pause, real.resume, real.charge_s
+
+    def read(self) -> float:
+        """The rank's mark, as of `pause`; results of samples depend on it, so it is recorded with the bursts."""
+        mark_s, bursts = self._real.pause(), self._engine.bursts
+        return mark_s if mark_s < 0 or bursts is None else bursts.sample(mark_s)
+
+    def start(self) -> None:
+        """The rank's own code begins, or goes on in the body that it is in."""
+        body = self._open.get(self._engine.rank) if self._open and self._engine.is_here() else None
+        if body is None:
+            self._real.start()
+        else:
+            body.since_s = body.kept_s
+            self._real.resume(body.kept_s)
+
+    def stop(self) -> bool:
+        """The rank's own code ends: charge it. Whether the clock ran."""
+        body = self._open.get(self._engine.rank) if self._open and self._engine.is_here() else None
+        if body is None:
+            return self._real.stop()
+        _check(body)
+        mark_s = self.read()
+        if mark_s < 0:
+            return False
+        body.computed_s += mark_s - body.since_s
+        body.kept_s = 0.0 if body.is_charged else mark_s
+        if body.is_charged:
+            self._real.resume(mark_s)
+            self._real.stop()
+        return True
+
+    def charge(self, mark_s: float) -> float:
+        """Have the running rank take the time of a mark; the clock stands, at the mark returned."""
+        self._real.resume(mark_s)
+        self._real.stop()
+        return 0.0
+
+    def inside(self) -> Body | None:
+        """The body that the running rank is in."""
+        return self._open.get(self._engine.rank)
+
+    def enter(self, name: str, mark_s: float, *, is_charged: bool) -> Body:
+        """The running rank, whose clock was paused at a mark, begins with a body."""
+        if not self._open and surface is not None:
+            surface.watch(True)
+        body = self._open[self._engine.rank] = Body(name, is_charged, mark_s)
+        self._real.resume(mark_s)
+        return body
+
+    def leave(self, rank: int, body: Body) -> float:
+        """The rank has ended a body, or left it: the mark of its clock, which is paused; its `computed_s` is known.
+
+        Negative, where it is not that rank that runs: a loop that was left may be dropped at any time.
+        """
+        is_here = self._engine.is_here() and self._engine.rank == rank
+        mark_s = self.read() if is_here else -1.0
+        if self._open.get(rank) is body:
+            body.computed_s += mark_s - body.since_s
+            del self._open[rank]
+            if not self._open and surface is not None:
+                surface.watch(self._engine.guard is not None)
+        return mark_s
+
+
+def _check(body: Body) -> None:
+    """Refuse the call that has stopped the clock, unless it is one whose time is not the rank's."""
+    called, file, is_modelled = "", "", False
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(thread_ranks.OURS):
+        called, file = frame.f_code.co_name, frame.f_code.co_filename
+        is_modelled |= file == _FOLDED or called == _ON_FOLDED
+        if called == _SLEEP:
+            break
+        frame = frame.f_back
+    if called == _SLEEP or file.startswith(_REFUSED):
+        does = f"calls {'sleep' if called == _SLEEP else called.strip('_')}"
+        if is_modelled:
+            does = "works on a folded array, which takes modelled time"
+        raise UsageError(
+            f"sample {body.name!r}: its body {does}, and may compute only, since it is not always run: "
+            "put the call behind the sampled loop or function (who leaves one by `break` drops its iterator)"
+        )

@@ -1,0 +1,352 @@
+"""Folded arrays: they have a shape and a type, and stand for memory whose content does not matter.
+
+All elements are one element: the strides are 0. Messages of folded arrays take their time and carry nothing, and so
+does computing with them (`array_functions`): numbers in a run that has folded anything are not results; its record
+says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from pickle import PickleBuffer
+from typing import Any, Final
+from weakref import ref
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from smpy.compute.folded.array_functions import COPIES, RULES, VIEWS
+from smpy.compute.folded.charges import charge
+from smpy.compute.folded.elementwise import of_ufunc
+from smpy.compute.folded.indexing import assigned, is_of_fields, taken
+from smpy.compute.folded.modelled_results import Modelled, New, are_folded, as_shape, refused
+from smpy.engine.running import current, is_running, named_call
+
+__all__ = ["Folded", "folded", "perform", "without_backing"]
+
+_FUNCTIONS: Final = [
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "clip",
+    "cumprod",
+    "cumsum",
+    "dot",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "ptp",
+    "ravel",
+    "repeat",
+    "round",
+    "std",
+    "sum",
+    "take",
+    "trace",
+    "var",
+]
+"""Methods that are functions of the same names and arguments."""
+_REFUSED: Final = [
+    "__dlpack__",
+    "argpartition",
+    "argsort",
+    "byteswap",
+    "choose",
+    "compress",
+    "dump",
+    "dumps",
+    "nonzero",
+    "partition",
+    "put",
+    "searchsorted",
+    "setfield",
+    "sort",
+    "tobytes",
+    "tofile",
+]
+_BASIC: Final = frozenset({int, slice, type(...), type(None)})
+_getitem: Final = np.ndarray.__getitem__
+
+
+class Folded(np.ndarray):
+    """An array of one element for all; made by `folded`, by taking parts of one, and by computing with one.
+
+    Operations take the time of a memory or of a kernel, give folded arrays and touch nothing. Numbers are results, too,
+    computed as if an array were its one element.
+    """
+
+    _taken: tuple[Any, Any] = (None, None)
+    """The array that this is a part of, and by which key."""
+
+    @property
+    def __smpy_folded__(self) -> bool:
+        return self.size > 0 and not any(self.strides)
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] = (), **named: Any
+    ) -> Any:
+        if are_folded((inputs, out, named.get("where"))):
+            return perform(of_ufunc, ufunc, method, inputs, out, named)
+        if out:
+            named["out"] = tuple(_plain(array) for array in out)
+        if "where" in named:
+            named["where"] = _plain(named["where"])
+        return getattr(ufunc, method)(*(_plain(array) for array in inputs), **named)
+
+    def __array_function__(self, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        if func in VIEWS or not are_folded((args, *kwargs.values())):
+            return super().__array_function__(func, types, args, kwargs)
+        rule = RULES.get(func)
+        if rule is None:
+            raise refused(f"{func.__module__}.{func.__name__}")
+        return perform(rule, *args, **kwargs)
+
+    def __getitem__(self, key: Any) -> Any:
+        if type(key) in _BASIC or _is_view(key) or not self.__smpy_folded__:
+            part = _getitem(self, key)
+            if isinstance(part, Folded):
+                part._taken = ref(self), key
+            return part
+        return perform(taken, self, key)
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any()) if self.__smpy_folded__ else super().__contains__(value)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not self.__smpy_folded__:
+            super().__setitem__(key, value)
+        elif not (isinstance(value, Folded) and value._is_there(self, key)):
+            perform(assigned, self, key, value)
+
+    def _is_there(self, array: Any, key: Any) -> bool:
+        """Whether it is this part of an array itself: numpy copies nothing then, at the end of `array[key] += 1`."""
+        source, taken_by = self._taken
+        is_same = source is not None and source() is array and type(taken_by) is type(key)
+        return is_same and bool(taken_by == key) and self.shape == _getitem(array, key).shape
+
+    def __repr__(self) -> str:
+        return f"folded({self.shape}, dtype={self.dtype})" if self.__smpy_folded__ else super().__repr__()
+
+    __str__ = __repr__
+
+    def astype(self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True) -> Any:
+        """Convert to another type, as `numpy.ndarray.astype` does."""
+        if not self.__smpy_folded__:
+            return super().astype(dtype, order, casting, subok, copy)
+        self.view(np.ndarray)[(slice(0, 1),) * self.ndim].astype(dtype, order, casting)  # refuses what cannot be
+        return perform(COPIES["astype"], self, dtype, copy=copy)
+
+    @property
+    def real(self) -> Any:
+        """Real part, as of `numpy.ndarray`."""
+        return np.ndarray.real.__get__(self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self._set_part(np.ndarray.real, value)
+
+    @property
+    def imag(self) -> Any:
+        """Imaginary part, as of `numpy.ndarray`."""
+        if self.__smpy_folded__ and self.dtype.kind != "c":
+            return _of_element(self.shape, np.zeros(1, self.dtype))
+        return np.ndarray.imag.__get__(self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self._set_part(np.ndarray.imag, value)
+
+    def _set_part(self, part: Any, value: Any) -> None:
+        if self.__smpy_folded__:
+            part.__get__(self)[...] = value
+        else:
+            part.__set__(self, value)
+
+    @property
+    def flat(self) -> Any:
+        """Not modelled: an element put there would be in all places."""
+        if self.__smpy_folded__ and self.ndim:
+            raise refused("numpy.ndarray.flat")
+        return np.ndarray.flat.__get__(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        if self.__smpy_folded__:
+            raise refused("numpy.ndarray.flat")
+        vars(np.ndarray)["flat"].__set__(self, value)
+
+    def view(self, *args: Any, **kwargs: Any) -> Any:
+        """View, as of `numpy.ndarray`; the last axis of an array of larger or smaller elements is shorter or longer."""
+        dtype = kwargs.get("dtype", args[0] if args else None)
+        if dtype is None or (isinstance(dtype, type) and issubclass(dtype, np.ndarray)) or not self.__smpy_folded__:
+            return super().view(*args, **kwargs)
+        element = np.dtype(dtype)
+        if element.itemsize == self.itemsize:
+            return super().view(*args, **kwargs)
+        found = np.empty((0, *self.shape[-1:]), self.dtype) if self.ndim else np.empty((), self.dtype)
+        return without_backing(self.shape[:-1] + found.view(element).shape[1:], element)
+
+    def copy(self, order: Any = "C") -> Any:
+        """Copy, as `numpy.ndarray.copy` does."""
+        return perform(COPIES["copy"], self, order) if self.__smpy_folded__ else super().copy(order)
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy() if self.__smpy_folded__ else super().__deepcopy__(memo)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickle to as many bytes as a real array: messages and files keep its size; it is loaded as a folded array."""
+        if not self.__smpy_folded__ or not self.nbytes:
+            return super().__reduce_ex__(protocol)
+        if self.dtype.hasobject:
+            raise refused("pickle", " where its elements are objects")
+        if protocol < 5:
+            return _frombuffer, (super().tobytes(), self.dtype, self.shape, "C"), None
+        content: Any = np.zeros(self.nbytes, np.uint8)  # only its first element is read again
+        content[: self.itemsize] = memoryview(_getitem(self, (0,) * self.ndim).tobytes())
+        return _frombuffer, (PickleBuffer(content), self.dtype, self.shape, "C"), None
+
+    def __reduce__(self) -> Any:
+        return self.__reduce_ex__(2) if self.__smpy_folded__ and self.nbytes else super().__reduce__()
+
+    def __setstate__(self, state: Any) -> None:
+        if state is not None:  # the array is not folded
+            super().__setstate__(state)
+
+    def flatten(self, order: Any = "C") -> Any:
+        """Copy to one dimension, as `numpy.ndarray.flatten` does."""
+        return self.copy(order).reshape(-1) if self.__smpy_folded__ else super().flatten(order)
+
+    def fill(self, value: Any) -> None:
+        """Fill with a value, as `numpy.ndarray.fill` does."""
+        np.empty(0, self.dtype).fill(value)  # refuses what is no element
+        self[...] = value
+
+
+def _delegate(name: str) -> Callable[..., Any]:
+    """A method that is a function of numpy's: those of arrays in C ask no subclass."""
+    function, of_array = getattr(np, name), getattr(np.ndarray, name, None)
+
+    def method(self: Folded, *args: Any, **kwargs: Any) -> Any:
+        if self.__smpy_folded__ or of_array is None:
+            return function(self, *args, **kwargs)
+        return of_array(self, *args, **kwargs)
+
+    method.__name__, method.__doc__ = name, f"`numpy.{name}`."
+    return method
+
+
+def _refuse(name: str) -> Callable[..., Any]:
+    of_array = getattr(np.ndarray, name)
+
+    def method(self: Folded, *args: Any, **kwargs: Any) -> Any:
+        if self.__smpy_folded__:
+            raise refused(f"numpy.ndarray.{name}")
+        return of_array(self, *args, **kwargs)
+
+    method.__name__, method.__doc__ = name, "Not modelled."
+    return method
+
+
+for _name in _FUNCTIONS:
+    if hasattr(np.ndarray, _name):
+        setattr(Folded, _name, _delegate(_name))
+for _name in _REFUSED:
+    setattr(Folded, _name, _refuse(_name))
+
+
+@named_call("")
+def perform(rule: Callable[..., Modelled], *args: Any, **kwargs: Any) -> Any:
+    """Take the time of an operation, and make its result."""
+    modelled = rule(*args, **kwargs)
+    charge(modelled.charges)
+    return _made(modelled.result)
+
+
+def _made(result: Any) -> Any:
+    if isinstance(result, New):
+        is_number = not result.shape and not result.is_array
+        return result.element[0] if is_number else _of_element(result.shape, result.element)
+    if isinstance(result, tuple):
+        parts = map(_made, result)
+        return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
+    if isinstance(result, list):
+        return list(map(_made, result))
+    return result
+
+
+def _is_view(key: Any) -> bool:
+    """Whether indexing with it gives a view, or one element."""
+    for part in key if type(key) is tuple else (key,):
+        if type(part) not in _BASIC and not isinstance(part, np.integer) and not is_of_fields(part):
+            return False
+    return True
+
+
+def _plain(array: Any) -> Any:
+    return array.view(np.ndarray) if isinstance(array, Folded) else array
+
+
+def folded(shape: int | Sequence[int], dtype: DTypeLike = float) -> NDArray[Any]:
+    """An array without backing: it can be sent and received as a buffer of its size, and holds none of it.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        Shape of the array.
+    dtype : data-type, optional
+        Type of its elements.
+
+    Returns
+    -------
+    Folded
+        An array whose content is meaningless.
+
+    Examples
+    --------
+    >>> matrix = folded((100_000, 100_000))
+    >>> matrix.nbytes
+    80000000000
+    >>> matrix[:, 3].shape
+    (100000,)
+    """
+    _note_in_run()
+    return without_backing(as_shape(shape), np.dtype(dtype))
+
+
+def _note_in_run() -> None:
+    """A run that has folded arrays says so, and numpy's functions ask for them."""
+    if is_running():
+        import smpy.compute.folded.conversions  # noqa: F401  # which is what patches them
+
+        current().has_folded = True
+
+
+def _frombuffer(content: Any, dtype: np.dtype[Any], shape: tuple[int, ...], _order: str) -> Folded:
+    """Load a pickled folded array, whose pickle names this function.
+
+    Module and name are as long as numpy's, `numpy._core.numeric._frombuffer`, so that messages have as many bytes.
+    """
+    _note_in_run()
+    return _of_element(shape, np.frombuffer(content, dtype, 1))
+
+
+def without_backing(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Folded:
+    """A folded array as the result of an operation on others."""
+    return _of_element(shape, _element(dtype))
+
+
+def _of_element(shape: tuple[int, ...], element: NDArray[Any]) -> Folded:
+    """An array whose element is its own: compiled code that writes into it changes no other array."""
+    return np.ndarray.__new__(Folded, shape, element.dtype, element.copy(), strides=(0,) * len(shape))
+
+
+@cache
+def _element(dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The element of folded arrays of a type: 1 where there is such a thing, by which programs may divide."""
+    return np.ones(1, dtype) if dtype.kind in "biufc" else np.zeros(1, dtype)

@@ -1,0 +1,79 @@
+"""Calls of BLAS routines on folded arrays: they take modelled time; results have scipy's shapes and types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import update_wrapper
+from typing import Any
+
+import numpy as np
+
+from smpy.compute.folded import without_backing
+from smpy.compute.folded.blas_arguments import BadArgument, BlasArguments
+from smpy.compute.folded.blas_routines import ROUTINES, ArrayResult, BlasRoutine, bind
+from smpy.compute.folded.charges import charge, is_folded
+from smpy.compute.models.kernel_models import takes_time
+from smpy.engine.running import named_call
+
+__all__ = ["call_on_folded", "has_folded", "model_too"]
+
+
+@named_call("")
+def call_on_folded(name: str, error: Callable[[], type[Exception]], args: tuple[Any, ...], kwargs: Any) -> Any:
+    """A routine's results for arguments some of which are folded; memory that is there is left as it is.
+
+    Parameters
+    ----------
+    name : str
+        Name of the routine.
+    error : callable
+        Gives the class of f2py's errors.
+    args, kwargs
+        Arguments of the call.
+    """
+    routine = ROUTINES[name]
+    given = bind(routine, args, kwargs)
+    try:
+        done = routine.rule(BlasArguments(given))
+    except BadArgument as bad:
+        raise error()(f"{bad}: {name}") from None
+    charge((routine.charge_of(done),))
+    results = tuple(_result(routine, given, result) for result in done.results)
+    return results[0] if len(results) == 1 else results
+
+
+def model_too(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A routine that also takes modelled time, where the computing of programs does.
+
+    Parameters
+    ----------
+    name : str
+        Name of the routine.
+    function : callable
+        Scipy's.
+    """
+    routine = ROUTINES[name]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not takes_time(is_folded=False):
+            return function(*args, **kwargs)
+        given = bind(routine, args, kwargs)
+        done = function(*args, **kwargs)
+        charge((routine.charge_of(routine.rule(BlasArguments(given))),), is_folded=False)
+        return done
+
+    return update_wrapper(call, function, assigned=("__name__", "__doc__"), updated=())
+
+
+def has_folded(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether an argument is folded."""
+    return any(map(is_folded, args)) or any(map(is_folded, kwargs.values()))
+
+
+def _result(routine: BlasRoutine, given: Mapping[str, Any], result: ArrayResult | complex) -> Any:
+    if not isinstance(result, ArrayResult):
+        return result
+    storage = given.get(result.storage)
+    if result.is_in_place and isinstance(storage, np.ndarray) and storage.dtype == routine.dtype:
+        return storage
+    return without_backing(result.shape, routine.dtype)

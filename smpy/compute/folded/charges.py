@@ -1,0 +1,75 @@
+"""Charges of operations: calls of kernels, in the terms of `charge_kernel`, and the functions that charge them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from smpy.compute.models.kernel_models import charge_kernel, takes_time
+
+__all__ = ["BLAS_LETTERS", "Charge", "charge", "copying", "is_folded", "streaming"]
+
+BLAS_LETTERS: Final = {"f": "s", "d": "d", "F": "c", "D": "z"}
+"""Letters of BLAS for numpy's type characters."""
+_ARRAYS_OF_TRIAD: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """Calls of one kernel.
+
+    Parameters
+    ----------
+    kernel : str
+        Name of the kernel in the machine's `[kernels]`: "dgemm".
+    sizes : tuple of int
+        Sizes of each call.
+    flop : float
+        Operations of each call.
+    moved_bytes : float
+        Bytes that each call reads and writes at least.
+    n_calls : int
+        Number of calls.
+    rewritten_bytes : float
+        Bytes among the moved ones that were moved before: read and then written, or read again.
+    """
+
+    kernel: str
+    sizes: tuple[int, ...]
+    flop: float
+    moved_bytes: float
+    n_calls: int = 1
+    rewritten_bytes: float = 0.0
+
+
+def streaming(moved_bytes: float, flop: float = 0, rewritten_bytes: float = 0) -> tuple[Charge, ...]:
+    """An operation on each element: the machine's triad, y += a x, moves as many bytes."""
+    array_bytes = round(moved_bytes / _ARRAYS_OF_TRIAD) or int(moved_bytes > 0)
+    charge = Charge("triad", (array_bytes,), flop, moved_bytes, rewritten_bytes=rewritten_bytes)
+    return (charge,) if moved_bytes else ()
+
+
+def copying(result_bytes: int) -> tuple[Charge, ...]:
+    """A copy of so many bytes."""
+    return (Charge("copy_memory", (result_bytes,), 0, 2 * result_bytes),) if result_bytes else ()
+
+
+def charge(charges: Iterable[Charge], *, is_folded: bool = True) -> None:
+    """Let the running rank take the time of some kernels, if operations take modelled time."""
+    if not takes_time(is_folded=is_folded):
+        return
+    for one in charges:
+        charge_kernel(
+            one.kernel,
+            one.sizes,
+            flop=one.flop,
+            moved_bytes=one.moved_bytes,
+            working_set_bytes=one.moved_bytes - one.rewritten_bytes,
+            n_calls=one.n_calls,
+        )
+
+
+def is_folded(array: object) -> bool:
+    """Whether it stands for memory that is not there."""
+    return bool(getattr(array, "__smpy_folded__", False))

@@ -1,0 +1,1 @@
+"""Modelled computing: kernels take the time that a model gives."""

@@ -1,0 +1,112 @@
+"""Computing that is told instead of done."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from smpy.compute.clock.measured_clock import THRESHOLD_S
+from smpy.compute.models.modelling import Modelling
+from smpy.compute.models.roofline import cache_bandwidth_bytes_per_s
+from smpy.engine.running import current, is_running, mpi_call, per_world
+from smpy.engine.surface import surface
+
+if TYPE_CHECKING:
+    from smpy.engine.engine import Engine
+
+__all__ = ["execute", "inject_seconds", "is_simulated"]
+
+
+def execute(flop: float, bytes: float = 0, working_set_bytes: float = 0) -> None:  # noqa: A002  # the field's word
+    """Let the running rank compute on a core of its simulated host; nothing outside a simulated run.
+
+    It takes until the core has done all operations and the memory has moved all bytes, both at once (a roofline). Bytes
+    that stay in the core's caches are moved at their speed. The others are moved by the host's memory, which its cores
+    share fairly, each up to the bandwidth of one core.
+
+    Parameters
+    ----------
+    flop : float
+        Floating-point operations.
+    bytes : float, optional
+        Bytes read and written.
+    working_set_bytes : float, optional
+        Size of that memory, each byte counted once: it decides whether caches hold it. 0: it is in main memory.
+
+    Raises
+    ------
+    ValueError
+        If a number is negative, infinite or NaN.
+    TypeError
+        If one is no number at all.
+    """
+    if bytes or working_set_bytes or surface is None or not surface.compute(flop):
+        _execute(flop, bytes, working_set_bytes)
+
+
+@mpi_call
+def _execute(flop: float, moved_bytes: float, working_set_bytes: float) -> None:
+    check_work(flop, moved_bytes, working_set_bytes)
+    if is_running():
+        engine = current()
+        engine.compute(*core_and_memory(engine, flop, moved_bytes, working_set_bytes))
+
+
+def check_work(flop: float, moved_bytes: float, working_set_bytes: float) -> None:
+    """Refuse numbers that are no work.
+
+    Raises
+    ------
+    ValueError
+        If one is negative, infinite or NaN.
+    """
+    if not 0 <= flop <= sys.float_info.max:
+        raise ValueError(f"cannot compute {flop} operations: give a finite number of at least 0")
+    if not 0 <= moved_bytes <= sys.float_info.max:
+        raise ValueError(f"cannot move {moved_bytes} bytes of memory: give a finite number of at least 0")
+    if not 0 <= working_set_bytes <= sys.float_info.max:
+        raise ValueError(f"a working set has no {working_set_bytes} bytes: give a finite number of at least 0")
+
+
+def core_and_memory(engine: Engine, flop: float, moved_bytes: float, working_set_bytes: float) -> tuple[float, float]:
+    """Split work on the running rank's host into operations of a core and bytes of the memory that cores share."""
+    if not moved_bytes:
+        return flop, 0.0
+    memory = engine.memory()
+    cache_bytes_per_s = cache_bandwidth_bytes_per_s(memory, working_set_bytes)
+    if cache_bytes_per_s:
+        return max(flop, moved_bytes / cache_bytes_per_s * engine.speed_flop_per_s()), 0.0
+    if not memory.is_known:
+        per_world(Modelling).bytes_without_bandwidth += moved_bytes
+    return flop, moved_bytes
+
+
+@mpi_call
+def inject_seconds(seconds: float) -> None:
+    """Let the running rank compute as long as if that had been measured here; nothing outside a simulated run.
+
+    It is scaled by the speed of this machine (``--host-speed``) over that of the simulated core, and dropped below a
+    microsecond, as measured computing is. With ``--compute none``, too, it takes time.
+
+    Parameters
+    ----------
+    seconds : float
+        Processor time on this machine.
+
+    Raises
+    ------
+    ValueError
+        If it is negative, infinite or NaN.
+    TypeError
+        If it is no number at all.
+    """
+    if not 0 <= seconds <= sys.float_info.max:
+        raise ValueError(f"cannot compute for {seconds} seconds: give a finite number of at least 0")
+    if is_running() and seconds >= THRESHOLD_S:
+        engine = current()
+        engine.compute(seconds * (per_world(Modelling).host_speed_flop_per_s or engine.speed_flop_per_s()))
+
+
+def is_simulated() -> bool:
+    """Whether the program runs under `smpy run`, and not under a real MPI."""
+    return is_running()

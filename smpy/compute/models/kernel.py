@@ -1,0 +1,143 @@
+"""Functions whose computing is modelled from their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction, signature
+from numbers import Integral
+from typing import Any, ParamSpec, TypeVar
+
+from smpy.compute.models.execute import check_work
+from smpy.compute.models.expressions import over_arguments
+from smpy.compute.models.kernel_models import charge_kernel, takes_time
+from smpy.compute.models.modelling import Modelling
+from smpy.engine.running import current, is_running, per_world
+from smpy.errors import UsageError
+
+__all__ = ["kernel"]
+
+_WORK = "flop", "bytes", "working_set_bytes"
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def kernel(
+    *,
+    flop: str | float = 0,
+    bytes: str | float = 0,  # noqa: A002  # the field's word
+    working_set_bytes: str | float = 0,
+    name: str = "",
+) -> Callable[[Callable[P, R]], Callable[P, R | None]]:
+    """Decorate a function that computes: say how much, in terms of its arguments.
+
+    With ``--compute models`` a call takes the time of `smpy.execute` with these numbers, whatever its body computes; if
+    the machine's `[kernels]` has a cost of that name, it is that time. The sizes of such a cost are arguments of the
+    function that are whole numbers; or flop, bytes or working_set_bytes, with the numbers given here.
+    Measured, or where computing is free, the function is unchanged. A call with a folded array among its arguments
+    does not run the body and returns None; unless computing is free, it takes the modelled time. Outside a simulated
+    run the function is unchanged.
+
+    Parameters
+    ----------
+    flop, bytes, working_set_bytes : str or float
+        Arguments of `smpy.execute`: numbers, or arithmetic over the function's arguments, such as ``"2*m*n*k"`` or
+        ``"8*a.shape[0]**2"``; `len`, `log2`, `max` and `min` may be called.
+    name : str, optional
+        Name of the kernel in records; the function's own name unless given.
+
+    Raises
+    ------
+    ValueError
+        If an expression is none, or has a name that is no argument; on a call, if it gives no number of at least 0.
+
+    Examples
+    --------
+    >>> @kernel(flop="2*len(x)", bytes="24*len(x)")
+    ... def axpy(a, x, y):
+    ...     return [a * one + other for one, other in zip(x, y)]
+    >>> axpy(2, [1, 2], [10, 20])
+    [12, 24]
+    """
+    expressions = {"flop": flop, "bytes": bytes, "working_set_bytes": working_set_bytes}
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R | None]:
+        called = name or function.__name__
+        if isgeneratorfunction(function) or iscoroutinefunction(function) or isasyncgenfunction(function):
+            raise ValueError(
+                f"kernel {called}: it must compute when it is called, and a generator or coroutine does not"
+            )
+        try:
+            check_work(*(0 if isinstance(amount, str) else amount for amount in expressions.values()))
+            amounts = over_arguments(function, expressions)
+        except ValueError as wrong:
+            raise ValueError(f"kernel {called}: {wrong}") from None
+
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R | None:
+            if not is_running():
+                return function(*args, **kwargs)
+            is_folded = any(getattr(it, "__smpy_folded__", False) for it in (*args, *kwargs.values()))
+            is_charged = takes_time(is_folded=is_folded)
+            if is_charged:
+                _charge(called, function, amounts, args, kwargs)
+            if is_folded:
+                return None
+            return _inside(function, *args, **kwargs) if is_charged else function(*args, **kwargs)
+
+        made: Any = call
+        made.__code__ = made.__code__.replace(co_name=function.__name__)  # frames tell which call the program made
+        return call
+
+    return decorate
+
+
+def _inside(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call the body of a kernel whose time is charged."""
+    inside, rank = per_world(Modelling).inside, current().rank
+    inside.add(rank)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        inside.discard(rank)
+
+
+def _charge(
+    name: str, function: Callable[..., Any], amounts: Callable[..., tuple[Any, ...]], args: Any, kwargs: Any
+) -> None:
+    args, kwargs = tuple(map(_exact, args)), {of: _exact(argument) for of, argument in kwargs.items()}
+    cost = per_world(Modelling).costs.get(name)
+    try:
+        work = flop, moved_bytes, working_set_bytes = tuple(map(float, amounts(*args, **kwargs)))
+        sizes = () if cost is None else _sizes(name, cost.sizes, work, function, args, kwargs)
+        charge_kernel(name, sizes, flop=flop, moved_bytes=moved_bytes, working_set_bytes=working_set_bytes)
+    except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as wrong:
+        signature(function).bind(*args, **kwargs)  # a call that does not fit is told as Python tells it
+        raise ValueError(f"kernel {name}: {wrong}") from None
+
+
+def _sizes(
+    name: str,
+    wanted: tuple[str, ...],
+    work: tuple[float, ...],
+    function: Callable[..., Any],
+    args: Any,
+    kwargs: Any,
+) -> tuple[int, ...]:
+    """The sizes for which the machine has a cost: arguments, or the work that the kernel says it does."""
+    bound = signature(function).bind(*args, **kwargs)
+    bound.apply_defaults()
+    told = dict(zip(_WORK, map(int, work), strict=True)) | bound.arguments
+    for size in wanted:
+        if not isinstance(told.get(size), int):
+            raise UsageError(
+                f"kernel {name}: the machine's cost of it has the sizes {', '.join(wanted)}, and {size!r} is no "
+                f"argument that is a whole number, nor one of {', '.join(_WORK)}: name the kernel otherwise (name=...)"
+            )
+    return tuple(told[size] for size in wanted)
+
+
+def _exact(argument: Any) -> Any:
+    """A whole number of numpy's, whose products may overflow, as one of Python's; anything else as it is."""
+    return int(argument) if isinstance(argument, Integral) else argument

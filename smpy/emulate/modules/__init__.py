@@ -1,0 +1,1 @@
+"""Modules that each rank has of its own, and modules that all ranks share."""

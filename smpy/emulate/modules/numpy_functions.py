@@ -1,0 +1,66 @@
+"""Functions of numpy's that make ordinary arrays of folded ones without asking them: from when a program folds one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+from smpy.emulate.modules.imports import Importer
+from smpy.emulate.patches import Patches
+
+
+def install_numpy_conversions(patches: Patches, importer: Importer) -> None:
+    """Have folded arrays stay folded, from the first one until the patches are undone."""
+    importer.when_imported("smpy.compute.folded.conversions", partial(_install, patches))
+
+
+def _install(patches: Patches) -> None:
+    from smpy.compute.folded.conversions import CONVERSIONS, REFUSED
+
+    numpy = sys.modules["numpy"]
+    for name, rule in CONVERSIONS.items():
+        patches.attribute(numpy, name, _converting(getattr(numpy, name), name, rule))
+    refusing: dict[Callable[..., Any], Callable[..., Any]] = {}  # one for a function with two names
+    for name in REFUSED:
+        home, _, last = name.rpartition(".")
+        owner = attrgetter(home)(numpy) if home else numpy
+        original = getattr(owner, last)
+        patches.attribute(owner, last, refusing.setdefault(original, _refusing(original, f"numpy.{name}")))
+    patches.attribute(numpy.vectorize, "__call__", _refusing(numpy.vectorize.__call__, "numpy.vectorize"))
+
+
+def _converting(original: Callable[..., Any], name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A conversion that has a rule for folded arrays; without a type some keep them as they are."""
+    from smpy.compute.folded import Folded, perform
+    from smpy.compute.folded.conversions import has_one_of
+    from smpy.compute.folded.modelled_results import are_folded
+
+    keeps, keyword = name in ("asarray", "asanyarray"), "object" if name == "array" else "a"
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given: Any = args[0] if args else kwargs.get(keyword)
+        kind = type(given)
+        if kind is Folded:
+            if keeps and len(args) == 1 and not kwargs:
+                return given
+            if given.__smpy_folded__:
+                return perform(rule, *args, **kwargs)
+        elif (kind is list or kind is tuple) and has_one_of(Folded, given) and are_folded(given):
+            return perform(rule, *args, **kwargs)
+        return original(*args, **kwargs)
+
+    return call
+
+
+def _refusing(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    from smpy.compute.folded.modelled_results import are_folded, refused
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if are_folded((*args, *kwargs.values())):
+            raise refused(name)
+        return original(*args, **kwargs)
+
+    return call

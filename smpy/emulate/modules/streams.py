@@ -1,0 +1,392 @@
+"""Standard input, output and error of the ranks: whole lines, in simulated order; input is rank 0's."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+from smpy.emulate.ranks import RankState, running
+from smpy.engine.running import named_call
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+_ERRORS: Final = "surrogateescape"  # bytes that are not text come out as they went in
+_UNFLUSHED_MAX: Final = 1 << 16  # characters
+_WAITING_MAX: Final = 1 << 24  # characters that wait for their dates
+
+
+@named_call("")
+def _leave_note(state: RankState, what: Callable[[], None], *, waits: bool) -> None:
+    """Have `what` done when simulated time gets to where the rank is now; the rank goes on then, or at once."""
+    state.engine.note(what)
+    if waits:
+        state.engine.block("")
+
+
+def _nothing() -> None:
+    """Stand in for `hurry` on a stream that has no such method."""
+
+
+class Outlet:
+    """The real stream that all ranks' lines go to, one rank at a time.
+
+    The run goes on in silence when nobody reads any more, as in `smpy run ... | head`, or when there is no room for the
+    output; lack of room is reported at the end.
+
+    Attributes
+    ----------
+    trouble : OSError or None
+        Why output was lost.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.trouble: OSError | None = None
+        self._is_given_up = False
+        self._unfinished_by: int | None = None
+        self._left: dict[int, Callable[[], None]] = {}  # in the order of printing, numbered
+        self._n_left = 0
+        self._n_unflushed = 0
+        self._n_waiting = 0
+        self._is_busy = False
+        self._when_done: Callable[[], None] | None = None
+
+    def leave(self, state: RankState, take: Callable[[], str]) -> None:
+        """Have the text that the running rank gives away written at its date; ranks wait while there is much of it."""
+        with self._undisturbed():
+            text = take()
+            self._n_waiting += len(text)
+            self._n_left = number = self._n_left + 1
+
+            def write() -> None:
+                with self._undisturbed():
+                    del self._left[number]  # by its number: a function that knows itself would keep the text for long
+                    self._n_waiting -= len(text)
+                    self._write(state.rank, text)
+
+            self._left[number] = write
+        _leave_note(state, write, waits=self._n_waiting > _WAITING_MAX)
+
+    def write_rest(self) -> None:
+        """Write what was left for dates that will not come."""
+        for write in list(self._left.values()):
+            write()
+
+    def write_now(self, rank: int, text: str) -> None:
+        """Write a rank's text without waiting for its date, when the run is over."""
+        with self._undisturbed():
+            self._write(rank, text)
+
+    def flush(self) -> None:
+        with self._undisturbed():
+            self._flush()
+
+    def hurry(self) -> None:
+        """Have a stream that nobody reads given up: the run is to end. A signal handler may call this."""
+        getattr(self.stream, "hurry", _nothing)()
+
+    def when_done(self, action: Callable[[], None]) -> None:
+        """Call `action` after the present write, if any, or at once: a signal handler may interrupt any line."""
+        if self._is_busy:
+            self._when_done = action
+        else:
+            action()
+
+    @contextmanager
+    def _undisturbed(self) -> Iterator[None]:
+        """Delay a signal's action: it must not repeat or lose a text, or leave a stream in the middle of a write."""
+        self._is_busy = True
+        try:
+            yield
+        finally:
+            self._is_busy = False
+        if self._when_done is not None:
+            action, self._when_done = self._when_done, None
+            action()
+
+    def _write(self, rank: int, text: str) -> None:
+        """Write a rank's text; a line that another rank left unfinished is ended first."""
+        if self._unfinished_by not in (None, rank):
+            text = "\n" + text
+        self._unfinished_by = None if text.endswith("\n") else rank
+        if self._is_given_up:
+            return
+        try:
+            try:
+                self.stream.write(text)
+            except UnicodeEncodeError:
+                self._write_bytes(text)
+        except OSError as error:
+            self._give_up(error)
+        self._n_unflushed += len(text)
+        if self._n_unflushed > _UNFLUSHED_MAX:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._n_unflushed = 0
+        if self._is_given_up:
+            return
+        try:
+            self.stream.flush()
+        except OSError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        self._is_given_up = True
+        if not isinstance(error, BrokenPipeError):
+            self.trouble = error
+
+    def _write_bytes(self, text: str) -> None:
+        encoding = self.stream.encoding or "utf-8"
+        try:
+            raw = text.encode(encoding, _ERRORS)
+        except UnicodeEncodeError:
+            raw = text.encode(encoding, "backslashreplace")
+        if (buffer := getattr(self.stream, "buffer", None)) is None:
+            self.stream.write(raw.decode(encoding, "backslashreplace"))
+        else:
+            self.stream.flush()
+            buffer.write(raw)
+
+
+class RankOutput(io.TextIOBase):
+    """`sys.stdout` or `sys.stderr` of whichever rank runs.
+
+    A line is printed at its date, what a thread of the rank prints at that of the rank's next line. Lines without end
+    are kept until the rank ends them, or itself; when there is but one rank `flush` shows them, too.
+
+    Parameters
+    ----------
+    outlet : Outlet
+        Stream that the lines go to.
+    descriptor : int
+        1 or 2.
+    """
+
+    mode = "w"
+
+    def __init__(self, outlet: Outlet, descriptor: int) -> None:
+        super().__init__()
+        self._outlet = outlet
+        self._descriptor = descriptor
+        self.name = "<stdout>" if descriptor == 1 else "<stderr>"
+        self.buffer = _OutputBytes(self)
+
+    def write(self, text: str, /) -> int:
+        state = running()
+        if state is None or state.is_child:
+            return self._outlet.stream.write(text)
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        unfinished = state.unfinished or self._begin(state)
+        unfinished[self._descriptor].append(text)
+        is_ended = "\n" in text or "\r" in text
+        if is_ended and state.engine.is_here():  # a thread's text comes with the rank's next line
+            self._outlet.leave(state, partial(self._take_lines, state))
+        return len(text)
+
+    def _take_lines(self, state: RankState) -> str:
+        """Take the text that a rank has printed, up to the end of its last line."""
+        pieces = self._begin(state)[self._descriptor]
+        n_taken = len(pieces)  # a thread may add to them meanwhile
+        text = "".join(pieces[:n_taken])
+        end = max(text.rfind("\n"), text.rfind("\r")) + 1
+        pieces[:n_taken] = [text[end:]] if end < len(text) else []
+        return text[:end]
+
+    def _take_all(self, state: RankState) -> str:
+        pieces = self._begin(state)[self._descriptor]
+        n_taken = len(pieces)
+        text = "".join(pieces[:n_taken])
+        del pieces[:n_taken]
+        return text
+
+    @staticmethod
+    def _begin(state: RankState) -> dict[int, list[str]]:
+        if state.unfinished is None:
+            state.unfinished = {1: [], 2: []}
+        return state.unfinished
+
+    def flush(self) -> None:
+        state = running()
+        if state is None or state.is_child:
+            self._outlet.flush()
+        elif state.engine.n_ranks == 1 and state.engine.is_here():
+            self.release(state)
+
+    def release(self, state: RankState) -> bool:
+        """Print the line that a rank has begun, as it is; whether there was one."""
+        if not any(self._begin(state)[self._descriptor]):
+            return False
+        self._outlet.leave(state, partial(self._take_all, state))
+        return True
+
+    def write_unfinished(self, state: RankState) -> None:
+        """Write the line that a rank has begun when the run has ended before the rank."""
+        if any(self._begin(state)[self._descriptor]):
+            self._outlet.write_now(state.rank, self._take_all(state))
+
+    def close(self) -> None:
+        """Keep the stream open: it is every rank's."""
+
+    def detach(self) -> Any:
+        """Return the stream of bytes; this stream, which is every rank's, stays attached to it."""
+        return self.buffer
+
+    def reconfigure(self, **how: object) -> None:
+        """Ignore the request: lines are whole and their bytes are kept."""
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return False  # as under mpiexec
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._outlet.stream.encoding or "utf-8"
+
+    @property
+    def errors(self) -> str:  # type: ignore[override]
+        return _ERRORS
+
+    @property
+    def line_buffering(self) -> bool:
+        return True
+
+    def __reduce__(self) -> Any:
+        """Reduce to an attribute of `sys`: cloudpickle and dill pickle it, pickle and copy stop at the module."""
+        return getattr, (sys, self.name.strip("<>"))
+
+    @property
+    def write_through(self) -> bool:
+        return False
+
+
+class _OutputBytes(io.BufferedIOBase):
+    """`sys.stdout.buffer`."""
+
+    def __init__(self, text: RankOutput) -> None:
+        super().__init__()
+        self._text = text
+        self.name = text.name
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            raw = memoryview(data).tobytes()
+        except TypeError:
+            raise TypeError(f"a bytes-like object is required, not {type(data).__name__!r}") from None
+        self._text.write(raw.decode(self._text.encoding, _ERRORS))
+        return len(raw)
+
+    def flush(self) -> None:
+        self._text.flush()
+
+    def close(self) -> None:
+        """Keep the stream open: it is every rank's."""
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return False
+
+    def fileno(self) -> int:
+        return self._text.fileno()
+
+
+class RankInput(io.TextIOBase):
+    """`sys.stdin` of rank 0: its question is shown before it reads.
+
+    Parameters
+    ----------
+    stream : text stream
+        The real standard input.
+    prompt : RankOutput
+        Output on which the rank asks.
+    outlet : Outlet
+        Stream that this output goes to.
+    """
+
+    name = "<stdin>"
+    mode = "r"
+
+    def __init__(self, stream: TextIO, prompt: RankOutput, outlet: Outlet) -> None:
+        super().__init__()
+        self._stream = stream
+        self._prompt = prompt
+        self._outlet = outlet
+
+    def _ready(self) -> TextIO:
+        state = running()
+        if state is not None and state.engine.is_here() and self._prompt.release(state):
+            named_call("input")(state.engine.block)("input")
+            self._outlet.flush()
+        return self._stream
+
+    def read(self, size: int | None = -1, /) -> str:
+        return self._ready().read(-1 if size is None else size)
+
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]
+        return self._ready().readline(size)
+
+    def __iter__(self) -> Iterator[str]:  # type: ignore[override]  # as typeshed has TextIOBase
+        return self
+
+    def __next__(self) -> str:  # type: ignore[override]
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+    def close(self) -> None:
+        """Keep the real stream open: it is not the program's to close."""
+
+    def readable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    @property
+    def buffer(self) -> Any:
+        return self._ready().buffer
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._stream.encoding
+
+
+def empty_input() -> TextIO:
+    """`sys.stdin` of the other ranks, as under mpiexec."""
+    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+
+
+class Switchboard:
+    """Stream that the interpreter itself finds in `sys`: passes everything on to the running rank's stream.
+
+    `print` and `input` take their streams from the dictionary of `sys`, where there can be but one for all ranks.
+    """
+
+    def __init__(self, stream: Callable[[], Any]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> Any:
+        return self._stream().write(text)
+
+    def flush(self) -> None:
+        self._stream().flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream(), name)

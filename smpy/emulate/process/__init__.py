@@ -1,0 +1,1 @@
+"""Settings and services of which a process has one, and each rank its own."""

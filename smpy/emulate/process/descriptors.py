@@ -1,0 +1,157 @@
+"""`select`, `selectors` and sockets on a rank: a wait for descriptors is real, one without passes in simulated time."""
+
+from __future__ import annotations
+
+import functools
+import select
+import selectors
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from smpy.emulate.patches import Patches
+from smpy.emulate.process.timed_waits import wait
+from smpy.emulate.process.virtual_time import sleep_s
+from smpy.emulate.ranks import rank_here
+from smpy.engine.messages import WaitKind
+
+_FIRST_PAUSE_S: Final = 1e-6
+"""Simulated time between the first two looks whether another rank has connected; it doubles from look to look."""
+_select_now: Final = select.select
+_SELECTORS: Final = ("SelectSelector", "_PollLikeSelector", "EpollSelector", "KqueueSelector")
+_OF_SOCKETS: Final = (
+    "accept", "connect", "recv", "recv_into", "recvfrom", "recvfrom_into", "recvmsg", "send", "sendall", "sendto"
+)  # fmt: skip
+
+
+def install_descriptors(patches: Patches) -> None:
+    """Have waits for descriptors know simulated time until the patches are undone."""
+    patches.attribute(select, "select", _select(select.select))
+    for name, per_s in (("poll", 1000), ("epoll", 1)):  # the units of their time-outs
+        if hasattr(select, name):
+            patches.attribute(select, name, _maker(getattr(select, name), per_s))
+    for name in _SELECTORS:
+        kind = getattr(selectors, name, None)
+        if kind is not None:
+            patches.attribute(kind, "select", _selector_select(kind.select))
+
+
+def install_sockets(patches: Patches) -> None:
+    """Have time-outs of sockets that expire count in simulated time; `socket` has been imported."""
+    kind: Any = sys.modules["socket"].socket
+    for name in _OF_SOCKETS:
+        patches.attribute(kind, name, _of_socket(getattr(kind, name)))
+
+
+def _of_socket(real: Callable[..., Any]) -> Callable[..., Any]:
+    is_accept = real.__name__ == "accept"
+
+    @functools.wraps(real)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_accept and self.gettimeout() is None:
+            _let_others_connect(self)
+        try:
+            return real(self, *args, **kwargs)
+        except TimeoutError:
+            state = rank_here()
+            if state is not None and (timeout_s := self.gettimeout()):
+                sleep_s(state, timeout_s)
+            raise
+
+    return method
+
+
+def _let_others_connect(server: Any) -> None:
+    """Give way to the other ranks, for a connection may be theirs, until there is one or none goes on."""
+    state = rank_here()
+    if state is None:
+        return
+    engine, pause_s = state.engine, _FIRST_PAUSE_S
+    while not _select_now([server], [], [], 0)[0]:
+        before = engine.statistics().progress
+        engine.sleep(pause_s)
+        engine.block("accept")
+        pause_s *= 2
+        if engine.statistics().progress == before and all(it.kind != WaitKind.TIME for it in engine.waiting()):
+            return
+
+
+def _select(real: Callable[..., Any]) -> Callable[..., Any]:
+    def select_(rlist: Iterable[Any], wlist: Iterable[Any], xlist: Iterable[Any], timeout: Any = None, /) -> Any:
+        state = rank_here()
+        if state is None or (timeout is not None and timeout <= 0):
+            return real(rlist, wlist, xlist, timeout)
+        asked = list(rlist), list(wlist), list(xlist)
+
+        def poll(timeout_s: float | None) -> Any:
+            ready = real(*asked, timeout_s)
+            return ready if any(ready) else ()
+
+        return wait(state, poll, timeout, is_real=any(asked), what="select.select") or ([], [], [])
+
+    return select_
+
+
+def _selector_select(real: Callable[..., Any]) -> Callable[..., Any]:
+    def select_(self: Any, timeout: float | None = None) -> Any:
+        state = rank_here()
+        if state is None:
+            return real(self, timeout)
+        is_real = bool(self.get_map())
+        return wait(state, functools.partial(real, self), timeout, is_real=is_real, what="a selector's select")
+
+    return select_
+
+
+class _Poller:
+    """A polling object of module `select`."""
+
+    def __init__(self, real: Any, per_s: int) -> None:
+        self._real = real
+        self._per_s = per_s
+        self._registered: set[int] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self._real.close()
+
+    def register(self, fd: Any, *args: Any, **kwargs: Any) -> None:
+        """Poll a descriptor."""
+        self._real.register(fd, *args, **kwargs)
+        self._registered.add(_number(fd))
+
+    def unregister(self, fd: Any) -> None:
+        """Poll a descriptor no more."""
+        self._real.unregister(fd)
+        self._registered.discard(_number(fd))
+
+    def poll(self, timeout: float | None = None, *args: Any, **kwargs: Any) -> Any:
+        """Wait for events; the time-out is in milliseconds or in seconds, as the original has it."""
+        state = rank_here()
+        if state is None:
+            return self._real.poll(timeout, *args, **kwargs)
+        per_s = self._per_s
+
+        def poll(timeout_s: float | None) -> Any:
+            return self._real.poll(None if timeout_s is None else timeout_s * per_s, *args, **kwargs)
+
+        timeout_s = None if timeout is None or timeout < 0 else timeout / per_s
+        return wait(state, poll, timeout_s, is_real=bool(self._registered), what="poll")
+
+
+def _number(fd: Any) -> int:
+    return fd if isinstance(fd, int) else int(fd.fileno())
+
+
+def _maker(real: Callable[..., Any], per_s: int) -> Callable[..., Any]:
+    @functools.wraps(real, updated=())
+    def make(*args: Any, **kwargs: Any) -> Any:
+        made = real(*args, **kwargs)
+        return made if rank_here() is None else _Poller(made, per_s)
+
+    return make

@@ -1,0 +1,98 @@
+"""Child processes that ranks fork: the run goes on in the parent alone, and a child is a process of its own.
+
+A child prints directly, has signals and `os._exit` as every process, cannot call MPI, and ends with its rank's code
+without telling anything of the run. Its clock is that of a thread (`smpy.engine.thread_ranks`).
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
+
+from smpy.emulate.modules.streams import Outlet
+from smpy.emulate.patches import Patches
+from smpy.emulate.process.kills import is_of_run
+from smpy.emulate.ranks import RankState, running
+from smpy.errors import UsageError
+
+_real_exit: Final = os._exit
+_outlets: tuple[Outlet, ...] = ()  # of the run under way
+_forking: Final = threading.local()
+
+
+def install_forks(patches: Patches, outlets: tuple[Outlet, Outlet]) -> None:
+    """Have children that ranks fork leave the run, until the patches are undone."""
+    patches.attribute(sys.modules[__name__], "_outlets", outlets)
+    _register()
+    for name in ("execv", "execve"):  # the others call these
+        patches.attribute(os, name, _in_child_only(getattr(os, name)))
+
+
+@functools.cache
+def _register() -> None:
+    """Register the handlers of forks for good: Python cannot unregister them."""
+    os.register_at_fork(before=_hold_signals, after_in_parent=_let_signals_come, after_in_child=_leave_run)
+
+
+def _hold_signals() -> None:
+    """Block signals until the child has the handlers of a child."""
+    _forking.mask_before = signal.pthread_sigmask(signal.SIG_BLOCK, _handled_by_the_run())
+
+
+def _let_signals_come() -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, _forking.mask_before)
+
+
+def _leave_run() -> None:
+    state = running()
+    if state is not None and not state.is_child:
+        _become_child(state)
+    _let_signals_come()
+
+
+def _become_child(state: RankState) -> None:
+    state.engine.leave(state.rank)
+    state.is_child = True
+    state.unfinished = None  # the parent prints it
+    for descriptor, outlet in enumerate(_outlets, start=1):
+        outlet.stream = open(  # noqa: SIM115  # as long as the process
+            descriptor,
+            "w",
+            encoding=outlet.stream.encoding or "utf-8",
+            errors="surrogateescape",
+            closefd=False,
+            buffering=1,
+        )
+    for number in _handled_by_the_run():
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+
+def _handled_by_the_run() -> list[int]:
+    handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    return [number for number, handler in handlers.items() if is_of_run(handler)]
+
+
+def end_child(code: int) -> NoReturn:
+    """End the process, as python does when its program is over."""
+    for outlet in _outlets:
+        outlet.flush()
+    _real_exit(code)
+
+
+def _in_child_only(real: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(real)
+    def execute(path: Any, *args: Any) -> Any:
+        state = running()
+        if state is not None and not state.is_child:
+            raise UsageError(
+                f"os.{real.__name__}({os.fsdecode(path)!r}): rank {state.rank} cannot become another program, for all "
+                "ranks live in its process: use subprocess, or call it in a child process"
+            )
+        return real(path, *args)
+
+    return execute

@@ -1,0 +1,1 @@
+"""Reports on a run: deadlocks, tracebacks, remarks, profile and trace."""

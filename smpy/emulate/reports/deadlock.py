@@ -1,0 +1,228 @@
+"""The deadlock report: the waiting ranks, their calls, their lines in the program, and hints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import isnan
+from types import FrameType
+from typing import TYPE_CHECKING, Final
+
+from smpy.emulate.reports.collective_calls import CollectiveOfRank, collective_call, missing_ranks
+from smpy.emulate.reports.ranks_in_text import lines_by_rank, place_of, ranks_text
+from smpy.engine.messages import ANY, LeftKind, WaitingRank, WaitKind
+from smpy.engine.thread_ranks import OURS
+
+if TYPE_CHECKING:
+    from smpy.engine.engine import Engine
+    from smpy.mpi.state.world import SharedBySides
+
+_LINES_MAX: Final = 16  # exact descriptions; more of them are put together by call and line
+_HINTS_MAX: Final = 3
+
+
+def describe_deadlock(engine: Engine, home: str) -> str:
+    """The whole message for a run in which no rank can go on.
+
+    Parameters
+    ----------
+    engine : Engine
+        The world, stopped where it is stuck.
+    home : str
+        The program's directory: file names are given from there.
+    """
+    waiting = engine.waiting()
+    calls = _collective_calls(engine, waiting)
+    kinds = {WaitKind.COLLECTIVE if wait.rank in calls else wait.kind for wait in waiting}
+    what = "wait and nothing will wake them"
+    if kinds <= {WaitKind.RECV, WaitKind.PROBE}:
+        what = "wait for messages nobody will send"
+    elif kinds == {WaitKind.SEND}:
+        what = "wait to send messages nobody will receive"
+    who = "1 rank" if len(waiting) == 1 else f"{len(waiting)} ranks"
+    if len(waiting) == 1:
+        what = what.replace("wait", "waits", 1).replace("them", "it")
+    head = f"at {engine.now_s:.9g} s, {who} {what}"
+    return "\n".join([head, *describe_waits(engine, waiting, home), *_hints(engine, waiting, calls, home)])
+
+
+def describe_waits(engine: Engine, waiting: list[WaitingRank], home: str) -> list[str]:
+    """A line for all ranks that are in the same call at the same place."""
+    calls = _collective_calls(engine, waiting)
+    places = {wait.rank: line_of(engine, wait.rank, home) for wait in waiting}
+    lines = lines_by_rank([(wait.rank, _call(wait, calls.get(wait.rank)), places[wait.rank]) for wait in waiting])
+    if len(lines) > _LINES_MAX:
+        kinds_of_call = [(wait.rank, _kind_of_call(wait, calls.get(wait.rank))) for wait in waiting]
+        lines = lines_by_rank([(rank, kind, places[rank]) for rank, kind in kinds_of_call])
+    return lines
+
+
+def _collective_calls(engine: Engine, waiting: list[WaitingRank]) -> dict[int, CollectiveOfRank]:
+    """The collectives that ranks are in, by rank."""
+    return {wait.rank: call for wait in waiting if (call := collective_call(engine, wait)) is not None}
+
+
+def line_of(engine: Engine, rank: int, home: str) -> str:
+    """File and line of the program's innermost frame."""
+    frame = engine.frame_of(rank)
+    while frame is not None and frame.f_code.co_filename.startswith(OURS):
+        frame = frame.f_back
+    return line_in(frame, home)
+
+
+def line_in(frame: FrameType | None, home: str) -> str:
+    """File and line of a frame of the program's."""
+    if frame is None:
+        return ""
+    return place_of(frame.f_code.co_filename, frame.f_lineno, home)
+
+
+def _call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str:
+    """The call a rank is in, as its program would write it."""
+    step = f", step {wait.step} of a MessageProgram" if wait.step >= 0 else ""
+    return _plain_call(wait, collective) + step
+
+
+def _plain_call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str:
+    number = wait.comm if collective is None else collective.communicator.number
+    comm = f" on communicator {number}" if number > 0 else ""
+    if collective is not None:
+        return _kind_of_call(wait, collective) + comm
+    match wait.kind:
+        case WaitKind.COLLECTIVE:
+            return f"{wait.call}({'non-blocking collective' if _is_completion(wait.call) else ''}){comm}"
+        case WaitKind.SEND:
+            operation = _operation(wait.call, "Isend", f"dest={wait.peer}, tag={wait.tag}")
+            return f"{operation} of {wait.nbytes:,} bytes{comm}"
+        case WaitKind.RECV | WaitKind.PROBE:
+            source = "ANY_SOURCE" if wait.peer == ANY else wait.peer
+            tag = "ANY_TAG" if wait.tag == ANY else wait.tag
+            return _operation(wait.call, "Irecv", f"source={source}, tag={tag}") + comm
+        case _:
+            return f"{wait.call}({wait.n_requests} requests)"
+
+
+def _operation(call: str, started_by: str, arguments: str) -> str:
+    """Text such as `Recv(source=1, tag=7)`, or `Wait(Irecv(source=1, tag=7))` for an operation started before."""
+    return f"{call}({started_by}({arguments}))" if _is_completion(call) else f"{call}({arguments})"
+
+
+def _is_completion(call: str) -> bool:
+    """Whether a call waits for, or tests, an operation that another call has started."""
+    return call.lower().startswith(("wait", "test", "get_status"))
+
+
+def _kind_of_call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str:
+    """Text of the call without the parts that differ between ranks."""
+    if collective is not None:
+        return f"{wait.call}({collective.name}())" if collective.is_started else f"{collective.name}()"
+    match wait.kind:
+        case WaitKind.COLLECTIVE:
+            return f"{wait.call}()"
+        case WaitKind.SEVERAL:
+            return f"{wait.call}(several requests)"
+        case WaitKind.SEND:
+            return _operation(wait.call, "Isend", "dest=various")
+        case _:
+            return _operation(wait.call, "Irecv", "source=various")
+
+
+# ---- what to look at ----
+
+
+def _hints(engine: Engine, waiting: list[WaitingRank], calls: dict[int, CollectiveOfRank], home: str) -> list[str]:
+    single = [wait for wait in waiting if wait.rank not in calls]  # not inside a collective
+    ended = {rank for rank, finish_s in enumerate(engine.finish_s()) if not isnan(finish_s)}
+    members = {comm: engine.peers_of(comm) for comm in {wait.comm for wait in waiting} if comm >= 0}
+    peers = {wait.rank: _world_peer(wait, members) for wait in single}
+    return [
+        *_about_collectives(calls.values(), ended)[:_HINTS_MAX],
+        *_about_ended(peers, ended)[:_HINTS_MAX],
+        *_about_unexpected(engine, single, peers, home)[:_HINTS_MAX],
+        *_about_pairs(single, peers, sends_are_synchronous=engine.sends_are_synchronous),
+    ]
+
+
+def _about_collectives(calls: Iterable[CollectiveOfRank], ended: set[int]) -> list[str]:
+    """Hints that name the ranks missing from the first collective of each communicator in which a rank waits."""
+    first: dict[SharedBySides, CollectiveOfRank] = {}
+    for call in calls:
+        known = first.setdefault(call.communicator.joint, call)
+        if call.place < known.place:
+            first[call.communicator.joint] = call
+    hints = []
+    for call in first.values():
+        missing = missing_ranks(call)
+        gone = sorted(ended.intersection(missing))
+        note = f" ({ranks_text(gone)} ended)" if gone else ""
+        whose = " of its communicator" if call.communicator.number else ""
+        if missing:
+            hints.append(f"{call.name} has not been entered by {ranks_text(sorted(missing))}{whose}{note}.")
+    return hints
+
+
+def _about_ended(peers: dict[int, int], ended: set[int]) -> list[str]:
+    """Ranks that wait for one that has ended."""
+    waited_for: dict[int, list[int]] = {}
+    for rank, peer in peers.items():
+        if peer in ended:
+            waited_for.setdefault(peer, []).append(rank)
+    return [
+        f"Rank {peer} has ended: it will neither send to {ranks_text(ranks)} nor receive."
+        for peer, ranks in waited_for.items()
+    ]
+
+
+def _about_unexpected(engine: Engine, waiting: list[WaitingRank], peers: dict[int, int], home: str) -> list[str]:
+    """Messages for ranks that wait for one which is alike, but for its tag, its communicator or its source."""
+    receiving = {wait.rank: wait for wait in waiting if wait.kind in (WaitKind.RECV, WaitKind.PROBE)}
+    found: dict[tuple[int, str], str] = {}
+    for one in engine.left_over():
+        wait = receiving.get(engine.target_of(one)) if one.kind == LeftKind.SEND else None
+        if wait is None:
+            continue
+        is_source = wait.peer == ANY or one.rank == peers[wait.rank]
+        is_tag = wait.tag in (ANY, one.tag)
+        place = place_of(*one.line, home)
+        sent = f"Rank {one.rank} sends to rank {wait.rank} with tag {one.tag}"
+        where = f" ({place})" if place else ""
+        if is_source and wait.comm == one.comm and not is_tag:
+            found.setdefault((wait.rank, "tag"), f"{sent}{where}, which receives only tag {wait.tag}.")
+        elif is_source and is_tag and wait.comm != one.comm:
+            theirs, mine = (_name_of_comm(comm) for comm in (one.comm, wait.comm))
+            found.setdefault((wait.rank, "comm"), f"{sent} on {theirs}{where}, which receives on {mine}.")
+        elif is_tag and wait.comm == one.comm and not is_source:
+            found.setdefault((wait.rank, "source"), f"{sent}{where}, which receives only from rank {peers[wait.rank]}.")
+    return list(found.values())
+
+
+def _name_of_comm(comm: int) -> str:
+    return f"communicator {comm}" if comm else "COMM_WORLD"
+
+
+def _about_pairs(waiting: list[WaitingRank], peers: dict[int, int], *, sends_are_synchronous: bool) -> list[str]:
+    """Hint at the usual mistake when point-to-point calls wait for each other; empty if none is recognised."""
+    pairs = {wait.rank: wait for wait in waiting if wait.kind != WaitKind.COLLECTIVE}
+    kinds = {wait.kind for wait in pairs.values()}
+    alone = [rank for rank in pairs if peers[rank] == rank]
+    if alone:
+        return [
+            f"Rank {alone[0]} waits for a message from itself, or for itself to receive: it does neither meanwhile."
+        ]
+    if any(wait.call in ("Ssend", "ssend") for wait in pairs.values()):
+        return ["A synchronous send waits for its receive: use Sendrecv, or Issend and a later Wait."]
+    if WaitKind.SEND in kinds and sends_are_synchronous:
+        return ["With --synchronous-sends every standard send waits for its receive: use Sendrecv, or Isend and Wait."]
+    if WaitKind.SEND in kinds:
+        return ["A Send above the eager limit waits for its receive: use Sendrecv, or Isend and a later Wait."]
+    if any(wait.peer == ANY and wait.kind in (WaitKind.RECV, WaitKind.PROBE) for wait in pairs.values()):
+        return ["A receive from ANY_SOURCE waits for one message more than is sent."]
+    if WaitKind.SEVERAL not in kinds and any(peers[rank] in pairs for rank in pairs):
+        return ["Each waits for another to send first: use Sendrecv, or let one of them send before it receives."]
+    return []
+
+
+def _world_peer(wait: WaitingRank, members: dict[int, list[int]]) -> int:
+    """World rank of the other side, -1 when it is not one."""
+    if wait.kind not in (WaitKind.SEND, WaitKind.RECV, WaitKind.PROBE) or wait.peer < 0:
+        return -1
+    return members[wait.comm][wait.peer]

@@ -1,0 +1,47 @@
+"""Leftovers of ranks that did not end: files that hold unwritten text, threads, child processes."""
+
+from __future__ import annotations
+
+import gc
+import io
+import os
+import stat
+import sys
+import threading
+from contextlib import suppress
+from typing import NoReturn
+
+
+def flush_files() -> None:
+    """Write what open files hold, as Python does when it ends."""
+    for found in gc.get_objects():
+        if isinstance(found, io.TextIOWrapper | io.BufferedWriter | io.BufferedRandom):
+            with suppress(OSError, ValueError):  # closed, or the disk is full
+                if stat.S_ISREG(os.fstat(found.fileno()).st_mode):  # a pipe may block
+                    found.flush()
+
+
+def leave(code: int) -> NoReturn:
+    """End the process of a run that ended early; mpiexec kills processes without asking, too.
+
+    Files are flushed, as Python does when a process of its own fails.
+    """
+    flush_files()
+    multiprocessing = sys.modules.get("multiprocessing")
+    children = [] if multiprocessing is None else multiprocessing.active_children()
+    for child in children:
+        child.terminate()
+    main = threading.main_thread()
+    has_threads = any(thread is not main and not thread.daemon for thread in threading.enumerate())
+    if not (children or has_threads or _exit_is_locked()):
+        sys.exit(code)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):  # closed, or nobody reads
+            stream.flush()
+    os._exit(code)
+
+
+def _exit_is_locked() -> bool:
+    """Whether a rank was stopped as it gave work to a pool of threads, and keeps a lock that the exit takes."""
+    pools = sys.modules.get("concurrent.futures.thread")
+    return pools is not None and pools._global_shutdown_lock.locked()

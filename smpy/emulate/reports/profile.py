@@ -1,0 +1,86 @@
+"""The profile of a run that is over: the kernel's accounts, under the program's names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from smpy.emulate.reports.ranks_in_text import place_of
+from smpy.engine.accounts import Accounts
+from smpy.engine.engine import Engine
+from smpy.records.profile import CallSite, LinkLoad, MessagePairs, RunProfile
+
+_SELF: Final = -2  # COMM_SELF, in an account
+
+
+def profile_of(engine: Engine, home: str, finish_s: Sequence[float], makespan_s: float) -> RunProfile:
+    """Profile of a run: its time and bytes by rank and call site.
+
+    Parameters
+    ----------
+    engine : Engine
+        Its world, before it is closed.
+    home : str
+        Folder of the program.
+    finish_s : sequence of float
+        Date at which each rank ended; NaN if it had not.
+    makespan_s : float
+        Date at which the run ended.
+    """
+    accounts = engine.accounts()
+    sites, site = _sites(engine, home, accounts)
+    of_row: dict[tuple[int, int], int] = {}
+    row = [of_row.setdefault(key, len(of_row)) for key in zip(accounts.rank, site, strict=True)]
+    rows = list(of_row)
+
+    def merged(column: Sequence[float]) -> Sequence[Any]:
+        return _merged(column, row, len(rows))
+
+    pairs_are_of_hosts, pairs = engine.message_pairs()
+    return RunProfile(
+        sites=sites,
+        rank=[rank for rank, _ in rows],
+        site=[number for _, number in rows],
+        count=merged(accounts.count),
+        spent_s=[merged(column) for column in accounts.spent_s],
+        sent_bytes=merged(accounts.sent_bytes),
+        received_bytes=merged(accounts.received_bytes),
+        messages_of_size=[merged(column) for column in accounts.messages_of_size],
+        kept_waiting_s=engine.kept_waiting_s(),
+        caused_waits_s=engine.caused_waits_s(),
+        finish_s=finish_s,
+        makespan_s=makespan_s,
+        pairs=MessagePairs(pairs),
+        pairs_are_of_hosts=pairs_are_of_hosts,
+        links=[LinkLoad(*load) for load in engine.link_loads()],
+        host_of_rank=[engine.host_name(rank) for rank in range(engine.n_ranks)],
+    )
+
+
+def _merged(column: Sequence[float], row: Sequence[int], n_rows: int) -> Sequence[float]:
+    """Column with the entries of one row added up: the kernel tells calls in one line apart."""
+    if len(column) == n_rows:
+        return column
+    sums: list[float] = [0] * n_rows
+    for number, value in zip(row, column, strict=True):
+        sums[number] += value
+    return sums
+
+
+def _sites(engine: Engine, home: str, accounts: Accounts) -> tuple[list[CallSite], list[int]]:
+    """Call sites, and the number of the site of each row.
+
+    Calls in one line are one site: the line is what a user sees.
+    """
+    names = list(engine.call_numbers)
+    number_of: dict[CallSite, int] = {}
+    known: dict[tuple[int, int, int], int] = {}
+    site = []
+    for key in zip(accounts.call, accounts.line, accounts.comm, strict=True):
+        if key not in known:
+            call, line, comm = key
+            place = place_of(*engine.place_of_line(line), home)
+            found = CallSite(names[call], place, comm, engine.comm_size(comm) if comm >= 0 else int(comm == _SELF))
+            known[key] = number_of.setdefault(found, len(number_of))
+        site.append(known[key])
+    return list(number_of), site

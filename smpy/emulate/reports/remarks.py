@@ -1,0 +1,232 @@
+"""Remarks for the user after a run: polls that took long, the source of kernels' times, files, lost messages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from math import isfinite, isnan
+from typing import TYPE_CHECKING, Any, Final
+
+from smpy.compute.clock.sampling import Sampling
+from smpy.compute.models.modelling import Modelling
+from smpy.emulate.reports.ranks_in_text import lines_by_rank, place_of
+from smpy.engine.bytes_of_files import BytesOfFiles
+from smpy.engine.messages import ANY, LeftKind, LeftOver
+from smpy.records.remark import Remark
+from smpy.units import format_bytes, format_speed, format_time
+
+if TYPE_CHECKING:
+    from smpy.engine.engine import Engine
+    from smpy.platforms import Polling
+    from smpy.records.profile import RunProfile
+
+_POLLS_SHARE: Final = 0.05  # share of the ranks' time: less is not worth a line
+_SHARED_SHARE: Final = 0.05  # share of the time: a kernel that shared hosts slow by less is not remarked on
+_LINES_MAX: Final = 8  # in the summary
+_LEFT_MAX: Final = 1000  # in its JSON
+
+_KINDS: Final = {
+    LeftKind.SEND: ("send", "message that nobody received", "messages that nobody received"),
+    LeftKind.RECV: ("receive", "receive without a message", "receives without a message"),
+    LeftKind.REQUEST: ("request", "request never completed", "requests never completed"),
+    LeftKind.COLLECTIVE: ("collective", "collective never completed", "collectives never completed"),
+}
+
+
+def remarks_on(engine: Engine, polling: Polling, home: str) -> tuple[Remark, ...]:
+    """All remarks on a run.
+
+    Parameters
+    ----------
+    engine : Engine
+        The world, which is over.
+    polling : Polling
+        Its network.
+    home : str
+        The program's directory: file names are given from there.
+    """
+    is_partial = any(map(isnan, engine.finish_s()))  # then it has left over what it was about to complete
+    left = [] if is_partial else list(engine.left_over())
+    return (
+        *_polls(engine, polling),
+        *_fast_kernels(engine),
+        *_modelled(engine),
+        *([] if is_partial else _uncertain(engine)),
+        *_sampled(engine),
+        *_files(engine),
+        *_left_over(left, home),
+    )
+
+
+def _polls(engine: Engine, polling: Polling) -> Iterable[Remark]:
+    """Polls that get longer and longer stretch what they wait for."""
+    spent_s = engine.spent_s()
+    share = (spent_s.polling + spent_s.probing) / (sum(spent_s) or 1.0)
+    if share > _POLLS_SHARE and not polling.polls_notice:
+        text = f"took {share:.1%} of the time in vain, by SMPI's rule; --set smpy/polls=notice ends them in time"
+        yield Remark("polls", (text,), {"share": share})
+
+
+def _fast_kernels(engine: Engine) -> Iterable[Remark]:
+    for name, (rate, peak) in engine.kernels_above_peak.items():
+        text = f"modelled at {format_speed(rate)}, above the {format_speed(peak)} of its host's core (--strict refuses)"
+        yield Remark(name, (text,), {"flop_per_s": rate if isfinite(rate) else None, "peak_flop_per_s": peak})
+
+
+def _modelled(engine: Engine) -> Iterable[Remark]:
+    """Remarks on the source of the times of kernels, noise and memory."""
+    modelling = engine.world_storage.get(Modelling, Modelling())
+    if modelling.uses:
+        uses = modelling.uses.items()
+        calibrated = [name for name, use in uses if use.is_calibrated]
+        others = [name for name, use in uses if not use.is_calibrated]
+        lines = [f"{_listed(calibrated)} as calibrated"] if calibrated else []
+        if others:
+            lines.append(f"{_listed(others)} by roofline: the machine's [kernels] has no cost of {_them(others)}")
+        lines += [
+            f"{name}: {use.n_extrapolated:,} of {use.n_calls:,} calls are extrapolated beyond the sizes measured"
+            for name, use in uses
+            if use.n_extrapolated
+        ]
+        lines += [
+            f"{name}: {use.n_without_time:,} of {use.n_calls:,} calls take no time: its cost is not above 0 there"
+            for name, use in uses
+            if use.n_without_time
+        ]
+        yield Remark("kernels", tuple(lines), {"kernels": {name: asdict(use) for name, use in uses}})
+    if modelling.draws is not None and not modelling.draws.n_drawn:
+        text = "--noise drew none: no kernel was called whose calibration says how much it has"
+        yield Remark("noise", (text,), {"n_drawn": 0})
+    if modelling.bytes_without_bandwidth:
+        moved = format_bytes(modelling.bytes_without_bandwidth)
+        text = f"{moved} moved in no time: --set host.memory_bandwidth=400GB/s says what a host has"
+        yield Remark("memory", (text,), {"bytes": modelling.bytes_without_bandwidth})
+
+
+def remarks_on_shared_hosts(engine: Engine, profile: RunProfile) -> Iterable[Remark]:
+    """Kernels that take longer than alone on their hosts: their ranks share the memory, or the cores.
+
+    Parameters
+    ----------
+    engine : Engine
+        The world, which is over.
+    profile : RunProfile
+        Its profile.
+    """
+    uses = engine.world_storage.get(Modelling, Modelling()).uses
+    if not uses or len(set(profile.host_of_rank)) == len(profile.host_of_rank):
+        return
+    totals = profile.by_site()
+    whole_s = sum(each.total_s for each in totals)
+    kernels: dict[str, dict[str, float]] = {}
+    for name, use in uses.items():
+        spent_s = sum(each.spent_s[0] for each in totals if each.site.call == name)
+        if spent_s - use.seconds > _SHARED_SHARE * whole_s:
+            kernels[name] = {"seconds": spent_s, "alone_s": use.seconds}
+    lines = [
+        f"{name} took {format_time(each['seconds'])}, alone {format_time(each['alone_s'])}"
+        for name, each in kernels.items()
+    ]
+    if lines:
+        hint = "memory of a host, or its cores: --trace FOLDER, then smpy analyze bounds FOLDER tells the share of each"
+        yield Remark("shared hosts", (*lines[:_LINES_MAX], hint), {"kernels": kernels})
+
+
+def _uncertain(engine: Engine) -> Iterable[Remark]:
+    """The largest of several noisy times is more than any of them in the mean, which no single path knows."""
+    n_noisy = len(engine.world_storage.get(Modelling, Modelling()).noisy)
+    if n_noisy > 1 and engine.statistics().messages:
+        text = "± is of first order, too small where ranks wait for the slowest of several; --noise draws instead"
+        yield Remark("uncertainty", (text,), {"n_noisy_ranks": n_noisy})
+
+
+def _sampled(engine: Engine) -> Iterable[Remark]:
+    """Remark on the regions that were run until their time was known."""
+    sampling = engine.world_storage.get(Sampling, Sampling())
+    facts = {name: region.facts() for name, region in sampling.regions.items() if region.has_samples()}
+    lines = [f"{name}: {_sample_text(fact)}" for name, fact in facts.items()]
+    lines += [f"{name}: every run was made: only --compute measured samples" for name in sampling.unmeasured]
+    if not lines:
+        return
+    if len(lines) > _LINES_MAX:
+        lines = [*lines[:_LINES_MAX], f"and {len(lines) - _LINES_MAX} more"]
+    yield Remark("sampled", tuple(lines), {"regions": facts, "unmeasured": list(sampling.unmeasured)})
+
+
+def _files(engine: Engine) -> Iterable[Remark]:
+    """Remark on what files would have taken."""
+    moved = engine.world_storage.get(BytesOfFiles)
+    if moved is not None:
+        read, written = format_bytes(moved.n_read), format_bytes(moved.n_written)
+        text = f"{read} read and {written} written by MPI.File in no time: only messages between ranks take some"
+        yield Remark("files", (text,), {"read_bytes": moved.n_read, "written_bytes": moved.n_written})
+
+
+def _sample_text(fact: dict[str, Any]) -> str:
+    n_run, n_skipped, width = fact["n_run"], fact["n_skipped"], fact["relative_half_width"]
+    of_rank = ", at most, on a rank" if (fact["n_ranks_run"] or 0) > 1 else ""
+    interval = "" if width is None else f" ± {100 * width:.2g} % (95 %{of_rank})"
+    skipped = f"; {n_skipped:,} skipped: what they would have computed is missing" if n_skipped else ""
+    return f"{n_run:,} of {n_run + n_skipped:,} runs, mean {format_time(fact['mean_s'])}{interval}{skipped}"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:_LINES_MAX]) + (f" and {len(names) - _LINES_MAX} more" if len(names) > _LINES_MAX else "")
+
+
+def _them(names: list[str]) -> str:
+    return "it" if len(names) == 1 else "them"
+
+
+def _left_over(left: list[LeftOver], home: str) -> Iterable[Remark]:
+    if not left:
+        return
+    n_of = Counter(one.kind for one in left)
+    counts = [f"{n:,} {_KINDS[kind][1 if n == 1 else 2]}" for kind, n in sorted(n_of.items())]
+    lines = _lines(left, home)
+    head = f"{', '.join(counts)} (--strict: an error)"
+    yield Remark("lost messages", (head, *lines), {"n": len(left), "first": _facts(left, home)}, is_fault=True)
+
+
+def _lines(left: list[LeftOver], home: str) -> list[str]:
+    """A line for all ranks that left the same at the same place."""
+    lines = _told(left, _text, home)
+    if len(lines) > _LINES_MAX:
+        lines = _told(left, lambda one: _KINDS[one.kind][0], home)
+    if len(lines) > _LINES_MAX:
+        lines = [*lines[:_LINES_MAX], f"  and so on: {len(lines)} lines in all"]
+    return lines
+
+
+def _told(left: list[LeftOver], tell: Callable[[LeftOver], str], home: str) -> list[str]:
+    n_of = Counter((one.rank, tell(one), place_of(*one.line, home)) for one in left)
+    return lines_by_rank([(rank, text + _times(n), place) for (rank, text, place), n in n_of.items()])
+
+
+def _times(n: int) -> str:
+    return f", {n:,} times" if n > 1 else ""
+
+
+def _text(one: LeftOver) -> str:
+    comm = f" on communicator {one.comm}" if one.comm > 0 else ""
+    if one.kind == LeftKind.COLLECTIVE:
+        return f"non-blocking collective{comm}"
+    source = "any source" if one.peer == ANY else f"rank {one.peer}"
+    tag = "any tag" if one.tag == ANY else f"tag {one.tag}"
+    what = f"send to rank {one.peer}" if one.is_send else f"receive from {source}"
+    return f"{what}, {tag}, {one.nbytes:,} bytes{comm}"
+
+
+def _facts(left: list[LeftOver], home: str) -> list[dict[str, object]]:
+    return [
+        {
+            "kind": _KINDS[one.kind][0],
+            "rank": one.rank,
+            "peer": None if one.kind == LeftKind.COLLECTIVE else one.peer,
+            "tag": None if one.kind == LeftKind.COLLECTIVE else one.tag,
+            "bytes": one.nbytes,
+            "line": place_of(*one.line, home),
+        }
+        for one in left[:_LEFT_MAX]
+    ]

@@ -1,0 +1,289 @@
+"""`--trace FOLDER`: the rows that the kernel writes become the tables of a trace."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import groupby
+from math import inf, isnan
+from typing import TYPE_CHECKING, Any, Final
+
+from smpy.collectives.selection import algorithms_in
+from smpy.emulate.reports.ranks_in_text import place_of
+from smpy.engine.trace import ACTIONS, TABLES, RowColumns, actions_with
+from smpy.errors import NoRoomError, SmpyError
+from smpy.platforms.machine_json import machine_to_json
+from smpy.records.files import write_whole
+from smpy.records.profile import INTERVAL_KINDS
+from smpy.records.trace_info import check_replaceable, info_text, sealed
+from smpy.records.trace_layout import FORMAT, INFO, MACHINE
+from smpy.records.trace_writer import TraceWriter
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from smpy.engine.engine import Engine
+    from smpy.options import RunConfig
+    from smpy.platforms.description import Description
+    from smpy.records.summary import Summary
+
+_EVERY_ROWS: Final = 1 << 15  # as many as the kernel stops for: what it adds to a row does not depend on the clock
+Columns = dict[str, "NDArray[Any]"]
+
+
+class TraceRecording:
+    """The trace of one run.
+
+    Parameters
+    ----------
+    config : RunConfig
+        Settings of the run: the trace's folder and content.
+    engine : Engine
+        The world, before its first call.
+    home : str
+        Folder of the program.
+
+    Raises
+    ------
+    UsageError
+        If no trace can be written there, or another program's trace is there.
+    """
+
+    def __init__(self, config: RunConfig, engine: Engine, home: str) -> None:
+        assert config.trace is not None
+        self._engine = engine
+        self._config = config
+        self._home = home
+        self._program_path = os.path.join(home, os.path.basename(config.program))
+        check_replaceable(config.trace.absolute(), self._program_path, overwrite=config.overwrite)
+        self._writer = TraceWriter(config.trace.absolute())
+        self._window_s = config.trace_window_s
+        self._ranks = config.trace_ranks
+        self._comm_of_number: dict[int, int | None] = {}
+        self._regions: dict[int, list[tuple[str, float]]] = {}
+        self._n_wildcards = self._n_polls = self._n_failed_polls = self._n_choices = 0
+        self._is_replayable = engine.begin_trace(self._window_s, self._ranks)
+
+    # ---- while the run goes on ----
+
+    def take(self) -> None:
+        """Take the rows that the kernel has written, if they are many.
+
+        Raises
+        ------
+        NoRoomError
+            If it cannot be written to the folder.
+        """
+        for table in TABLES:
+            if self._engine.n_trace_rows(table) >= _EVERY_ROWS:
+                self._take(table)
+
+    def _take(self, table: str) -> None:
+        if self._engine.n_trace_rows(table):
+            getattr(self, f"_add_{table}")(self._engine.take_trace(table))
+
+    def _add_intervals(self, rows: Columns) -> None:
+        of = self._writer
+        self._writer.add(
+            "intervals",
+            {
+                "rank": of.all(rows["rank"]),
+                "start_s": of.all(rows["start_s"]),
+                "end_s": of.all(rows["end_s"]),
+                "kind": of.named(rows["kind"], INTERVAL_KINDS),
+                "site": of.where(rows["account"] > 0, rows["account"]),
+                "other": of.where(rows["other"] >= 0, rows["other"]),
+                "message": of.where(rows["message"] >= 0, rows["message"]),
+            },
+        )
+
+    def _add_messages(self, rows: Columns) -> None:
+        of = self._writer
+        started_s, alone_s = rows["started_s"], rows["alone_s"]
+        self._writer.add(
+            "messages",
+            {
+                "message": of.all(rows["message"]),
+                "source": of.all(rows["source"]),
+                "target": of.all(rows["target"]),
+                "tag": of.where(rows["is_inner"] == 0, rows["tag"]),
+                "bytes": of.all(rows["bytes"]),
+                "send_site": of.where(rows["send_account"] > 0, rows["send_account"]),
+                "receive_site": of.where(rows["receive_account"] > 0, rows["receive_account"]),
+                "send_posted_s": of.all(rows["send_posted_s"]),
+                "receive_posted_s": of.all(rows["receive_posted_s"]),
+                "started_s": of.where(started_s == started_s, started_s),
+                "ended_s": of.all(rows["ended_s"]),
+                "alone_s": of.where(alone_s == alone_s, alone_s),
+            },
+        )
+
+    def _add_actions(self, rows: Columns) -> None:
+        action, amount, of = rows["action"], rows["amount"], self._writer
+        counts = _counts(action)
+        self._n_wildcards += counts[ACTIONS.index("took")]
+        for poll in map(ACTIONS.index, ("test_any", *actions_with(RowColumns.POLL))):
+            if counts[poll]:
+                self._n_polls += counts[poll]
+                self._n_failed_polls += int(amount[action == poll].sum())
+        if counts[ACTIONS.index("test_any")]:
+            in_vain = (action == ACTIONS.index("test_any")) & (rows["detail"] == 0)
+            self._n_failed_polls += int(in_vain.sum())
+        if counts[ACTIONS.index("wait_any")]:
+            followed = action[:-1] == ACTIONS.index("wait_any")
+            self._n_choices += int((followed & (action[1:] == ACTIONS.index("and"))).sum())
+        self._writer.add(
+            "actions",
+            {
+                "rank": of.all(rows["rank"]),
+                "action": of.named(action, ACTIONS),
+                "site": of.where(rows["account"] > 0, rows["account"]),
+                "comm": of.where(rows["comm"] >= 0, rows["comm"]),
+                **{name: of.all(rows[name]) for name in ("peer", "tag", "bytes", "amount", "request", "detail")},
+            },
+        )
+
+    def _add_comms(self, rows: Columns) -> None:
+        for comm, number in zip(rows["comm"].tolist(), rows["number"].tolist(), strict=True):
+            before = self._comm_of_number.setdefault(number, comm)
+            if before != comm:
+                self._comm_of_number[number] = None  # it names several
+        self._writer.add(
+            "comms", {name: self._writer.all(rows[name]) for name in ("comm", "other", "first", "step", "n")}
+        )
+
+    def _add_regions(self, rows: Columns) -> None:
+        names = list(self._engine.region_numbers)
+        ended = []
+        for date_s, rank, region, is_begin in zip(
+            *(rows[name].tolist() for name in ("date_s", "rank", "region", "is_begin")), strict=True
+        ):
+            under_way = self._regions.setdefault(rank, [])
+            if is_begin:
+                under_way.append((names[region], date_s))
+            elif under_way:
+                name, start_s = under_way.pop()
+                ended.append((rank, name, start_s, date_s))
+        self._write_regions(ended)
+
+    def _write_regions(self, ended: Sequence[tuple[int, str, float, float]]) -> None:
+        if ended:
+            columns = map(list, zip(*ended, strict=True))
+            self._writer.add("regions", dict(zip(("rank", "name", "start_s", "end_s"), columns, strict=True)))
+
+    # ---- at its end ----
+
+    def abandon(self) -> None:
+        """Close the trace as it is: the run broke."""
+        with suppress(SmpyError):
+            self._writer.close()
+
+    def finish(self, summary: Summary, machine: Description, host_of_rank: Sequence[int]) -> None:
+        """Complete the trace with facts that are known after the run, and with idle time until its end.
+
+        Raises
+        ------
+        NoRoomError
+            If it cannot be written.
+        """
+        for table in TABLES:
+            self._take(table)
+        left = [
+            (rank, name, start_s, summary.makespan_s)
+            for rank, under_way in self._regions.items()
+            for name, start_s in under_way
+        ]
+        self._write_regions(left)
+        self._add_idle(summary)
+        self._add_sites()
+        self._add_collectives()
+        self._writer.close()
+        machine_text = machine_to_json(machine).encode()
+        try:
+            (self._writer.folder / MACHINE).write_bytes(machine_text)
+        except OSError as error:
+            raise NoRoomError(
+                f"the trace in {self._writer.folder} is not whole: {error.strerror}; make room"
+            ) from error
+        info = {
+            "format": FORMAT,
+            "program_path": self._program_path,
+            "is_complete": not summary.is_partial,
+            "window_s": None if self._window_s is None else [each if each < inf else None for each in self._window_s],
+            "ranks": None if self._ranks is None else list(self._ranks),
+            "can_replay": self._is_replayable,
+            "n_wildcards": self._n_wildcards,
+            "n_polls": self._n_polls,
+            "n_failed_polls": self._n_failed_polls,
+            "n_choices": self._n_choices,
+            "regions": list(self._engine.region_numbers),
+            "hosts_of_ranks": [[host, len(list(ranks))] for host, ranks in groupby(host_of_rank)],
+            "algorithms": [list(pair) for pair in self._config.algorithms],
+            "host_speed_flop_per_s": self._config.host_speed_flop_per_s,
+            "files": {**self._writer.files, MACHINE: sealed(machine_text)},
+        }
+        write_whole(self._writer.folder / INFO, info_text(summary.to_json(), info))
+
+    def _add_idle(self, summary: Summary) -> None:
+        kept = range(len(summary.finish_s)) if self._ranks is None else self._ranks
+        first_s, last_s = (0.0, inf) if self._window_s is None else self._window_s
+        ended = [
+            (rank, float(summary.finish_s[rank]))
+            for rank in kept
+            if not isnan(summary.finish_s[rank]) and max(summary.finish_s[rank], first_s) < summary.makespan_s <= last_s
+        ]
+        if not ended:
+            return
+        import numpy as np
+
+        ranks, dates_s = map(list, zip(*ended, strict=True))
+        n, none = len(ended), [None] * len(ended)
+        kind = self._writer.named(np.full(n, INTERVAL_KINDS.index("idle")), INTERVAL_KINDS)
+        dates = {"start_s": dates_s, "end_s": [summary.makespan_s] * n}
+        self._writer.add(
+            "intervals", {"rank": ranks, **dates, "kind": kind, "site": none, "other": none, "message": none}
+        )
+
+    def _add_sites(self) -> None:
+        """The kernel's accounts, under the program's names."""
+        engine = self._engine
+        accounts = engine.accounts()
+        names = list(engine.call_numbers)
+        places = {line: _place(engine, line, self._home) for line in set(accounts.line)}
+        n = len(accounts.rank)
+        comms = [self._comm_of_number.get(comm) if comm >= 0 else None for comm in accounts.comm]
+        files = [places[line][0] for line in accounts.line]
+        columns = {
+            "site": list(range(1, n + 1)),
+            "rank": list(accounts.rank),
+            "call": [names[call] for call in accounts.call],
+            "file": files,
+            "line": [places[line][1] for line in accounts.line],
+            "comm": comms,
+            "is_kernel": [names[call] in engine.kernel_names for call in accounts.call],
+        }
+        self._writer.add("sites", columns)
+
+    def _add_collectives(self) -> None:
+        asked = algorithms_in(self._engine).asked
+        if not asked:
+            return
+        rows = [
+            {"schedule": number, "operation": operation, "algorithm": algorithm, **query._asdict()}
+            for number, (operation, algorithm, query) in asked.items()
+        ]
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        columns["bytes"] = columns.pop("nbytes")
+        self._writer.add("collectives", columns)
+
+
+def _counts(action: NDArray[Any]) -> list[int]:
+    import numpy as np
+
+    return [int(n) for n in np.bincount(action, minlength=len(ACTIONS))]
+
+
+def _place(engine: Engine, line: int, home: str) -> tuple[str, int]:
+    file, _, number = place_of(*engine.place_of_line(line), home).rpartition(":")
+    return file, int(number or 0)

@@ -1,0 +1,1 @@
+"""One run: it is set up, its ranks live and end."""

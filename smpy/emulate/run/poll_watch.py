@@ -1,0 +1,81 @@
+"""Watch for ranks that do nothing but poll: for messages that do not come, or the clock, until a distant date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from smpy.emulate.reports.deadlock import describe_waits, line_of
+from smpy.units import format_time
+
+if TYPE_CHECKING:
+    from smpy.engine.engine import Engine
+
+_AIRS_MAX: Final = 100  # stretches of 50 ms of the kernel's work
+_CLOCK_AIRS: Final = 20
+_MANY_LOOKS: Final = 50_000  # readings of the clock in `_CLOCK_AIRS` stretches
+_LOOKS_A_CALL: Final = 20  # readings of the clock for each other call
+
+
+class PollWatch:
+    """Looks from time to time whether ranks get on.
+
+    It never ends a run: a rank may count its polls, or look at the clock, and do something else in the end.
+
+    Parameters
+    ----------
+    engine : Engine
+        The world.
+    home : str
+        The program's directory: file names are given from there.
+    tell : callable
+        Called once after some seconds in which ranks did nothing but poll, compute and sleep, and once after a second
+        in which they did little but read the clock.
+    """
+
+    def __init__(self, engine: Engine, home: str, tell: Callable[[str], None]) -> None:
+        self._engine = engine
+        self._home = home
+        self._tell = tell
+        self._progress = -1
+        self._since_s = 0.0
+        self._n_airs = 0
+        self._clock_airs, self._looks, self._calls, self._looks_since_s = 0, 0, 0, 0.0
+        self._has_told_of_clocks = False
+
+    def look(self) -> None:
+        """Look at the ranks' progress; called after each 50 ms of the kernel's work."""
+        progress = self._engine.statistics().progress
+        self._look_at_clocks(progress)
+        if progress != self._progress:
+            self._progress, self._since_s, self._n_airs = progress, self._engine.now_s, 0
+            return
+        self._n_airs += 1
+        if self._n_airs == _AIRS_MAX and (polls := self.describe()):
+            self._tell(f"smpy: {polls}\nThe run goes on; Ctrl-C ends it.\n")
+
+    def _look_at_clocks(self, progress: int) -> None:
+        self._clock_airs += 1
+        if self._clock_airs % _CLOCK_AIRS:
+            return
+        engine = self._engine
+        looks, calls = engine.n_looks - self._looks, progress - self._calls
+        passed_s = engine.now_s - self._looks_since_s
+        self._looks, self._calls, self._looks_since_s = engine.n_looks, progress, engine.now_s
+        if self._has_told_of_clocks or looks < max(_MANY_LOOKS, _LOOKS_A_CALL * calls):
+            return
+        self._has_told_of_clocks = True
+        place = line_of(engine, engine.looker, self._home)
+        self._tell(
+            f"smpy: ranks poll the clock, {looks:,} times for {format_time(passed_s)} of simulated time: "
+            f"rank {engine.looker} at {place}\n"
+            "time.sleep(seconds) lets time pass at once; --set mpi.wtime=1us has each look take longer.\n"
+        )
+
+    def describe(self) -> str:
+        """Names of ranks that poll, and of their calls, while nothing else happens; empty when something does."""
+        polling = self._engine.polling()
+        if not polling or self._engine.statistics().progress != self._progress:
+            return ""
+        head = f"since {self._since_s:.9g} s of simulated time, polls in vain are all that happens"
+        return "\n".join([head, *describe_waits(self._engine, polling, self._home)])

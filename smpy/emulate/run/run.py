@@ -1,0 +1,426 @@
+"""One run: assembles machine, engine and program, turns the loop, and says how it ended."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import isnan
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
+
+from greenlet import greenlet
+
+import smpy
+from smpy.collectives.selection import algorithms_in
+from smpy.compute.clock.measured_clock import new_clock
+from smpy.compute.clock.observed_bursts import ObservedBursts
+from smpy.compute.models.modelling import Modelling
+from smpy.emulate.config import description_of, new_world, with_host_speed
+from smpy.emulate.modules.codes import CodeSupply
+from smpy.emulate.modules.named_packages import check_names
+from smpy.emulate.modules.streams import Outlet
+from smpy.emulate.patches import Patches
+from smpy.emulate.process.blas_threads import load_with_one_thread, remarks_on_threads
+from smpy.emulate.process.randomness import SEED
+from smpy.emulate.reports.deadlock import describe_deadlock, line_in, line_of
+from smpy.emulate.reports.profile import profile_of
+from smpy.emulate.reports.remarks import remarks_on, remarks_on_shared_hosts
+from smpy.emulate.reports.tracebacks import report
+from smpy.emulate.run.burst_files import BurstFileMode
+from smpy.emulate.run.interrupts import Interrupts
+from smpy.emulate.run.lifetime import Lifetime
+from smpy.emulate.run.observation import observed_profile, start_sampler
+from smpy.emulate.run.poll_watch import PollWatch
+from smpy.emulate.run.program import Program, open_program
+from smpy.emulate.run.run_end_reserves import Rescue
+from smpy.emulate.run.surroundings import install_surroundings
+from smpy.engine import running
+from smpy.engine.engine import Engine
+from smpy.engine.loop import OUT_OF_MEMORY
+from smpy.engine.memory import check_fits, keep_freed_memory, peak_rss_bytes, rss_bytes
+from smpy.engine.outcomes import Aborted, CalledInThread, Failed
+from smpy.engine.platform import Platform
+from smpy.errors import DeadlockError, Interrupted, NoRoomError, RankFailure, SmpyError
+from smpy.options import RunConfig
+from smpy.platforms.description import Description
+from smpy.records.inputs import Inputs, mapping_of
+from smpy.records.remark import Remark
+from smpy.records.summary import Summary
+from smpy.records.time_shares import TimeShares
+
+if TYPE_CHECKING:
+    from smpy.emulate.reports.trace_recording import TraceRecording
+    from smpy.records.uncertainty import Uncertainty
+
+EXIT_FAILURE: Final = 1
+RANK_BYTES: Final = 10_000  # measured, of a program that does no more than a barrier
+
+# Ranks that had not ended when their world was over. A greenlet that is dropped while suspended runs its program's
+# `finally` blocks, in a world that is over; mpiexec kills processes without asking them, too. None can be ended without
+# that: its frames, and what they refer to, live as long as this process. The kernel's memory is given back.
+_suspended: Final[list[greenlet]] = []
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """State of a run under way.
+
+    Attributes
+    ----------
+    now_s : float
+        Simulated time.
+    wall_s : float
+        Real time since the run began.
+    events_per_s : float
+        Events of the kernel a second of real time, since the last report.
+    rss_bytes : int
+        Memory the process holds.
+    """
+
+    now_s: float
+    wall_s: float
+    events_per_s: float
+    rss_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """End of a run.
+
+    Attributes
+    ----------
+    summary : Summary
+        Summary of the run.
+    exit_code : int
+        The program's: the first of a rank, in simulated time, that is not 0.
+    error : SmpyError or None
+        Error that ended the run before all ranks had ended.
+    first_exit : str
+        Rank with that exit code, and the date of its end; empty when all ended with 0.
+    """
+
+    summary: Summary
+    exit_code: int
+    error: SmpyError | None = None
+    first_exit: str = ""
+
+
+def run(
+    config: RunConfig,
+    progress: Callable[[RunProgress], None] | None = None,
+    *,
+    home: str | None = None,
+    counts_links: bool = True,
+    counts_pairs: bool = True,
+) -> Outcome:
+    """Run a program on a simulated machine.
+
+    Parameters
+    ----------
+    config : RunConfig
+        The run.
+    progress : callable, optional
+        Called from time to time with the state of the run.
+    home : str, optional
+        Folder whose modules are the program's own, and come first; by default the one that the program lies in.
+    counts_links : bool
+        Whether traffic of each link is counted for the profile.
+    counts_pairs : bool
+        Whether messages are counted by pair for the profile.
+
+    Returns
+    -------
+    Outcome
+        Also when the program failed, or the user stopped it.
+
+    Raises
+    ------
+    UsageError
+        If the program, the platform or another file cannot be used.
+    RankFailure
+        If the program is not Python.
+    """
+    began_s = perf_counter()
+    config = with_host_speed(config)
+    if config.keep_memory:
+        keep_freed_memory()
+    check_fits(config.n_ranks * RANK_BYTES, f"{config.n_ranks:,} ranks", "run fewer (-np)")
+    supply = CodeSupply(config.n_ranks)
+    program = open_program(config.program, is_module=config.is_module, supply=supply, home=home)
+    check_names(config.private, config.shared, [program.home, *sys.path])
+    machine = description_of(config)
+    platform, host_of_rank, engine = new_world(config, machine)
+    engine.is_strict = config.strict
+    if counts_links:
+        engine.count_links()
+    if counts_pairs or config.profile_matrix:
+        engine.count_pairs(all_of_ranks=config.profile_matrix)
+    if config.synchronous_sends:
+        engine.make_sends_synchronous()
+    frozen = BurstFileMode.of(config, engine, program, supply)
+    observed = ObservedBursts(engine) if config.compute == "measured" and not config.replay else None
+    if config.compute == "measured":
+        engine.clock = new_clock(engine, config.host_speed_flop_per_s or 0.0, engine.bursts, observed)
+    tracing = _tracing(config, engine, program.home)
+    on_threads = () if engine.clock is None or config.replay else remarks_on_threads()
+    reporter = _Reporter(engine, began_s, progress)
+    try:
+        exit_code, error, lifetime = _turn(config, engine, program, supply, reporter, frozen, tracing)
+    except BaseException:
+        frozen.end("its run broke")
+        if tracing is not None:
+            tracing.abandon()
+        raise
+    exit_code, error = frozen.end_of(exit_code, error)
+    remarks = *on_threads, *remarks_on(engine, platform.models.polling, program.home), *frozen.remarks()
+    if engine.has_added_ranks:
+        host_of_rank = list(engine.hosts_of(range(engine.n_ranks)))
+    inputs = _inputs(config, machine, platform, engine, host_of_rank, frozen)
+    summary = _summarise(config, inputs, platform, engine, perf_counter() - began_s, remarks, program.home, observed)
+    if tracing is not None:
+        try:
+            tracing.finish(summary, machine, host_of_rank)
+        except SmpyError as lost:
+            exit_code, error = exit_code or EXIT_FAILURE, error or lost
+    engine.close()
+    if config.strict and error is None:
+        exit_code, error = _judged(remarks, exit_code)
+    return Outcome(summary, exit_code, error, lifetime.first_exit)
+
+
+def _tracing(config: RunConfig, engine: Engine, home: str) -> TraceRecording | None:
+    if config.trace is None:
+        return None
+    from smpy.emulate.reports.trace_recording import TraceRecording  # most runs need not import it
+
+    if engine.clock is not None and "numpy" not in sys.modules:
+        load_with_one_thread()  # ahead of pyarrow, which loads BLAS with all its threads
+    algorithms_in(engine).asked = {}
+    return TraceRecording(config, engine, home)
+
+
+def _judged(remarks: tuple[Remark, ...], exit_code: int) -> tuple[int, SmpyError | None]:
+    """Exit code and error of a strict run: remarks that are faults fail it."""
+    faults = [f"{remark.topic}: " + "\n".join(remark.lines) for remark in remarks if remark.is_fault]
+    return (exit_code or EXIT_FAILURE, SmpyError("\n".join(faults))) if faults else (exit_code, None)
+
+
+def _turn(
+    config: RunConfig,
+    engine: Engine,
+    program: Program,
+    supply: CodeSupply,
+    reporter: _Reporter,
+    frozen: BurstFileMode,
+    tracing: TraceRecording | None,
+) -> tuple[int, SmpyError | None, Lifetime]:
+    """Run the ranks: exit code, error, and their `Lifetime`."""
+    patches = Patches()
+    outlets = Outlet(sys.stdout), Outlet(sys.stderr)
+    try:
+        interrupts = Interrupts(engine, outlets, patches)
+        lifetime = install_surroundings(patches, config, engine, program, supply, outlets)
+        if engine.clock is not None and not config.replay:
+            start_sampler(patches, program.home, (*config.private, *program.packages))
+        running.enter(engine)
+        patches.later(lambda: running.enter(None))
+        patches.later(frozen.note_shared_sources)
+        engine.spawn(lifetime.live)
+        exit_code, error = _run_engine(engine, lifetime, interrupts, reporter, outlets, program.home, tracing)
+        lifetime.write_unfinished()
+    finally:
+        patches.undo()
+    trouble = outlets[0].trouble or outlets[1].trouble
+    if trouble is not None and error is None:
+        exit_code = interrupts.exit_code or EXIT_FAILURE
+        error = NoRoomError(f"the program's output was lost: {trouble.strerror}; make room for it")
+    _suspended.extend(engine.suspended())
+    return exit_code, error, lifetime
+
+
+def _run_engine(
+    engine: Engine,
+    lifetime: Lifetime,
+    interrupts: Interrupts,
+    reporter: _Reporter,
+    outlets: tuple[Outlet, Outlet],
+    home: str,
+    tracing: TraceRecording | None,
+) -> tuple[int, SmpyError | None]:
+    def on_yield() -> None:
+        if tracing is not None:
+            tracing.take()
+        for outlet in outlets:
+            outlet.flush()
+        reporter.report()
+        watch.look()
+
+    watch = PollWatch(engine, home, partial(outlets[1].write_now, -1))
+    rescue = Rescue(engine.n_ranks)
+    lifetime.when_out_of_memory = rescue.give_memory
+    try:
+        try:
+            stopped = engine.run(on_yield)
+        finally:
+            rescue.restore()
+    except DeadlockError:
+        told = f"\nBefore, {lifetime.first_exit}." if lifetime.first_exit else ""
+        return lifetime.exit_code or EXIT_FAILURE, DeadlockError(describe_deadlock(engine, home) + told)
+    except Interrupted:
+        for outlet in outlets:  # the program's last output tells where it was
+            outlet.write_rest()
+        rank = engine.rank
+        line = line_of(engine, rank, home) if rank >= 0 else ""
+        where = f", while rank {rank} was at {line}" if line else ""
+        polls = watch.describe()
+        told = f"interrupted at {engine.now_s:.9g} s of simulated time{where}" + (f"; {polls}" if polls else "")
+        return interrupts.exit_code, Interrupted(told)
+    except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  # whatever is broken, the summary follows
+        for outlet in outlets:
+            outlet.write_rest()
+        return EXIT_FAILURE, _breakdown(error, engine)
+    if isinstance(stopped, (CalledInThread, SmpyError)):
+        for outlet in outlets:
+            outlet.write_rest()
+    return _end_of(stopped, engine, lifetime, home)
+
+
+def _end_of(stopped: object, engine: Engine, lifetime: Lifetime, home: str) -> tuple[int, SmpyError | None]:
+    """Exit code and error of a run that came back from its loop."""
+    match stopped:
+        case CalledInThread(rank, call, thread, frame):
+            return EXIT_FAILURE, RankFailure(
+                f"rank {rank} called {call} in a thread of its own, {thread}, at {line_in(frame, home)}: a rank calls "
+                "MPI in its main thread alone (MPI.Query_thread() is THREAD_FUNNELED); hand the work over through a "
+                "queue.Queue"
+            )
+        case SmpyError():
+            return EXIT_FAILURE, stopped
+        case Failed(rank, text):
+            told = f":\n{text}" if text else "; its sys.excepthook has told why"
+            return EXIT_FAILURE, RankFailure(f"rank {rank} failed at {engine.now_s:.9g} s{told}")
+        case Aborted(rank, code):
+            return code & 0xFF, RankFailure(f"rank {rank} called Abort({code}) at {engine.now_s:.9g} s")
+    return lifetime.exit_code, None
+
+
+def _breakdown(error: BaseException, engine: Engine) -> SmpyError:
+    """Error to report for an exception that came from no rank's program."""
+    if isinstance(error, SmpyError):
+        return error
+    if isinstance(error, (KeyboardInterrupt, SystemExit)):
+        what = f"a signal handler of the program's raised {type(error).__name__}, while no rank ran"
+        return Interrupted(f"interrupted at {engine.now_s:.9g} s of simulated time: {what}")
+    if isinstance(error, MemoryError):
+        return SmpyError(f"at {engine.now_s:.9g} s: {OUT_OF_MEMORY}")
+    return SmpyError(
+        f"at {engine.now_s:.9g} s the simulation broke; does the program replace parts of Python, builtins or "
+        f"functions of modules?\n{report(error)}"
+    )
+
+
+class _Reporter:
+    """Tells how far a run has come."""
+
+    def __init__(self, engine: Engine, began_s: float, tell: Callable[[RunProgress], None] | None) -> None:
+        self._engine = engine
+        self._began_s = began_s
+        self._tell = tell
+        self._last_s = began_s
+        self._last_events = 0
+
+    def report(self) -> None:
+        if self._tell is None:
+            return
+        now_s = perf_counter()
+        events = self._engine.statistics().events
+        rate = (events - self._last_events) / max(now_s - self._last_s, 1e-9)
+        self._last_s, self._last_events = now_s, events
+        self._tell(RunProgress(self._engine.now_s, now_s - self._began_s, rate, rss_bytes()))
+
+
+def _inputs(
+    config: RunConfig,
+    machine: Description,
+    platform: Platform,
+    engine: Engine,
+    host_of_rank: Sequence[int],
+    frozen: BurstFileMode,
+) -> Inputs:
+    return Inputs(
+        version=smpy.__version__,
+        program=config.program,
+        is_module=config.is_module,
+        args=config.args,
+        platform_file=None if platform.sha256 is None else str(config.platform),
+        platform_sha256=platform.sha256,
+        machine=machine,
+        settings=(*config.settings, *((("network", config.network),) if config.network is not None else ())),
+        recorded_to=None if config.record is None else str(config.record),
+        replayed_from=None if config.replay is None else str(config.replay),
+        bursts_sha256=frozen.sha256,
+        noise_seed=config.seed if config.noise and _has_noise(engine) else None,
+        kernels_file=None if config.kernels is None else str(config.kernels),
+        mapping=mapping_of(host_of_rank, platform.host_names),
+        algorithms=algorithms_in(engine).used(),
+        seed=SEED,
+    )
+
+
+def _has_noise(engine: Engine) -> bool:
+    modelling = engine.world_storage.get(Modelling)
+    return modelling is not None and modelling.draws is not None and modelling.draws.n_drawn > 0
+
+
+def _uncertainty(engine: Engine, finish_s: Sequence[float]) -> Uncertainty | None:
+    modelling = engine.world_storage.get(Modelling)
+    if modelling is None or not modelling.path_sums:
+        return None
+    from smpy.compute.models.uncertainty import uncertainty_of  # most runs need not import it
+
+    return uncertainty_of(engine, finish_s)
+
+
+def _summarise(
+    config: RunConfig,
+    inputs: Inputs,
+    platform: Platform,
+    engine: Engine,
+    wall_s: float,
+    remarks: tuple[Remark, ...],
+    home: str,
+    observed: ObservedBursts | None,
+) -> Summary:
+    counts, finish_s, spent_s = engine.statistics(), engine.finish_s(), engine.spent_s()
+    is_partial = any(map(isnan, finish_s))
+    makespan_s = engine.now_s if is_partial else max(finish_s)
+    profile = profile_of(engine, home, finish_s, makespan_s)
+    if observed is not None:
+        profile = observed_profile(profile, observed, home)
+    return Summary(
+        inputs=inputs,
+        platform=platform.name,
+        n_ranks=engine.n_ranks,
+        makespan_s=makespan_s,
+        finish_s=finish_s,
+        messages=counts.messages,
+        bytes=counts.bytes,
+        shares=TimeShares.of(
+            compute_s=spent_s.computing,
+            communication_s=spent_s.communicating,
+            waiting_s=spent_s.waiting_for_others,
+            sleep_s=spent_s.sleeping,
+        ),
+        compute=config.compute,
+        host_speed_flop_per_s=config.host_speed_flop_per_s,
+        keeps_memory=config.keep_memory,
+        is_partial=is_partial,
+        is_folded=engine.has_folded,
+        remarks=(*remarks, *remarks_on_shared_hosts(engine, profile)),
+        wall_s=wall_s,
+        peak_rss_bytes=peak_rss_bytes(),
+        uncertainty=None if is_partial else _uncertainty(engine, finish_s),
+        profile=profile,
+    )

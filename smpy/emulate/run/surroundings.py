@@ -1,0 +1,196 @@
+"""The surroundings of ranks: everything that they share but that differs by rank is made to ask who runs."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from smpy.emulate.modules.codes import CodeSupply
+from smpy.emulate.modules.compiled_class_cache import install_generated
+from smpy.emulate.modules.import_time import Loading
+from smpy.emulate.modules.imports import Importer
+from smpy.emulate.modules.mpi4py_parts import finish_mpi, install_mpi4py
+from smpy.emulate.modules.numpy_functions import install_numpy_conversions
+from smpy.emulate.modules.privacy import Privacy
+from smpy.emulate.modules.scipy_functions import install_scipy
+from smpy.emulate.modules.sources import Sources
+from smpy.emulate.modules.streams import Outlet
+from smpy.emulate.modules.system import install_system
+from smpy.emulate.patches import Patches
+from smpy.emulate.process.blas_threads import install_blas_threads
+from smpy.emulate.process.descriptors import install_descriptors, install_sockets
+from smpy.emulate.process.environment import install_environment
+from smpy.emulate.process.forks import install_forks
+from smpy.emulate.process.greenlets import refuse_loops
+from smpy.emulate.process.kills import install_kills
+from smpy.emulate.process.randomness import install_numpy_random, install_random
+from smpy.emulate.process.rank_settings import install_process
+from smpy.emulate.process.raw_output import install_raw_output
+from smpy.emulate.process.shared_memory import install_shared_memory, install_temporary_names, new_prefix
+from smpy.emulate.process.signals import install_signals
+from smpy.emulate.process.threads import Threads
+from smpy.emulate.process.timed_waits import install_child_waits, install_queue_clock, install_waits
+from smpy.emulate.process.torch_state import TorchExchange
+from smpy.emulate.process.tracing import install_tracing
+from smpy.emulate.process.virtual_time import install_time, install_uuid_time
+from smpy.emulate.process_state import PerRankProcessState
+from smpy.emulate.rank_switch_hooks import RankSwitchHooks
+from smpy.emulate.ranks import is_for_all
+from smpy.emulate.run.lifetime import Lifetime, install_exits
+from smpy.emulate.run.program import Program, install_runpy
+
+if TYPE_CHECKING:
+    from smpy.engine.engine import Engine
+    from smpy.engine.launching import Command, Launcher
+    from smpy.options import RunConfig
+
+_MOST_UNCOLLECTED: Final = 200_000
+"""New containers between two collections, at the most: tens of megabytes if all were garbage."""
+
+
+def install_surroundings(
+    patches: Patches,
+    config: RunConfig,
+    engine: Engine,
+    program: Program,
+    supply: CodeSupply,
+    outlets: tuple[Outlet, Outlet],
+) -> Lifetime:
+    """Prepare the process for a run, until the patches are undone; the ranks' `Lifetime`."""
+    path = [program.home, *sys.path]
+    patches.attribute(sys, "path", path)
+    sources = Sources(supply)
+    privacy = Privacy((*config.private, *program.packages), config.shared, program.home, path, sources.find_spec)
+    loading = Loading(engine)
+    importer = Importer(privacy, sources, loading.pause, loading.execute)
+    importer.install(patches)
+    install_mpi4py(importer, patches)
+    importer.provide("__main__")
+    streams = install_system(patches, [program.name, *config.args], outlets, importer.table)
+    install_raw_output(patches, streams)
+    lifetime = Lifetime(engine, program, importer, streams)
+    threads = Threads(engine, patches, importer)
+    lifetime.before_end.append(threads.finish)
+    if engine.start_s > 0:
+        lifetime.at_begin.append(partial(engine.spend_overhead, engine.start_s))
+    if engine.ends_with_barrier:
+        lifetime.at_end.append(finish_mpi)
+    install_exits(patches, importer)
+    install_forks(patches, outlets)
+    install_kills(patches)
+    refuse_loops(patches, importer)
+    switches = RankSwitchHooks(patches)
+    settings = PerRankProcessState(patches, switches, is_for_all, engine.n_ranks)
+    if engine.clock is not None:
+        install_blas_threads(patches)
+    install_environment(patches, engine, settings)
+    install_process(patches, settings, importer)
+    install_tracing(patches, settings, importer)
+    install_time(patches)
+    install_waits(patches, threads.are_alive)
+    install_descriptors(patches)
+    install_signals(patches)
+    install_generated(patches)
+    install_random(patches)
+    importer.when_imported("queue", partial(install_queue_clock, patches))
+    importer.when_imported("socket", partial(install_sockets, patches))
+    importer.when_imported("subprocess", partial(install_child_waits, patches))
+    importer.when_imported("datetime", partial(_install_dates, patches))
+    importer.when_imported("uuid", partial(install_uuid_time, patches))
+    importer.when_imported("asyncio", partial(_install_event_loops, patches, importer, switches))
+    importer.when_imported("runpy", partial(install_runpy, patches, importer))
+    importer.when_imported("numpy.random", partial(install_numpy_random, patches))
+    prefix = new_prefix()
+    importer.when_imported("tempfile", partial(install_temporary_names, patches))
+    importer.when_imported("multiprocessing.shared_memory", partial(install_shared_memory, patches, prefix))
+    importer.when_imported("multiprocessing.spawn", partial(_install_spawned, patches, config, prefix))
+    importer.when_imported("torch", partial(_install_torch_state, patches, switches, lifetime))
+    importer.when_imported("logging", partial(_install_loggers, patches, lifetime))
+    engine.launcher = _FirstLaunch(engine, partial(_new_launcher, engine, config, supply, lifetime, privacy, settings))
+    install_numpy_conversions(patches, importer)
+    install_scipy(patches, importer)
+    _spare_collections(patches, engine)
+    return lifetime
+
+
+class _FirstLaunch:
+    """Starter of the first programs on further ranks: most runs need not import one."""
+
+    def __init__(self, engine: Engine, new_launcher: Callable[[], Launcher]) -> None:
+        self._engine = engine
+        self._new_launcher = new_launcher
+
+    def launch(self, commands: Sequence[Command], begin: Callable[[], None]) -> range:
+        """See `ProgramLauncher.launch`."""
+        self._engine.launcher = launcher = self._new_launcher()
+        return launcher.launch(commands, begin)
+
+
+def _new_launcher(
+    engine: Engine,
+    config: RunConfig,
+    supply: CodeSupply,
+    lifetime: Lifetime,
+    privacy: Privacy,
+    settings: PerRankProcessState,
+) -> Launcher:
+    from smpy.emulate.run.launching import ProgramLauncher
+
+    return ProgramLauncher(engine, config, supply, lifetime, privacy, settings)
+
+
+def _install_dates(patches: Patches) -> None:
+    from smpy.emulate.process import dates
+
+    dates.install_dates(patches)
+
+
+def _install_event_loops(patches: Patches, importer: Importer, switches: RankSwitchHooks) -> None:
+    from smpy.emulate.process import event_loops
+
+    event_loops.install_event_loops(patches, switches)
+    importer.when_imported("uvloop", partial(event_loops.replace_uvloop, patches))
+
+
+def _install_loggers(patches: Patches, lifetime: Lifetime) -> None:
+    from smpy.emulate.process import loggers
+
+    loggers.install_loggers(patches)
+    lifetime.at_end.append(loggers.shut_down)
+
+
+def _install_spawned(patches: Patches, config: RunConfig, prefix: str) -> None:
+    from smpy.emulate.process import spawned
+
+    spawned.install_spawned(patches, config, prefix)
+
+
+def _install_torch_state(patches: Patches, switches: RankSwitchHooks, lifetime: Lifetime) -> None:
+    exchange = TorchExchange()
+    patches.later(exchange.undo)
+    switches.watch(exchange.look)
+    lifetime.at_begin.append(exchange.look)
+
+
+def _spare_collections(patches: Patches, engine: Engine) -> None:
+    """Have the garbage collector, one for all ranks, work no more often than theirs would, and charge no rank."""
+    often, *seldom = gc.get_threshold()
+    gc.set_threshold(min(often * engine.n_ranks, max(often, _MOST_UNCOLLECTED)), *seldom)
+    patches.later(partial(gc.set_threshold, often, *seldom))
+    clock = engine.clock
+    if clock is None:
+        return
+    mark_s = 0.0
+
+    def on_collection(phase: str, info: dict[str, int]) -> None:
+        nonlocal mark_s
+        if phase == "start":
+            mark_s = clock.pause()
+        else:
+            clock.resume(mark_s)
+
+    gc.callbacks.append(on_collection)
+    patches.later(lambda: gc.callbacks.remove(on_collection))

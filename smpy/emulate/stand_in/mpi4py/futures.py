@@ -1,5 +1,0 @@
-"""Pools of workers: not simulated."""
-
-from smpy.emulate.mpi4py_parts import NO_POOLS
-
-raise ImportError(NO_POOLS)

@@ -1,0 +1,323 @@
+"""Entries in a program's memory that a message carries or fills, and blocks of them for several ranks."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
+from operator import mul
+from typing import Any, overload
+
+from smpy.engine.blocks import blocks_outside, new_blocks, pack_blocks, strided_of, take_blocks, unpack_blocks
+from smpy.engine.folded_memory import is_any, private_ranges
+from smpy.engine.messages import Carried, Load, PartialBytes, Ranges
+from smpy.engine.pointers import address_of, bytes_at, int64s_of, pointer_to
+from smpy.engine.running import current
+from smpy.mpi.data.buffers import EVERYWHERE, LentMemory
+from smpy.mpi.data.datatypes import Datatype
+from smpy.mpi.data.layout import Layout
+from smpy.mpi.data.packing import check_bounds, pack, packed_ranges, unpack
+from smpy.mpi.data.strided import strided
+
+__all__ = ["BufferSegment", "BufferSegments"]
+
+
+class BufferSegment:
+    """Entries of one datatype in a program's memory, for one message, or in blocks for several messages.
+
+    Parameters
+    ----------
+    memory : LentMemory
+        Memory that holds them.
+    start : int
+        Offset of the first, in bytes.
+    count : int
+        Entries of a message, or of a block.
+    datatype : Datatype
+        Datatype of an entry.
+    """
+
+    __slots__ = ("count", "datatype", "layout", "memory", "nbytes", "start")
+
+    def __init__(self, memory: LentMemory, start: int, count: int, datatype: Datatype) -> None:
+        self.memory = memory
+        self.start = start
+        self.count = count
+        self.datatype = datatype
+        self.layout: Layout = datatype._layout
+        self.nbytes = count * self.layout.size
+        """Bytes that one message, or one block, carries."""
+
+    def outgoing(self) -> Load:
+        """The payload end of a send."""
+        lent = self._lent()
+        if lent is not None:
+            return lent
+        packed = pointer_to(pack(self.layout.typemap, self.memory, self.start, self.count))
+        private = self._private(self.start, self.count) if is_any() else None
+        return Load(self.nbytes, int(address_of(packed)), packed, private=private)
+
+    def incoming(self) -> Load:
+        """The payload end of a receive."""
+        lent = self._lent()
+        if lent is not None:
+            return lent
+        return Load(self.nbytes, take=self.put)
+
+    def _lent(self) -> Load | None:
+        """The memory itself, when the message is one stretch of it or there is nothing to copy."""
+        memory = self.memory
+        if memory.is_folded:
+            return Load(self.nbytes, keep=memory)
+        at = self._stretch(0, self.count) if self.nbytes else self.start
+        return None if at is None else Load(self.nbytes, memory.address + at, memory.keep)
+
+    def _stretch(self, first: int, count: int) -> int | None:
+        """Offset of `count` entries from the `first` on when they are one stretch of bytes, else None."""
+        layout = self.layout
+        at = self.start + first * layout.extent
+        if layout.is_contiguous:
+            return at
+        typemap = layout.typemap
+        return at + typemap.true_lb if typemap.is_tiling or (typemap.is_dense and count == 1) else None
+
+    def whole_stretch(self) -> memoryview | None:
+        """The memory itself when the entries are one stretch of it that has a content everywhere, else None."""
+        memory, nbytes = self.memory, self.nbytes
+        at = self._stretch(0, self.count) if nbytes and not memory.is_folded else None
+        if at is None or (is_any() and private_ranges(memory.address + at, nbytes) is not None):
+            return None
+        return memory.stretch(at, at + nbytes)
+
+    def _private(self, start: int, count: int) -> Ranges | None:
+        """Ranges with a content in the packed bytes of `count` entries from byte `start` on; None: all."""
+        typemap, memory = self.layout.typemap, self.memory
+        back, ahead = sorted((0, (count - 1) * typemap.extent))
+        first, last = start + back + typemap.true_lb, start + ahead + typemap.true_ub
+        ranges = private_ranges(memory.address + first, last - first)
+        return packed_ranges(typemap, ranges, start - first, count) if ranges else ranges
+
+    def carried(self, block: int = 0, n_blocks: int = 1) -> memoryview | PartialBytes | None:
+        """The bytes of some blocks, without gaps, or None when none has a content; the view's format may be any."""
+        memory, nbytes, count = self.memory, n_blocks * self.nbytes, n_blocks * self.count
+        if memory.is_folded:
+            current().has_folded = True
+            return None
+        if not nbytes:
+            return memoryview(b"")
+        start, at = self.start + block * self.count * self.layout.extent, self._stretch(block * self.count, count)
+        private = None
+        if is_any():
+            private = private_ranges(memory.address + at, nbytes) if at is not None else self._private(start, count)
+        if private is not None and not private:
+            return None
+        if private is None and nbytes == memory.nbytes and self.layout.is_contiguous:
+            return memory.view
+        packed = memory.stretch(at, at + nbytes) if at is not None else pack(self.layout.typemap, memory, start, count)
+        return packed if private is None else PartialBytes(packed, private)
+
+    def put(self, carried: Carried | None, block: int = 0) -> None:
+        """Write bytes without gaps into the entries from `block` on; folded memory and folded bytes go nowhere."""
+        if self.memory.is_folded:
+            current().has_folded = True
+        elif carried:
+            layout = self.layout
+            at = self._stretch(block * self.count, -(-len(carried) // layout.size))
+            if at is not None:
+                self._put_stretch(carried, at)
+            else:
+                start = self.start + block * self.count * layout.extent
+                packed = self._merged(carried, start) if isinstance(carried, PartialBytes) else carried
+                unpack(layout.typemap, memoryview(packed), self.memory, start)
+
+    def _put_stretch(self, carried: Carried, at: int) -> None:
+        memory = self.memory
+        private = private_ranges(memory.address + at, len(carried)) if is_any() else None
+        if isinstance(carried, PartialBytes):
+            for first, last in carried.private:
+                self._put_stretch(memoryview(carried.data)[first:last], at + first)
+        elif private is None:
+            memory.stretch(at, at + len(carried))[:] = carried
+        else:
+            for first, last in private:
+                memory.stretch(at + first, at + last)[:] = memoryview(carried)[first:last]
+
+    def _merged(self, carried: PartialBytes, start: int) -> bytearray:
+        """Packed entries from byte `start` on, overwritten by the carried bytes that have a content."""
+        merged = bytearray(pack(self.layout.typemap, self.memory, start, -(-len(carried) // self.layout.size)))
+        for first, last in carried.private:
+            merged[first:last] = carried.data[first:last]
+        return merged[: len(carried)]
+
+    def check(self, n_blocks: int = 1) -> None:
+        """Raise unless the entries of `n_blocks` blocks lie within the memory."""
+        memory, layout, count = self.memory, self.layout, n_blocks * self.count
+        if layout.is_contiguous and 0 <= self.start <= self.start + count * layout.size <= memory.nbytes:
+            return
+        check_bounds(layout, memory, self.start, count)
+
+
+class BufferSegments(Sequence[BufferSegment]):
+    """Blocks of a program's memory, one for each rank that a call exchanges with.
+
+    Parameters
+    ----------
+    memory : LentMemory
+        Memory that holds them.
+    counts : list of int
+        Entries that each block has.
+    starts : list of int
+        Offset of the first entry of each block, in bytes.
+    datatypes : list of Datatype
+        Datatypes of the entries: one for all blocks, or one for each.
+    """
+
+    __slots__ = ("_compiled", "_datatypes", "_memory", "_starts", "counts")
+
+    def __init__(self, memory: LentMemory, counts: list[int], starts: list[int], datatypes: list[Datatype]) -> None:
+        self._memory = memory
+        self.counts = counts
+        self._starts = starts
+        self._datatypes = [Datatype._of(datatype._layout) for datatype in datatypes]  # the program may free its own
+        self._compiled = _compiled(counts, starts, self._datatypes)
+
+    @property
+    def datatype(self) -> Datatype:
+        """Datatype of an entry; of the first block if each has its own."""
+        return self._datatypes[0]
+
+    def datatype_of(self, block: int) -> Datatype:
+        """Datatype of a block's entries."""
+        return self._datatypes[block if len(self._datatypes) > 1 else 0]
+
+    def check(self) -> None:
+        """Raise unless all blocks lie within the memory."""
+        if self._compiled is not None and blocks_outside(self._compiled[0], self._memory.nbytes) < 0:
+            return
+        for part in self:
+            if part.count < 0:
+                raise ValueError(f"message: negative count {part.count}")
+            part.check()
+
+    def offsets(self) -> array[int]:
+        """Offsets in bytes of the blocks packed one behind the other, and their end as the last item."""
+        if len(self._datatypes) == 1:
+            size = self._datatypes[0]._layout.size
+            sizes: Iterable[int] = [count * size for count in self.counts]
+        else:
+            sizes = map(mul, self.counts, [datatype._layout.size for datatype in self._datatypes])
+        return array("q", accumulate(sizes, initial=0))
+
+    def _private(self) -> Ranges | None:
+        """Ranges of the whole memory that have a content; None: all."""
+        memory = self._memory
+        if memory.is_folded:
+            current().has_folded = True
+            return ()
+        return private_ranges(memory.address, memory.nbytes) if is_any() and memory.nbytes else None
+
+    def packed(self, nbytes: int) -> tuple[Any, Ranges | None]:
+        """A copy of all blocks, one behind the other.
+
+        Parameters
+        ----------
+        nbytes : int
+            Their length.
+
+        Returns
+        -------
+        copy : cffi pointer
+            C memory; None when the blocks are folded, or empty.
+        private : sequence of (int, int)
+            Ranges of its bytes that have a content; None: all.
+        """
+        memory, private = self._memory, self._private()
+        if not nbytes or (private is not None and not private):
+            return None, None
+        if private is not None or (memory is EVERYWHERE and is_any()):
+            return self._packed_in_part(nbytes)
+        room = pointer_to(bytearray(nbytes))
+        if self._compiled is not None:
+            pack_blocks(self._compiled[0], memory.pointer, room)
+        else:
+            for part, (start, end) in zip(self, pairwise(self.offsets()), strict=True):
+                carried = part.carried()
+                assert not isinstance(carried, PartialBytes), "memory all of which has a content"
+                bytes_at(room)[start:end] = carried or b""
+        return room, None
+
+    def _packed_in_part(self, nbytes: int) -> tuple[Any, Ranges]:
+        """The copy when some of the memory has no content: bytes without content are zeros."""
+        room = pointer_to(bytearray(nbytes))
+        copy, private = bytes_at(room), []
+        for part, (start, end) in zip(self, pairwise(self.offsets()), strict=True):
+            carried = part.carried()
+            if carried is None or start == end:
+                continue
+            block = carried if isinstance(carried, PartialBytes) else PartialBytes(carried, [(0, end - start)])
+            copy[start:end] = bytes(block.data)
+            private += [(start + first, start + last) for first, last in block.private]
+        return room, private
+
+    def put(self, packed: bytes) -> None:
+        """Write bytes that lie one behind the other into the blocks."""
+        private = self._private()
+        if private is not None and not private:
+            return
+        if self._compiled is not None:
+            unpack_blocks(self._compiled[0], self._memory.pointer, pointer_to(packed))
+        else:
+            for part, (start, end) in zip(self, pairwise(self.offsets()), strict=True):
+                part.put(memoryview(packed)[start:end])
+
+    def take(self, peers: Any, place: int, private_of: dict[int, Ranges]) -> None:
+        """Write the bytes that each peer has packed for this rank into that peer's block.
+
+        Parameters
+        ----------
+        peers : contribution pointer
+            Pointer to the first peer's contribution (kernels/event/basics/blocks.h).
+        place : int
+            Index of this rank among the peers of each.
+        private_of : dict of int to sequence of (int, int)
+            Ranges with a content in a peer's packed bytes, of peers with partly folded memory.
+        """
+        private = self._private()
+        if private is not None and not private:
+            return
+        if self._compiled is not None and not private_of:
+            take_blocks(self._compiled[0], self._memory.pointer, peers, place)
+        else:
+            for i, part in enumerate(self):
+                if part.nbytes and peers[i].packed:
+                    first = peers[i].sent_offsets[place]
+                    packed: Carried = memoryview(bytes_at(peers[i].packed + first, part.nbytes))
+                    if i in private_of:
+                        whole = bytes_at(peers[i].packed, first + part.nbytes)
+                        packed = PartialBytes(memoryview(whole), private_of[i]).piece(first, first + part.nbytes)
+                    part.put(packed)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @overload
+    def __getitem__(self, block: int) -> BufferSegment: ...
+    @overload
+    def __getitem__(self, block: slice) -> list[BufferSegment]: ...
+    def __getitem__(self, block: int | slice) -> BufferSegment | list[BufferSegment]:
+        if isinstance(block, slice):
+            return [self[i] for i in range(*block.indices(len(self)))]
+        return BufferSegment(self._memory, self._starts[block], self.counts[block], self.datatype_of(block))
+
+
+def _compiled(counts: list[int], starts: list[int], datatypes: list[Datatype]) -> tuple[Any, ...] | None:
+    """The kernel's description of blocks, and the arrays that it points to; None without regular strides."""
+    layouts = [strided(datatype._layout.typemap) for datatype in datatypes]
+    if not counts or None in layouts:
+        return None
+    try:
+        kept = array("q", counts), array("q", starts), b"".join(layout for layout in layouts if layout is not None)
+    except OverflowError:  # no block of any memory
+        return None
+    pointers = int64s_of(kept[0]), int64s_of(kept[1]), strided_of(kept[2])
+    return new_blocks((len(counts), *pointers, len(layouts))), pointers

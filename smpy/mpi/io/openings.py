@@ -1,0 +1,357 @@
+"""One rank's part in an open file: its view, its pointer, and its accesses.
+
+Bytes move at the date of the call, in the order of simulated time, whether the call waits or not. In a collective call
+the ranks first tell each other the ranges they want, as in SMPI: two allgathers of 8 bytes. A rank whose arguments are
+wrong takes part in the messages and fails afterwards, so that the others do not wait for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any, Final, TypeVar
+
+from smpy.engine.bytes_of_files import BytesOfFiles
+from smpy.engine.messages import ANY, Envelope
+from smpy.engine.running import current, per_world
+from smpy.mpi.collectives.open_collective import Signature, enter
+from smpy.mpi.collectives.run import perform
+from smpy.mpi.comms.collective_handles import Membership
+from smpy.mpi.comms.creation_messages import announce
+from smpy.mpi.data.buffer_segments import BufferSegment
+from smpy.mpi.data.datatypes import Datatype
+from smpy.mpi.data.message_specifications import committed, to_fill, to_send
+from smpy.mpi.io.open_files import OpenFile, telling_of_failures
+from smpy.mpi.io.representations import representation
+from smpy.mpi.io.stored_bytes import read, read_at, write, write_at
+from smpy.mpi.io.views import View, whole_file
+from smpy.mpi.state.constants import (
+    DISPLACEMENT_CURRENT,
+    MODE_RDONLY,
+    MODE_RDWR,
+    MODE_SEQUENTIAL,
+    MODE_WRONLY,
+    SEEK_CUR,
+    SEEK_END,
+    SEEK_SET,
+)
+from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.info import Info
+
+__all__ = ["Opening"]
+
+T = TypeVar("T")
+
+_OFFSET_BYTES: Final = 8
+
+
+class _Agreement:
+    """Arguments of a collective call that must be the same on all ranks."""
+
+    __slots__ = ("_first", "is_kept", "is_over")
+
+    def __init__(self) -> None:
+        self._first: Any = None
+        self.is_kept = True
+        self.is_over = False
+
+    def hear(self, arguments: object) -> None:
+        self._first = self._first or arguments
+        self.is_kept = self.is_kept and self._first == arguments
+
+
+class _Order:
+    """Ranks that access a file one behind the other, and the etypes that each of them wants."""
+
+    __slots__ = ("_places", "n_etypes")
+
+    def __init__(self, n_ranks: int) -> None:
+        self.n_etypes = [0] * n_ranks
+        self._places: list[int] = []
+
+    def places(self, first: int) -> list[int]:
+        """Offset of each rank, and of the end; `first`, the shared pointer, counts when it is asked for first."""
+        if not self._places:
+            self._places = list(accumulate(self.n_etypes, initial=first))
+        return self._places
+
+
+class Opening(Membership):
+    """One rank's membership in an open file.
+
+    Parameters
+    ----------
+    file : OpenFile
+        The file, which is open.
+    rank : int
+        The rank in the file's communicator.
+    info : Info or None
+        Its hints.
+
+    Attributes
+    ----------
+    is_atomic : bool
+        Whether writes must be seen at once, and whole; they are in any case.
+    view : View
+        The part of the file that the rank sees.
+    pointer : int
+        Position of the rank's own pointer, in etypes.
+    """
+
+    __slots__ = ("_begun", "file", "is_atomic", "pointer", "view")
+
+    def __init__(self, file: OpenFile, rank: int, info: Info | None) -> None:
+        super().__init__(file.communicator, rank, info)
+        self.file = file
+        self.is_atomic = False
+        self.view = whole_file()
+        self.pointer = file.origin
+        self._begun: tuple[str, Envelope] | None = None
+
+    # ---- what all ranks do together ----
+
+    def agree(self, call: str, take: Callable[[], tuple[object, T]]) -> tuple[T, bool]:
+        """Wait for all ranks, and compare their arguments.
+
+        Parameters
+        ----------
+        call : str
+            Name of the method.
+        take : callable
+            Checks the arguments; returns those that must be the same on all ranks, and a result.
+
+        Returns
+        -------
+        result : object
+            The result of `take`.
+        is_first : bool
+            Whether no other rank has gone on.
+
+        Raises
+        ------
+        Exception
+            If the arguments differ: ``ERR_NOT_SAME``.
+        """
+        collective = enter(self.communicator, self.rank, Signature(f"File.{call}"), _Agreement)
+        agreement: _Agreement = collective.payload
+        taken = _Taken(take)
+        agreement.hear(taken.answer and (taken.answer[0],))
+        perform(collective, self.communicator, "barrier", 0, 0, f"File.{call}")
+        collective.leave()
+        _, result = taken.result()
+        if not agreement.is_kept:
+            fail("ERR_NOT_SAME", f"File.{call}: all ranks give the same arguments")
+        is_first, agreement.is_over = not agreement.is_over, True
+        return result, is_first
+
+    def _tell_ranges(self, call: str) -> None:
+        """Tell the others the range of the file that this rank wants, and hear theirs."""
+        collective = enter(self.communicator, self.rank, Signature(f"File.{call}'s range"), object)
+        for _ in ("first", "last"):
+            perform(collective, self.communicator, "allgather", 0, _OFFSET_BYTES, f"File.{call}")
+        collective.leave()
+        current().block(f"File.{call}")
+
+    def set_view(self, displacement: int, etype: Datatype, filetype: Datatype, datarep: str) -> None:
+        """See another part of the file from now on, with all pointers at its beginning, as the other ranks do."""
+
+        def take() -> tuple[object, View]:
+            view = self._view(displacement, etype, filetype, datarep)
+            return (view.etype_bytes, datarep), view
+
+        self.view, is_first = self.agree("Set_view", take)
+        self.pointer = 0
+        if is_first:
+            self.file.shared_pointer = 0
+
+    def _view(self, displacement: int, etype: Datatype, filetype: Datatype, datarep: str) -> View:
+        if bool(self.file.amode & MODE_SEQUENTIAL) != (displacement == DISPLACEMENT_CURRENT):
+            fail("ERR_ARG", f"File.Set_view(disp={displacement}): DISPLACEMENT_CURRENT goes with MODE_SEQUENTIAL")
+        if displacement == DISPLACEMENT_CURRENT:
+            displacement = self.view.position(self.file.shared_pointer * self.view.etype_bytes)
+        if displacement < 0:
+            fail("ERR_ARG", f"File.Set_view(disp={displacement}): a displacement is not negative")
+        layouts = committed(etype)._layout, committed(filetype)._layout
+        return View(displacement, *layouts, representation(datarep))
+
+    # ---- accesses ----
+
+    def access(self, call: str, spec: Any, offset: int | None, *, is_write: bool) -> Envelope:
+        """Read or write entries.
+
+        Parameters
+        ----------
+        call : str
+            Name of the method.
+        spec : buffer-like or sequence
+            Specification of the entries in memory.
+        offset : int or None
+            Position in etypes; None: the rank's pointer, which moves.
+        is_write : bool
+            Whether they are written.
+        """
+        segment = self._entries(call, spec, offset, is_write=is_write)
+        current().block(f"File.{call}")
+        return self._move(call, segment, offset, is_write=is_write)
+
+    def access_together(self, call: str, spec: Any, offset: int | None, *, is_write: bool) -> Envelope:
+        """Read or write entries while the other ranks do so, too; see `access`."""
+        taken = _Taken(lambda: self._entries(call, spec, offset, is_write=is_write))
+        self._tell_ranges(call)
+        return self._move(call, taken.result(), offset, is_write=is_write)
+
+    def access_shared(self, call: str, spec: Any, *, is_write: bool) -> Envelope:
+        """Read or write entries from the shared pointer on, which moves; see `access`."""
+        segment = self._entries(call, spec, 0, is_write=is_write, is_shared=True)
+        current().block(f"File.{call}")
+        first = self.file.shared_pointer
+        self.file.shared_pointer += self._n_etypes(segment)
+        return self._move(call, segment, first, is_write=is_write)
+
+    def access_in_order(self, call: str, spec: Any, *, is_write: bool) -> Envelope:
+        """Read or write entries from the shared pointer on, behind those of the ranks before this one; see `access`."""
+        communicator, rank = self.communicator, self.rank
+        taken = _Taken(lambda: self._entries(call, spec, 0, is_write=is_write, is_shared=True))
+        collective = enter(communicator, rank, Signature(f"File.{call}"), _Order, communicator.size)
+        order: _Order = collective.payload
+        if taken.answer is not None:
+            order.n_etypes[rank] = self._n_etypes(taken.answer)
+        perform(collective, communicator, "scan", 0, _OFFSET_BYTES, f"File.{call}", item_bytes=_OFFSET_BYTES)
+        self._tell_ranges(call)
+        places = order.places(self.file.shared_pointer)
+        try:
+            return self._move(call, taken.result(), places[rank], is_write=is_write)
+        finally:
+            last = communicator.size - 1
+            if rank == last:
+                self.file.shared_pointer = places[-1]
+            announce(communicator, rank, last, 1, f"File.{call}")
+            collective.leave()
+
+    def begin(self, name: str, access: Callable[[str], Envelope]) -> None:
+        """Begin a split collective, which `finish` of the same name completes."""
+        call = f"{name}_begin"
+        if self._begun is not None:
+            fail("ERR_IO", f"File.{call}: {self._begun[0]}_begin has not been ended: a file has one at a time")
+        self._begun = name, access(call)
+
+    def finish(self, name: str) -> Envelope:
+        """The entries of the split collective that was begun."""
+        if self._begun is None or self._begun[0] != name:
+            begun = "none has been begun" if self._begun is None else f"{self._begun[0]}_begin was called"
+            fail("ERR_IO", f"File.{name}_end: {begun}")
+        envelope, self._begun = self._begun[1], None
+        return envelope
+
+    def _entries(
+        self, call: str, spec: Any, offset: int | None, *, is_write: bool, is_shared: bool = False
+    ) -> BufferSegment:
+        """The entries in memory; raises when they cannot be read or written like this."""
+        file, amode = self.file, self.file.amode
+        if is_write and amode & MODE_RDONLY:
+            fail("ERR_READ_ONLY", f"File.{call}: {file.path} was opened with MODE_RDONLY")
+        if not is_write and amode & MODE_WRONLY:
+            fail("ERR_ACCESS", f"File.{call}: {file.path} was opened with MODE_WRONLY")
+        if not is_shared:
+            self.check_random(call)
+        if offset is not None and offset < 0:
+            fail("ERR_ARG", f"File.{call}: an offset is not negative, {offset} is")
+        segment = to_send(spec, call) if is_write else to_fill(spec, call)
+        if self.view.representation.nbytes(segment.layout.typemap) * segment.count % self.view.etype_bytes:
+            fail("ERR_IO", f"File.{call}: {segment.nbytes} bytes are not whole etypes, of {self.view.etype_bytes} each")
+        return segment
+
+    def check_random(self, call: str) -> None:
+        """Raise when the file is read or written from its beginning to its end only."""
+        if self.file.amode & MODE_SEQUENTIAL:
+            fail("ERR_UNSUPPORTED_OPERATION", f"File.{call}: MODE_SEQUENTIAL leaves the shared pointer alone")
+
+    def _n_etypes(self, segment: BufferSegment) -> int:
+        return self._stored_bytes(segment) // self.view.etype_bytes
+
+    def _stored_bytes(self, segment: BufferSegment) -> int:
+        return segment.count * self.view.representation.nbytes(segment.layout.typemap)
+
+    def _move(self, call: str, segment: BufferSegment, offset: int | None, *, is_write: bool) -> Envelope:
+        view = self.view
+        first = (self.pointer if offset is None else offset) * view.etype_bytes
+        with telling_of_failures(f"File.{call} of {self.file.path}"):
+            n_stored, nbytes = (self._write if is_write else self._read)(segment, first)
+        if offset is None:
+            self.pointer += n_stored // view.etype_bytes
+        moved = per_world(BytesOfFiles)
+        moved.n_written += n_stored * is_write
+        moved.n_read += n_stored * (not is_write)
+        return Envelope(ANY, ANY, nbytes, nbytes)
+
+    def _write(self, segment: BufferSegment, first: int) -> tuple[int, int]:
+        """Write entries from a byte of the view on; the bytes in the file, and in memory."""
+        view, file, n_stored = self.view, self.file, self._stored_bytes(segment)
+        data = view.representation.to_file(segment) if n_stored else b""
+        if data is None:
+            file.reach(view.position(first + n_stored - 1) + 1)
+        elif view.is_contiguous:
+            write_at(file.descriptor, memoryview(data), view.position(first))
+        elif n_stored:
+            may_read = bool(file.amode & MODE_RDWR)
+            write(file.descriptor, memoryview(data), view.stretches(first, n_stored), may_read=may_read)
+        return n_stored, segment.nbytes
+
+    def _read(self, segment: BufferSegment, first: int) -> tuple[int, int]:
+        """Read entries from a byte of the view on; the bytes in the file, and in memory."""
+        view, n_stored = self.view, self._stored_bytes(segment)
+        if segment.memory.is_folded:
+            segment.put(None)
+            left = view.etypes_before(self.file.size()) * view.etype_bytes - first
+            return (min(max(0, left), n_stored),) * 2
+        lent = segment.whole_stretch() if view.representation.is_native else None
+        into = memoryview(bytearray(n_stored)) if lent is None else lent
+        got = 0
+        if view.is_contiguous:
+            got = read_at(self.file.descriptor, into, view.position(first))
+        elif n_stored:
+            got = read(self.file.descriptor, into, view.stretches(first, n_stored))
+        return got, got if lent is not None else view.representation.from_file(segment, into[:got])
+
+    # ---- pointers ----
+
+    def seek_shared(self, offset: int, whence: int) -> None:
+        """Move the shared pointer, together with the other ranks."""
+        call, pointer = "Seek_shared", self.file.shared_pointer
+        position, is_first = self.agree(call, lambda: ((offset, whence), self.sought(call, pointer, offset, whence)))
+        if is_first:
+            self.file.shared_pointer = position
+
+    def sought(self, call: str, pointer: int, offset: int, whence: int) -> int:
+        """The position that a call seeks, in etypes, from a pointer's."""
+        self.check_random(call)
+        if whence == SEEK_SET:
+            found = offset
+        elif whence == SEEK_CUR:
+            found = pointer + offset
+        elif whence == SEEK_END:
+            found = self.view.etypes_before(self.file.size()) + offset
+        else:
+            fail("ERR_ARG", f"File.{call}(whence={whence}): expecting SEEK_SET, SEEK_CUR or SEEK_END")
+        if found < 0:
+            fail("ERR_ARG", f"File.{call}: a position is not negative, {found} is")
+        return found
+
+
+class _Taken:
+    """Arguments of a collective call, taken at once: a failure is raised when the ranks have met."""
+
+    __slots__ = ("_failure", "answer")
+
+    def __init__(self, take: Callable[[], Any]) -> None:
+        self.answer: Any = None
+        self._failure: Exception | None = None
+        try:
+            self.answer = take()
+        except Exception as error:  # noqa: BLE001  # raised below
+            self._failure = error
+
+    def result(self) -> Any:
+        if self._failure is not None:
+            raise self._failure
+        return self.answer

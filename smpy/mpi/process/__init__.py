@@ -1,0 +1,1 @@
+"""Dynamic processes: ports, names, connections between groups of ranks that have no communicator in common."""

@@ -1,0 +1,140 @@
+"""Readers and writers of the texts of options.
+
+A reader raises ValueError with a message that begins with the text; a writer gives a text that is read as the same.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smpy.errors import meant
+
+if TYPE_CHECKING:
+    from smpy.compute.models.modelling import ComputeMode
+
+
+@dataclass(frozen=True, slots=True)
+class WholeNumber:
+    """Reader of whole numbers from one to another; None: there is no largest."""
+
+    least: int
+    most: int | None = None
+
+    def __call__(self, text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            raise ValueError(f"{text!r} is not a whole number") from None
+        if number < self.least or (self.most is not None and number > self.most):
+            limits = f"at least {self.least}" if self.most is None else f"from {self.least} to {self.most}"
+            raise ValueError(f"{text} is not {limits}")
+        return number
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Reader of names in a list."""
+
+    names: tuple[str, ...]
+
+    def __call__(self, text: str) -> str:
+        if text not in self.names:
+            raise ValueError(f"{text!r} is none of {', '.join(self.names)}{meant(text, self.names)}")
+        return text
+
+
+def change(text: str) -> tuple[str, str]:
+    """Key and value of `--set`."""
+    pair = re.match(r"([^=:]*/[^=:]*)[=:]|([^=]*[./][^=]*)=", text)
+    if pair is None:
+        from smpy.platforms.own_format.one_line import SHORT_KEYS
+
+        key, equals, rest = text.partition("=")
+        advice = f": write {SHORT_KEYS[key]}={rest}" if equals and key in SHORT_KEYS else ""
+        raise ValueError(
+            f"{text!r} is not KEY=VALUE with a key such as host.cores, topology.oversubscription or smpi/test{advice}"
+        )
+    return pair[1] or pair[2], text[pair.end() :]
+
+
+def algorithm(text: str) -> tuple[str, str]:
+    """Collective and algorithm of `--algorithm`."""
+    operation, equals, name = text.partition("=")
+    if not equals:
+        raise ValueError(f"{text!r} is not COLLECTIVE=NAME, such as alltoall=ring")
+    return operation, name
+
+
+def computing(text: str) -> tuple[ComputeMode, Path | None, Path | None]:
+    """Mode, file to record and file to replay."""
+    match text.partition(":"):
+        case ("measured" | "models" | "none") as mode, "", "":
+            return mode, None, None
+        case "record", ":", file if file:
+            return "measured", Path(file), None
+        case "replay", ":", file if file:
+            return "measured", None, Path(file)
+    raise ValueError(f"{text!r} is none of measured, models, none, record:FILE and replay:FILE")
+
+
+def computing_text(value: tuple[ComputeMode, Path | None, Path | None]) -> str:
+    """Text that `computing` reads."""
+    mode, record, replay = value
+    return f"record:{record}" if record is not None else f"replay:{replay}" if replay is not None else mode
+
+
+def speed_flop_per_s(text: str) -> float:
+    """Speed of a core."""
+    from smpy.units import parse_speed_flop_per_s
+
+    speed = parse_speed_flop_per_s(text)
+    if not 0 < speed < math.inf:
+        raise ValueError(f"{text!r} is not a speed of a machine")
+    return speed
+
+
+def window_s(text: str) -> tuple[float, float]:
+    """First and last date of `--trace-window`."""
+    from smpy.units import parse_time_s
+
+    first, colon, last = text.partition(":")
+    window = parse_time_s(first) if first.strip() else 0.0, parse_time_s(last) if last.strip() else math.inf
+    if not colon or not 0 <= window[0] < window[1]:
+        raise ValueError(f"{text!r} is not FROM:TO, such as 10ms:2s")
+    return window
+
+
+def window_text(window_s: tuple[float, float]) -> str:
+    """Text that `window_s` reads."""
+    return ":".join("" if end_s == math.inf else repr(end_s) for end_s in window_s)
+
+
+def rank_numbers(text: str) -> tuple[int, ...]:
+    """Numbers of ranks, in order, from a list with ranges."""
+    ranks: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()) or (dash and int(last) < int(first)):
+            raise ValueError(f"{part!r} is not a rank, nor a range of ranks such as 0-63")
+        ranks.update(range(int(first), int(last if dash else first) + 1))
+    return tuple(sorted(ranks))
+
+
+def ranks_text(ranks: tuple[int, ...]) -> str:
+    """Text that `rank_numbers` reads."""
+    ends = [[ranks[0], ranks[0]]]
+    for rank in ranks[1:]:
+        if rank == ends[-1][1] + 1:
+            ends[-1][1] = rank
+        else:
+            ends.append([rank, rank])
+    return ",".join(f"{first}-{last}" if last > first else f"{first}" for first, last in ends)
+
+
+def pair_text(pair: tuple[str, str]) -> str:
+    """Text that `change` and `algorithm` read."""
+    return "=".join(pair)

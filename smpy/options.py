@@ -1,0 +1,399 @@
+"""A run as a value: its program and all its options, each of which is declared here once.
+
+The command line, keywords of `smpy.simulate`, a study's TOML file and docs/options.md are made of these declarations.
+"""
+
+# ruff: noqa: RUF009  # `_option` makes fields
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+
+from smpy.errors import UsageError
+from smpy.option_texts import (
+    OneOf,
+    WholeNumber,
+    algorithm,
+    change,
+    computing,
+    computing_text,
+    pair_text,
+    rank_numbers,
+    ranks_text,
+    speed_flop_per_s,
+    window_s,
+    window_text,
+)
+
+if TYPE_CHECKING:
+    from smpy.compute.models.modelling import ComputeMode
+    from smpy.platforms.description import Description
+    from smpy.platforms.placement.host_order import HostOrder
+    from smpy.platforms.placement.placement import MapBy
+
+OptionGroup: TypeAlias = Literal[
+    "Ranks", "Machine", "Model", "Collectives", "Computing", "Records", "Strictness", "Developer"
+]
+OPTION_GROUPS: Final = get_args(OptionGroup)  # in the order of help
+
+# names of smpy.platforms.placement: the command line imports that no earlier than it needs it
+MAPPINGS: Final = ("core", "host", "socket", "random", "file")
+HOST_ORDERS: Final = ("natural", "lexicographic", "platform")
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a run.
+
+    Attributes
+    ----------
+    names : str
+        Its flags on the command line, and the placeholder of its value, as help has them.
+    group : OptionGroup
+        Heading above it in help.
+    read : callable or None
+        Reader of one text, which raises ValueError; None: it takes no value.
+    help : str
+        Its description.
+    write : callable or None
+        Writer of what `read` gives; None: numbers are written as they are, and all else as `str` has it.
+    name : str
+        Its name in Python and in a study's file, if it is not that of its flag.
+    is_multiple : bool
+        Whether it may be repeated.
+    shows_default : bool
+        Whether help has its default.
+    parts : tuple of str
+        Fields that share what `read` gives, if it gives several.
+    default : object
+        Value in these fields, or in its own, of a run that does not have it.
+    """
+
+    names: str
+    group: OptionGroup
+    read: Callable[[str], Any] | None
+    help: str
+    write: Callable[[Any], str] | None = None
+    name: str = ""
+    is_multiple: bool = False
+    shows_default: bool = False
+    parts: tuple[str, ...] = ()
+    default: Any = None
+
+    @cached_property
+    def flags(self) -> tuple[str, ...]:
+        return tuple(re.findall(r"(?<!\S)-[-\w]+", self.names))
+
+    @cached_property
+    def flag(self) -> str:
+        """The longest of its flags."""
+        return max(self.flags, key=len)
+
+    @cached_property
+    def metavar(self) -> str | None:
+        """Placeholder of its value; None: it has none."""
+        last = self.names.split()[-1]
+        return None if last.startswith("-") else last
+
+    @cached_property
+    def keyword(self) -> str:
+        """Its name in Python and in a study's file."""
+        return self.name or self.flag.lstrip("-").replace("-", "_")
+
+    def fields_of(self, name: str, value: Any) -> dict[str, Any]:
+        """Fields of a `RunConfig` for what has been read."""
+        return dict(zip(self.parts, value, strict=True)) if self.parts else {name: value}
+
+    @cached_property
+    def shown_default(self) -> Any:
+        """Default as its user would write it."""
+        return self.default[0] if self.parts else self.default
+
+    def value_in(self, run: RunConfig, name: str) -> Any:
+        """Value that `fields_of` has put into a run."""
+        return tuple(getattr(run, part) for part in self.parts) if self.parts else getattr(run, name)
+
+
+def _option(*declared: Any, **more: Any) -> Any:
+    """Field that is an option; its default is nothing, unless it has another one."""
+    option = Option(*declared, **more)
+    default = option.default
+    if default is None:
+        default = False if option.read is None else () if option.is_multiple else None
+    others = [None] * len(option.parts[1:])
+    option = replace(option, default=(default, *others) if others else default)
+    return field(default=default, metadata={"option": option})
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """A run: its program, and all its options.
+
+    Attributes other than these are options; `OPTIONS` has the description of each. File names are relative to the
+    directory in which the run starts.
+
+    Attributes
+    ----------
+    n_ranks : int
+        Size of the world.
+    program : str
+        A file, a directory or archive with a `__main__.py`, or a module.
+    args : tuple of str
+        The program's own arguments.
+    platform : str, Path, Description or None
+        The machine: a file, the name of a preset or one line (`read_machine`), or made in Python; None: the default
+        cluster.
+    record, replay : Path or None
+        With measured computing: a file to write the bursts to that are measured, or one to take them from instead.
+    """
+
+    n_ranks: int = field(
+        metadata={"option": Option("-np, -n N", "Ranks", WholeNumber(1), "Number of ranks (required).", name="ranks")}
+    )
+    program: str
+    args: tuple[str, ...] = ()
+    platform: str | Path | Description | None = _option(
+        "--platform MACHINE",
+        "Machine",
+        str,
+        'The machine: a SimGrid XML file, a TOML file, the name of a preset, or one line such as "fat-tree hosts=100 '
+        'cores=64 nic=200Gb/s". Without it: a fat-tree cluster of today, sized to the run.',
+    )
+    hostfile: Path | None = _option(
+        "--hostfile FILE",
+        "Ranks",
+        Path,
+        "Hosts of the ranks, a line each: NAME, NAME:COUNT or NAME slots=COUNT; with --map-by file, a rank file.",
+    )
+    ranks_per_host: int | None = _option(
+        "--ppn N",
+        "Ranks",
+        WholeNumber(1),
+        "Ranks a host takes at most; without --map-by they fill one host after the other.",
+    )
+    map_by: MapBy | None = _option(
+        "--map-by",
+        "Ranks",
+        OneOf(MAPPINGS),
+        "Ranks go to all cores of a host, then to the next one's (core); to one host after the other, in turn (host); "
+        "to one socket after the other, in turn (socket); anywhere (random); where a rank file says (file). Without "
+        "it: host for SimGrid's XML files, core for all other machines.",
+    )
+    host_order: HostOrder | None = _option(
+        "--host-order",
+        "Ranks",
+        OneOf(HOST_ORDERS),
+        "Hosts by name, h2 before h10 (natural); by name as text, h10 before h2 (lexicographic); as the platform "
+        "lists them. Without it: lexicographic for SimGrid's XML files, natural for all other machines.",
+    )
+    options: tuple[tuple[str, str], ...] = _option(
+        "--set, --cfg KEY=VALUE",
+        "Machine",
+        change,
+        "A change of the machine for this run. Dotted keys are the machine's: network.bandwidth=x2 (all links), "
+        "host.cores=64, nic.latency=500ns. Those with a slash are SimGrid's, as a platform file's <config> has them: "
+        "smpi/os=0:1us (smpi/os:0:1us, as smpirun takes it, is the same), or smpy/polls=grow (failed polls get "
+        "longer, SMPI's rule) or notice (they do not delay what they wait for). Repeatable.",
+        write=pair_text,
+        is_multiple=True,
+    )
+    network: str | None = _option(
+        "--network NAME",
+        "Model",
+        str,
+        "The network model: smpi, lv08, cm02, raw, constant or ib, each with its defaults, which --set changes; or "
+        "ideal, the machine's own without contention, bandwidth limits, latency and overhead, or ideal:PART,... "
+        "without some of them.",
+    )
+    compat: str | None = _option(
+        "--compat VERSION",
+        "Model",
+        str,
+        "The rules of simgrid-3.32 (the default), or of simgrid-2017, whose bandwidth factor bounds a message instead "
+        "of slowing it down.",
+    )
+    compute: ComputeMode = _option(
+        "--compute [measured|models|none|record:FILE|replay:FILE]",
+        "Computing",
+        computing,
+        "Time the program computes between MPI calls: measured here; modelled, where smpy.blas, smpy.kernel and the "
+        "like say what it is; or none at all. record: measured, and each burst written to a file; replay: as a file "
+        "has it, on whatever machine. Without measuring, runs are reproducible.",
+        default="measured",
+        write=computing_text,
+        parts=("compute", "record", "replay"),
+        shows_default=True,
+    )
+    record: Path | None = None
+    replay: Path | None = None
+    kernels: Path | None = _option(
+        "--kernels FILE",
+        "Computing",
+        Path,
+        "What kernels such as dgemm cost: a calibration's TOML file, in place of the machine's own costs.",
+    )
+    noise: bool = _option(
+        "--noise",
+        "Computing",
+        None,
+        "Each call of a calibrated kernel takes a time that is drawn from the calibration's noise, as --seed says; "
+        "without it, the calibration's uncertainty becomes a ± on the makespan.",
+    )
+    host_speed_flop_per_s: float | None = _option(
+        "--host-speed SPEED",
+        "Computing",
+        speed_flop_per_s,
+        "Speed of a core of this machine, such as 2.5Gf; measured time is scaled by it over the simulated host's. "
+        "Without it: not scaled.",
+    )
+    host: Path | None = _option(
+        "--host FILE",
+        "Computing",
+        Path,
+        "That speed, from a file that `smpy calibrate host` has written.",
+    )
+    keep_memory: bool = _option(
+        "--keep-memory",
+        "Computing",
+        None,
+        "Memory that the program frees stays with the process, as some MPI libraries have it, and taking it again "
+        "costs no page faults. It matters where computing is measured.",
+    )
+    private: tuple[str, ...] = _option(
+        "--private PACKAGE",
+        "Developer",
+        str,
+        "Each rank has its own copy of this package's modules, as of those beside the program. Repeatable.",
+        is_multiple=True,
+    )
+    shared: tuple[str, ...] = _option(
+        "--shared PACKAGE",
+        "Developer",
+        str,
+        "All ranks share this package's modules, even if they would have their own. Repeatable.",
+        is_multiple=True,
+    )
+    algorithms: tuple[tuple[str, str], ...] = _option(
+        "--algorithm COLLECTIVE=NAME",
+        "Collectives",
+        algorithm,
+        "The algorithm a collective uses, such as alltoall=ring or allreduce=rabenseifner. Repeatable.",
+        write=pair_text,
+        is_multiple=True,
+    )
+    synchronous_sends: bool = _option(
+        "--synchronous-sends",
+        "Strictness",
+        None,
+        "Every standard send (Send, Isend, send, ...) waits for its receive: finds deadlocks that buffering hides.",
+    )
+    strict: bool = _option(
+        "--strict",
+        "Strictness",
+        None,
+        "Fail where the summary would only remark: messages nobody received, kernels faster than their host.",
+    )
+    json_path: Path | None = _option("--json FILE", "Records", Path, "Write the summary as JSON, too.")
+    profile: bool = _option(
+        "--profile",
+        "Records",
+        None,
+        "Show tables: time by call site and by rank, and who sends most to whom. (--json has all.)",
+    )
+    profile_matrix: bool = _option(
+        "--profile-matrix",
+        "Records",
+        None,
+        "Count messages by pair of ranks however many there are; beyond a million, without it, by pair of hosts.",
+    )
+    trace: Path | None = _option(
+        "--trace FOLDER",
+        "Records",
+        Path,
+        "Write what every rank did when, and every message, for smpy analyze, replay, report and export.",
+    )
+    overwrite: bool = _option("--overwrite", "Records", None, "Let --trace replace the trace of another program.")
+    trace_window_s: tuple[float, float] | None = _option(
+        "--trace-window FROM:TO",
+        "Records",
+        window_s,
+        "Trace what happens between two dates of simulated time, such as 10ms:2s or 1h: only.",
+        write=window_text,
+    )
+    trace_ranks: tuple[int, ...] | None = _option(
+        "--trace-ranks RANKS",
+        "Records",
+        rank_numbers,
+        "Trace what these ranks do only, such as 0-63,4095.",
+        write=ranks_text,
+    )
+    seed: int = _option(
+        "--seed",
+        "Computing",
+        WholeNumber(0, 2**32 - 1),
+        "Seed of what is drawn (--map-by random, --noise, --samples).",
+        default=0,
+        shows_default=True,
+    )
+    repeat: int = _option(
+        "--repeat N",
+        "Computing",
+        WholeNumber(1),
+        "Run N times, one after the other, and tell median, lowest and highest makespan and shares of time. Output, "
+        "records and traces are those of the first run; the others print nothing, find standard input empty, and have "
+        "the next seeds.",
+        default=1,
+    )
+    quiet: bool = _option("--quiet", "Records", None, "Show neither progress nor summary.")
+    is_module: bool = _option(
+        "-m", "Ranks", None, "PROGRAM is a module to find and run, as python -m does.", name="module"
+    )
+
+    @property
+    def settings(self) -> tuple[tuple[str, str], ...]:
+        """Keys and values that stand above what the machine says, the version of the rules included."""
+        return self.options if self.compat is None else (*self.options, ("smpy/compat", self.compat))
+
+    def check(self, spelt: Callable[[Option], str]) -> None:
+        """Refuse options that contradict each other.
+
+        Parameters
+        ----------
+        spelt : callable
+            Gives an option's name as its user writes it.
+
+        Raises
+        ------
+        UsageError
+            If they do.
+        """
+
+        def say(name: str) -> str:
+            return spelt(OPTIONS[name])
+
+        folder = f"{say('trace')}{'' if say('trace').endswith('=') else ' '}FOLDER"
+        if self.trace is None and (self.trace_window_s is not None or self.trace_ranks is not None):
+            names = f"{say('trace_window_s')} and {say('trace_ranks')}"
+            raise UsageError(f"{names} say what is traced: {folder} says where to")
+        if self.trace is None and self.overwrite:
+            raise UsageError(f"{say('overwrite')} is for the folder of a trace: {folder} says which")
+        if self.trace_ranks is not None and self.trace_ranks[-1] >= self.n_ranks:
+            told = f"there is no rank {self.trace_ranks[-1]}: the last one is {self.n_ranks - 1}"
+            raise UsageError(f"{say('trace_ranks')}: {told}")
+        if self.host is not None and self.host_speed_flop_per_s is not None:
+            names = f"{say('host')} and {say('host_speed_flop_per_s')}"
+            raise UsageError(f"{names} both say how fast this machine is: give one of them")
+
+
+OPTIONS: Final[Mapping[str, Option]] = {
+    each.name: each.metadata["option"] for each in fields(RunConfig) if "option" in each.metadata
+}
+"""All options, by the name of their field, in the order of help."""
+
+KEYWORDS: Final[Mapping[str, str]] = {option.keyword: name for name, option in OPTIONS.items()}
+"""Fields of all options, by keyword."""

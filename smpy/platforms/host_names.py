@@ -1,0 +1,71 @@
+"""Names of hosts: their natural order, and many of them in few words, such as `node-[0-31]`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+_DIGITS: Final = re.compile("([0-9]+)")
+_NUMBER: Final = re.compile(r"(?<![0-9])[0-9]{1,18}(?=[^0-9]*$|\.)")
+
+
+def natural_key(name: str) -> tuple[object, ...]:
+    """A key that sorts names as people do: a number in a name counts as a number.
+
+    Examples
+    --------
+    >>> sorted(["h10", "h9", "h1-b", "h1"], key=natural_key)
+    ['h1', 'h1-b', 'h9', 'h10']
+    """
+    parts: list[object] = list(_DIGITS.split(name))
+    for at in range(1, len(parts), 2):
+        digits = str(parts[at]).lstrip("0")
+        parts[at] = (len(digits), digits)  # orders as the number does, however long it is
+    return tuple(parts), name
+
+
+def folded(hosts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Hosts and a number of each; those that are numbered on and have the same number are one.
+
+    Examples
+    --------
+    >>> folded([("h08", 2), ("h09", 2), ("h10", 2), ("h11", 1), ("h13", 1)])
+    [('h[08-10]', 2), ('h11', 1), ('h13', 1)]
+    """
+    found: list[tuple[str, int]] = []
+    first: tuple[str, str, str] | None = None  # of the open range: before the number, the number, after it
+    last, value = "", 0
+
+    def close() -> None:
+        if first is not None:
+            before, number, after = first
+            name = f"{before}{number}{after}" if number == last else f"{before}[{number}-{last}]{after}"
+            found.append((name, value))
+
+    for host, its_value in hosts:
+        before, number, after = _split(host)
+        goes_on = first is not None and (before, after, its_value) == (first[0], first[2], value)
+        if not (goes_on and number and last and number == str(int(last) + 1).zfill(len(last))):
+            close()
+            first, value = (before, number, after), its_value
+        last = number
+    close()
+    return found
+
+
+def folded_names(names: Iterable[str]) -> list[str]:
+    """Names of hosts, with those that are numbered on as one.
+
+    Examples
+    --------
+    >>> folded_names(["node-0.org", "node-1.org", "login"])
+    ['node-[0-1].org', 'login']
+    """
+    return [name for name, _ in folded((name, 0) for name in names)]
+
+
+def _split(name: str) -> tuple[str, str, str]:
+    """Split a name around its number: the first one that a dot follows, or that no other number follows."""
+    found = _NUMBER.search(name)
+    return (name, "", "") if found is None else (name[: found.start()], found[0], name[found.end() :])

@@ -1,0 +1,1 @@
+"""Views of a machine: numbers, drawings, odd values."""

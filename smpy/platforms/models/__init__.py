@@ -1,0 +1,1 @@
+"""Models of a machine: messages, calls, kernels, memory, prices."""

@@ -1,0 +1,288 @@
+"""The register of network models: a class under a decorator, from smpy or from an installed package.
+
+A package names the module of its model as an entry point of the group `smpy.networks`; it is imported when a run names
+the model, or when a machine has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias, TypeVar
+
+from smpy.errors import UsageError
+from smpy.units import (
+    LARGEST,
+    SMALLEST,
+    exact_bandwidth,
+    exact_size,
+    exact_speed,
+    exact_time,
+    parse_bandwidth_bytes_per_s,
+    parse_number,
+    parse_size_bytes,
+    parse_speed_flop_per_s,
+    parse_time_s,
+)
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+GROUP: Final = "smpy.networks"
+NETWORK_KINDS: Final = ("smpi", "lv08", "cm02", "raw", "constant", "ib")
+"""Names of SimGrid's network models."""
+IDEAL: Final = "ideal"
+IDEAL_PARTS: Final = ("contention", "bandwidth", "latency", "overhead")
+"""Parts of a network that can be made ideal, in the order in which an analysis removes them."""
+KernelKind: TypeAlias = str | Path | Callable[[], int]
+"""Name of a `network_kind` of the kernel; a shared library that exports one as `smpy_network`; or a function that
+returns the address of one, such as a cffi module has."""
+Parameters: TypeAlias = Mapping[str, float | tuple[float, ...]]
+N = TypeVar("N", bound=type["Network"])
+
+
+def check_not_negative(part: object, names: Iterable[str]) -> None:
+    """Check numbers of a part of the models.
+
+    Raises
+    ------
+    ValueError
+        If one is negative, or too large.
+    """
+    for name in names:
+        number = getattr(part, name)
+        if not number >= 0:
+            raise ValueError(f"{name} is {number}: it cannot be negative")
+        if number > LARGEST:
+            raise ValueError(f"{name} is {number:g}: it can be {LARGEST:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A model of the time that messages take, with what every one has.
+
+    A subclass is a frozen dataclass whose further fields are numbers with defaults: the parameters of its kind in the
+    kernel, each under its name there, with its unit (`latency_s`).
+
+    Parameters
+    ----------
+    loopback_bandwidth_bytes_per_s, loopback_latency_s : float
+        The link of a host to itself in zones that declare none.
+    ideal : tuple of str
+        Members of `IDEAL_PARTS` that take no time: sharing links with other messages, the bytes of a message, the
+        latency of its route, the overheads of calls (polls and the clock keep theirs: a loop of free ones never ends).
+
+    Attributes
+    ----------
+    ideal_parts : tuple of str
+        Parts that can be ideal under this model.
+
+    Raises
+    ------
+    ValueError
+        If a number is negative, a bandwidth is 0, or the model has no such ideal part.
+    """
+
+    loopback_bandwidth_bytes_per_s: float = 10e9
+    loopback_latency_s: float = 0.0
+    ideal: tuple[str, ...] = ()
+    ideal_parts: ClassVar[tuple[str, ...]] = ("overhead",)
+
+    def __post_init__(self) -> None:
+        numbers = (each.name for each in fields(self) if isinstance(getattr(self, each.name), int | float))
+        check_not_negative(self, (name for name in numbers if name != "loopback_bandwidth_bytes_per_s"))
+        if not self.loopback_bandwidth_bytes_per_s >= SMALLEST:
+            raise ValueError(f"loopback_bandwidth_bytes_per_s must be above 0: from {SMALLEST:g} to {LARGEST:g}")
+        for part in self.ideal:
+            if part not in self.ideal_parts:
+                raise ValueError(
+                    f"ideal is {self.ideal}: its parts are {', '.join(self.ideal_parts)} under the network model "
+                    f"{self.name}"
+                )
+
+    @property
+    def name(self) -> str:
+        """Name by which a run chooses the model."""
+        return _named(type(self)).name
+
+    @property
+    def kernel_kind(self) -> KernelKind:
+        """The kernel's part of the model."""
+        return _named(type(self)).kernel
+
+    def parameters(self) -> Parameters:
+        """The parameters of its kind in the kernel, by name."""
+        return {name: getattr(self, name) for name in parameter_names(type(self))}
+
+
+class RegisteredNetwork(NamedTuple):
+    """A network model, its name and its part in the kernel."""
+
+    name: str
+    model: type[Network]
+    kernel: KernelKind
+
+
+_models: Final[dict[str, RegisteredNetwork]] = {}
+
+
+def network_model(name: str, *, kernel: KernelKind) -> Callable[[N], N]:
+    """Register a subclass of `Network` as a model that a run can name.
+
+    Parameters
+    ----------
+    name : str
+        Name in options and files, in lower case.
+    kernel : str, Path or callable
+        Its part in the kernel (`KernelKind`), which `kernels/event/networks/network_kind.h` describes.
+
+    Raises
+    ------
+    ValueError
+        If there is another one of that name.
+    TypeError
+        If a field is no number with a default.
+    """
+
+    def register(model: N) -> N:
+        if name in (*_models, *NETWORK_KINDS, IDEAL):
+            there = _models[name].model.__module__ if name in _models else "smpy"
+            raise ValueError(f"{there} has a network model {name!r}: give the one in {model.__module__} another name")
+        if name != name.lower() or ":" in name:
+            raise ValueError(f"{name!r} is no name of a network model: write it in lower case, without a colon")
+        for parameter, default in _defaults(model).items():
+            if not isinstance(default, int | float) or isinstance(default, bool):
+                raise TypeError(f"{parameter} of the network model {name!r} must have a number as its default")
+        _models[name] = RegisteredNetwork(name, model, kernel)
+        return model
+
+    return register
+
+
+def registered_names() -> list[str]:
+    """Names of the models that have registered, or that installed packages name; sorted."""
+    return sorted({*_models, *_entry_points()})
+
+
+def registered_model(name: str) -> type[Network] | None:
+    """The model of that name, which an installed package may have; None: there is none.
+
+    Raises
+    ------
+    UsageError
+        If the module of the package cannot be imported, or registers no such model.
+    """
+    if name not in _models and name in _entry_points():
+        _import(_entry_points()[name])
+    return _models[name].model if name in _models else None
+
+
+def import_installed() -> None:
+    """Import the models of all installed packages, for a file that names a class.
+
+    Raises
+    ------
+    UsageError
+        If the module of a package cannot be imported, or registers no such model.
+    """
+    for name in _entry_points():
+        registered_model(name)
+
+
+def _named(model: type[Network]) -> RegisteredNetwork:
+    found = next((each for each in _models.values() if each.model is model), None)
+    if found is None:
+        raise UsageError(f"{model.__name__} is no registered network model: put it under @network_model")
+    return found
+
+
+def _entry_points() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def _import(point: EntryPoint) -> None:
+    origin = f"the network model {point.name!r} of {point.dist.name if point.dist else point.value}"
+    try:
+        point.load()
+    except Exception as error:
+        raise UsageError(f"{origin} cannot be imported: {type(error).__name__}: {error}") from error
+    if point.name not in _models:
+        raise UsageError(f"{origin}: {point.value} registers no model of that name: put it under @network_model")
+
+
+# ---- parameters, as options and files have them ----
+
+
+class Unit(NamedTuple):
+    """Reader and writer of quantities, and a text of one; a number without a unit has no example."""
+
+    parse: Callable[[str], float]
+    write: Callable[[float], str | float]
+    example: str
+
+
+_UNITS: Final = {
+    "_bytes_per_s": Unit(parse_bandwidth_bytes_per_s, exact_bandwidth, "10GB/s"),
+    "_flop_per_s": Unit(parse_speed_flop_per_s, exact_speed, "50Gf"),
+    "_s_per_byte": Unit(parse_time_s, exact_time, "0.1ns"),
+    "_s": Unit(parse_time_s, exact_time, "1us"),
+    "_bytes": Unit(parse_size_bytes, exact_size, "8KiB"),
+    "": Unit(parse_number, float, ""),
+}
+
+
+class NetworkParameter(NamedTuple):
+    """A parameter of a model.
+
+    Attributes
+    ----------
+    key : str
+        Name in options and files: the field's without its unit.
+    field : str
+        Name of the field.
+    default : float
+        Value where none is given.
+    unit : Unit
+        Unit that the field's name ends with.
+    """
+
+    key: str
+    field: str
+    default: float
+    unit: Unit
+
+    def checked(self, number: float) -> float:
+        """The number, whole where the default is.
+
+        Raises
+        ------
+        ValueError
+            If it should be whole.
+        """
+        if not isinstance(self.default, int):
+            return number
+        if number != int(number):
+            raise ValueError(f"{self.key} is {number:g}, and must be a whole number")
+        return int(number)
+
+
+def parameters_of(model: type[Network]) -> list[NetworkParameter]:
+    """The parameters of a registered model, in the order of its fields."""
+    found = []
+    for field, default in _defaults(model).items():
+        suffix = next(suffix for suffix in _UNITS if field.endswith(suffix))
+        found.append(NetworkParameter(field.removesuffix(suffix), field, default, _UNITS[suffix]))
+    return found
+
+
+def parameter_names(model: type[Network]) -> list[str]:
+    """The fields of a registered model that are its parameters."""
+    return list(_defaults(model))
+
+
+def _defaults(model: type[Network]) -> dict[str, Any]:
+    common = {each.name for each in fields(Network)}
+    return {each.name: each.default for each in fields(model) if each.name not in common}

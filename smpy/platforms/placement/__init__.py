@@ -1,0 +1,1 @@
+"""Placement: the host of each rank."""

@@ -1,0 +1,144 @@
+"""Contributions that ranks have after the calls of an algorithm's lists, whatever their order in time."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import Any
+
+from smpy.collectives.call import Call, symbolic_call
+from smpy.collectives.hosts import Hosts
+from smpy.collectives.register import Algorithm, algorithms_of
+from smpy.collectives.schedule import NO_BLOCKS, EqualBlocks, ScheduleStep
+
+Tables = Sequence[Sequence[int]]
+
+
+def hosts_of_four(n_ranks: int) -> Hosts:
+    """Four ranks a host, for algorithms that ask."""
+    return Hosts(rank // 4 for rank in range(n_ranks))
+
+
+def numeric_call(
+    operation: str, rank: int, n_ranks: int, root: int = 0, nbytes: int = 0, *, tables: Tables = (), **facts: Any
+) -> Call:
+    """A call in numbers: an algorithm gives the plain list of the steps of one rank."""
+    call = symbolic_call(operation, n_ranks, **facts)
+    out, into, targets, sources = (*tables, *[NO_BLOCKS] * 4)[:4]
+    if isinstance(call.out, EqualBlocks):
+        out = into = EqualBlocks(nbytes)
+    return replace(call, rank=rank, root=root, nbytes=nbytes, out=out, into=into, targets=targets, sources=sources)
+
+
+def calls_of(
+    algorithm: str,
+    n_ranks: int,
+    root: int = 0,
+    nbytes: int | Callable[[int], int] = 100,
+    item_bytes: int = 1,
+    tables: Callable[[int], Tables] = lambda rank: (),
+) -> list[list[ScheduleStep]]:
+    """The steps of every rank; sizes and tables may differ by rank."""
+    found, hosts = named(algorithm), hosts_of_four(n_ranks)
+    return [
+        found.make(
+            numeric_call(
+                found.operation,
+                rank,
+                n_ranks,
+                root,
+                nbytes(rank) if callable(nbytes) else nbytes,
+                item_bytes=item_bytes,
+                tables=tables(rank),
+                hosts=hosts,
+            )
+        ).steps
+        for rank in range(n_ranks)
+    ]
+
+
+def named(algorithm: str) -> Algorithm:
+    """The algorithm "operation:name"."""
+    operation, _, name = algorithm.partition(":")
+    return algorithms_of(operation)[name]
+
+
+def offsets(sizes: Sequence[int]) -> list[int]:
+    """Prefix sums of block sizes."""
+    return [0, *accumulate(sizes)]
+
+
+def sent(calls: list[list[ScheduleStep]]) -> Counter[tuple[int, int, int]]:
+    """(source, target, bytes) of all messages that are sent."""
+    return Counter((rank, call.to, call.bytes_out) for rank, own in enumerate(calls) for call in own if call.to >= 0)
+
+
+def received(calls: list[list[ScheduleStep]]) -> Counter[tuple[int, int, int]]:
+    """(source, target, bytes) of all messages that are received."""
+    return Counter(
+        (call.source, rank, call.bytes_in) for rank, own in enumerate(calls) for call in own if call.source >= 0
+    )
+
+
+@dataclass
+class _Rank:
+    calls: deque[ScheduleStep]
+    known: set[int]
+    n_started: int = 0  # sends and receives not ended yet
+    n_awaited: int = 0  # number of them it is blocked on
+    waits_for_all: bool = False
+
+    @property
+    def is_blocked(self) -> bool:
+        return self.n_awaited > 0 or (self.waits_for_all and self.n_started > 0)
+
+
+@dataclass
+class _Message:
+    rank: int
+    is_awaited: bool
+    knowledge: frozenset[int] = field(default_factory=frozenset)
+
+
+def known_at_the_end(calls: list[list[ScheduleStep]]) -> list[set[int]]:
+    """Ranks whose contributions each rank has got, if a send carries all its sender knows and waits for its receive.
+
+    Raises
+    ------
+    AssertionError
+        If the ranks wait for each other for ever.
+    """
+    ranks = [_Rank(deque(own), {rank}) for rank, own in enumerate(calls)]
+    sends: defaultdict[tuple[int, int], deque[_Message]] = defaultdict(deque)
+    receives: defaultdict[tuple[int, int], deque[_Message]] = defaultdict(deque)
+
+    def post(rank: int, call: ScheduleStep) -> None:
+        me, is_awaited = ranks[rank], call.name in ("send", "recv", "exchange")
+        for peer, queue, pair in ((call.to, sends, (rank, call.to)), (call.source, receives, (call.source, rank))):
+            if peer >= 0:
+                queue[pair].append(_Message(rank, is_awaited, frozenset(me.known)))
+                me.n_started += 1
+                me.n_awaited += is_awaited
+                meet(pair)
+
+    def meet(pair: tuple[int, int]) -> None:
+        while sends[pair] and receives[pair]:
+            send, receive = sends[pair].popleft(), receives[pair].popleft()
+            ranks[receive.rank].known |= send.knowledge
+            for end in (send, receive):
+                ranks[end.rank].n_started -= 1
+                ranks[end.rank].n_awaited -= end.is_awaited
+
+    moved = True
+    while moved:
+        moved = False
+        for rank, me in enumerate(ranks):
+            while me.calls and not me.is_blocked:
+                call = me.calls.popleft()
+                me.waits_for_all = call.name == "wait_all"
+                post(rank, call)
+                moved = True
+    assert not any(me.calls or me.is_blocked for me in ranks), "ranks wait for each other"
+    return [me.known for me in ranks]

@@ -1,0 +1,90 @@
+"""Schedules: what the kernel makes of an algorithm's program is what the algorithm lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from smpy.collectives.call import symbolic_call
+from smpy.collectives.register import BLOCKING, algorithms_of
+from smpy.collectives.schedule import RANK, Formula, Schedule, ScheduleTable, larger, smaller
+from smpy.collectives.selection import algorithms_in
+from smpy.engine.engine import Engine
+from smpy.platforms import default_cluster, place
+from tests.collectives.schedule_world import calls_of, hosts_of_four, named, offsets, sent
+
+ALGORITHMS = [f"{op}:{name}" for op in BLOCKING if op != "neighbour" for name in algorithms_of(op)]
+TABLES = {"alltoallv": (0, 1), "alltoallw": (0, 1), "allgatherv": (1,), "gatherv": (1,), "scatterv": (0,)} | {
+    "reduce_scatter": (0,)
+}
+
+
+def new_engine(n_ranks: int) -> Engine:
+    platform = default_cluster(n_ranks).build()
+    return Engine(platform, platform.models, place(platform, n_ranks))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_kernel_makes_the_calls_that_the_algorithm_lists(algorithm: str) -> None:
+    op = algorithm.partition(":")[0]
+    for n_ranks in (1, 2, 5, 8, 13):
+        engine, root = new_engine(n_ranks), n_ranks - 1
+        number = algorithms_in(engine).number(
+            engine, named(algorithm), n_ranks, item_bytes=8, hosts=hosts_of_four(n_ranks)
+        )
+        block = 96 if op not in ("alltoallv", "alltoallw") else 0
+        tables = [offsets([96] * n_ranks) if k in TABLES.get(op, ()) else [] for k in (0, 1)]
+
+        def body(rank: int) -> None:
+            engine.collective(0, number, root, block, op, tables)  # noqa: B023  # runs before the loop goes on
+
+        engine.spawn(body)
+        assert engine.run(lambda: None) is None
+        equal = offsets([96] * n_ranks)
+        listed = sent(calls_of(algorithm, n_ranks, root, 96, 8, lambda rank, equal=equal: (equal, equal)))
+        statistics = engine.statistics()
+        assert statistics.messages == listed.total()
+        assert statistics.bytes == sum(nbytes * count for (_, _, nbytes), count in listed.items())
+
+
+def test_a_schedule_is_as_long_for_many_ranks_as_for_few() -> None:
+    for algorithm in ("allgather:linear", "alltoall:linear", "alltoall:ring", "alltoallv:linear", "scan:linear"):
+        op = algorithm.partition(":")[0]
+        few, many = (named(algorithm).make(symbolic_call(op, n_ranks)).words() for n_ranks in (4, 4096))
+        assert len(few) == len(many)
+
+
+@pytest.mark.parametrize("words", [[], [7, 2], [1, 2, 0, 0], [8, 1, 0, 0, 1, 5, 0, 2, 9, 3], [99], [1, 7, 0, 1, 0, 0]])
+def test_words_that_are_no_program_are_refused(words: list[int]) -> None:
+    with pytest.raises(Exception, match="schedule is malformed"):
+        new_engine(1).new_schedule([*words, 0] if words != [] else [3])
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        (lambda r: (r - 3) % 5, None),
+        (lambda r: (7 - r) // 2, None),
+        (lambda r: (r ^ 5) | (r << 2), None),
+        (lambda r: 1 + 2 * r + (r >> 1) * (r >= 2) + (r > 3) + (r <= 4) + (r & 6), None),
+        (lambda r: (5 ^ r) + (3 | r) + (6 & r), None),
+        (lambda r: smaller(r, 4) + 10 * larger(3, r), None),
+        (lambda r: ScheduleTable(0)[r] + 10 * ScheduleTable(1)[r // 2], lambda r: r * r + 10 * (r // 2 + 7)),
+    ],
+)
+def test_a_formula_means_what_python_means(formula: Any, expected: Any) -> None:
+    n_ranks = 9
+    engine = new_engine(n_ranks)
+    steps = Schedule(RANK)
+    with steps.when(RANK != 0):
+        steps.send(0, formula(RANK) + 100)
+    with steps.when(RANK == 0):
+        for peer in steps.loop(1, n_ranks):
+            steps.recv(peer, 1000)
+    number = engine.new_schedule(steps.words())
+    tables = [[r * r for r in range(n_ranks)], [r + 7 for r in range(n_ranks)]]
+    engine.spawn(lambda rank: engine.collective(0, number, 0, 0, "test", tables))
+    engine.run(lambda: None)
+    assert isinstance(formula(RANK), Formula)
+    assert engine.statistics().bytes == sum((expected or formula)(rank) + 100 for rank in range(1, n_ranks))

@@ -1,0 +1,241 @@
+"""Algorithm that a collective uses: by the table, or as the run was told."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from smpy.cli.main import main
+from smpy.collectives.facts import FACTS, Query, fact
+from smpy.collectives.hosts import Hosts
+from smpy.collectives.register import algorithms_of
+from smpy.collectives.selection import DEFAULT, Selection, algorithms_in, choosable, choose, selection_with
+from smpy.collectives.tables import _parsed, table
+from smpy.emulate.run.run import run
+from smpy.engine.engine import Engine
+from smpy.errors import UsageError
+from smpy.options import RunConfig
+from smpy.platforms import default_cluster, place, read_simgrid_xml
+
+PLATFORM = """<?xml version="1.0"?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><config id="General"><prop id="smpi/alltoall" value="{}"/></config>
+<cluster id="c" prefix="n" suffix="" radical="0-7" speed="1Gf" bw="1GBps" lat="10us"/></platform>
+"""
+PROGRAM = """
+from mpi4py import MPI
+MPI.COMM_WORLD.Alltoall(bytearray(800), bytearray(800))
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def makespan_s(program: Path, **config: Any) -> float:
+    outcome = run(RunConfig(n_ranks=8, program=str(program), compute="none", **config))
+    assert outcome.error is None
+    return outcome.summary.makespan_s
+
+
+def select(
+    op: str, n_ranks: int, nbytes: int, hosts: Hosts | None = None, selection: Selection = DEFAULT, **more: Any
+) -> str:
+    """The algorithm a selection chooses, as "operation:name"."""
+    return str(selection.rules(op).choose(Query(n_ranks, nbytes, **more), lambda: hosts or Hosts(range(n_ranks))))
+
+
+def test_the_first_row_that_fits_chooses() -> None:
+    assert select("reduce", 8, 100) == "reduce:linear"
+    assert select("reduce", 8, 100, commutative=False) == "reduce:basic_linear"
+    assert select("alltoall", 20, 100) == "alltoall:bruck"
+    assert select("alltoall", 20, 100_000) == "alltoall:linear"
+    assert select("allreduce", 8, 100, is_derived=True) == "allreduce:recursive_doubling"
+    assert select("reduce_scatter", 8, 100, are_equal=False) == "reduce_scatter:recursive_doubling"
+    assert select("reduce_scatter", 8, 100, are_equal=False, n_entries=524_289) == "reduce_scatter:pair"
+
+
+def test_the_default_clusters_table_is_mpichs() -> None:
+    choose = partial(select, selection=Selection("mpich-4"))
+    two_hosts = Hosts(rank // 128 for rank in range(256))
+    assert choose("barrier", 262_144, 0) == "barrier:dissemination"
+    assert choose("bcast", 7, 1_000_000) == choose("bcast", 8, 12_288) == "bcast:binomial_tree"
+    assert choose("bcast", 8, 524_288) == "bcast:scatter_recursive_doubling_allgather"
+    assert choose("bcast", 8, 524_289) == choose("bcast", 9, 12_289) == "bcast:scatter_ring_allgather"
+    assert choose("bcast", 256, 524_287, hosts=two_hosts) == "bcast:binomial_tree"
+    assert choose("bcast", 256, 524_288, hosts=two_hosts) == "bcast:scatter_recursive_doubling_allgather"
+    assert choose("allreduce", 9, 64, n_entries=8) == "allreduce:balanced_rabenseifner"
+    assert choose("allreduce", 9, 64, n_entries=7) == "allreduce:recursive_doubling"
+    assert choose("allreduce", 9, 64, n_entries=8, is_predefined=False) == "allreduce:recursive_doubling"
+    assert choose("reduce", 9, 4096, commutative=False, n_entries=512) == "reduce:in_order_binomial_tree"
+    assert choose("allgather", 8, 65_535) == choose("allgatherv", 8, 1, total_bytes=524_287)[:9] + ":recursive_doubling"
+    assert choose("allgather", 9, 9_102) == "allgather:bruck"
+    assert choose("allgather", 9, 9_103) == choose("allgather", 8, 65_536) == "allgather:logical_ring"
+    assert choose("alltoall", 7, 256) == choose("alltoall", 8, 257) == "alltoall:scattered"
+    assert choose("alltoall", 8, 256) == "alltoall:bruck"
+    assert choose("alltoall", 8, 32_769) == "alltoall:pair"
+    assert choose("reduce_scatter_block", 8, 65_535) == "reduce_scatter_block:recursive_halving"
+    assert choose("reduce_scatter_block", 8, 65_536) == "reduce_scatter_block:pair"
+    assert choose("reduce_scatter", 8, 1, commutative=False) == "reduce_scatter:halving"
+    assert choose("reduce_scatter", 8, 1, commutative=False, are_equal=False) == "reduce_scatter:recursive_doubling"
+
+
+@pytest.mark.parametrize("name", ["smpi", "mpich-4"])
+def test_a_table_has_rows_for_every_choice_and_names_what_exists(name: str) -> None:
+    rules = table(name)
+    assert rules.keys() >= {*choosable(), "reduce_scatter_block"}
+    assert all(row.use in algorithms_of(op) for op in rules for row in rules[op].rows)
+
+
+def test_only_the_default_cluster_uses_its_table(program: Path, tmp_path: Path) -> None:
+    platform = tmp_path / "platform.xml"
+    platform.write_text(PLATFORM.format("default"))
+    assert read_simgrid_xml(platform).models.collectives.table == "smpi"
+    assert default_cluster(8).models.collectives.table == "mpich-4"
+    theirs_s, linear_s = (makespan_s(program, algorithms=(("alltoall", name),)) for name in ("bruck", "linear"))
+    assert makespan_s(program) == theirs_s != linear_s
+
+
+def test_what_no_table_speaks_of_has_one_algorithm() -> None:
+    assert select("ialltoall", 8, 100) == "ialltoall:linear"
+    assert select("inter_bcast", 8, 100) == "inter_bcast:linear"
+    assert select("neighbour", 8, 100) == "neighbour:exchange"
+
+
+@pytest.mark.parametrize("rows", [[], [{"ranks": 3, "use": "linear"}], [{"ranks_max": 3, "use": "linear"}]])
+def test_a_table_that_is_not_total_is_refused(rows: list[dict[str, Any]]) -> None:
+    with pytest.raises(ValueError, match="barrier"):
+        _parsed("barrier", rows)
+
+
+def test_a_table_that_asks_for_an_unknown_fact_is_told_which_there_are() -> None:
+    with pytest.raises(ValueError, match="no row can ask for 'colour': there are the facts ranks, bytes"):
+        _parsed("barrier", [{"colour": 3, "use": "linear"}, {"use": "linear"}])
+
+
+def test_a_fact_is_computed_when_a_row_asks_for_it() -> None:
+    asked = []
+
+    @fact
+    def is_odd_number_of_ranks(query: Query) -> bool:
+        asked.append(query.n_ranks)
+        return query.n_ranks % 2 == 1
+
+    rows = [{"ranks_max": 4, "use": "linear"}, {"is_odd_number_of_ranks": True, "use": "dissemination"}]
+    rules = _parsed("barrier", [*rows, {"ranks_min": 10, "use": "binomial_tree"}, {"use": "linear"}])
+    chosen = [rules.choose(Query(n_ranks, 0), lambda: Hosts([0])).name for n_ranks in (3, 5, 8, 10)]
+    assert chosen == ["linear", "dissemination", "linear", "binomial_tree"]
+    assert asked == [5, 8, 10]
+    with pytest.raises(ValueError, match="there is a fact 'is_odd_number_of_ranks' already"):
+        fact(is_odd_number_of_ranks)
+    del FACTS["is_odd_number_of_ranks"]
+
+
+def test_a_choice_is_made_once_and_asks_for_hosts_only_if_its_table_does() -> None:
+    platform, asked = default_cluster(8).build(), []
+    engine = Engine(platform, platform.models, place(platform, 8))
+    choose(engine, Selection("mpich-4"))
+    algorithms = algorithms_in(engine)
+
+    def hosts() -> Hosts:
+        asked.append(True)
+        return Hosts([0] * 8)
+
+    numbers = {algorithms.schedule(engine, "allreduce", Query(8, 4096, n_entries=512), hosts) for _ in range(3)}
+    assert len(numbers) == 1
+    assert asked == []
+    algorithms.schedule(engine, "bcast", Query(8, 100_000), hosts)
+    assert asked != []
+    assert algorithms.used() == {
+        "allreduce": ["balanced_rabenseifner"],
+        "bcast": ["scatter_recursive_doubling_allgather"],
+    }
+
+
+def test_a_forced_algorithm_holds_for_every_size() -> None:
+    selection = selection_with([("alltoall", "ring"), ("allreduce", "rab_rdb")])
+    assert select("alltoall", 4096, 8, selection=selection) == "alltoall:ring"
+    assert select("allreduce", 2, 1, selection=selection) == "allreduce:rabenseifner"
+    assert select("bcast", 2, 1, selection=selection) == "bcast:binomial_tree"
+
+
+def test_the_last_word_on_a_collective_holds_and_default_takes_it_back() -> None:
+    assert selection_with([("bcast", "linear"), ("bcast", "binomial_tree")]).forced == {"bcast": "binomial_tree"}
+    assert selection_with([("bcast", "linear"), ("bcast", "default")]).forced == {}
+
+
+def test_a_forced_reduce_scatter_holds_for_equal_blocks_too() -> None:
+    selection = selection_with([("reduce_scatter", "mpich_pair")])
+    assert select("reduce_scatter_block", 4, 8, selection=selection) == "reduce_scatter_block:pair"
+
+
+def test_an_unknown_algorithm_is_told_which_there_are() -> None:
+    with pytest.raises(
+        UsageError, match=r"alltoall has no algorithm 'quick'.*bruck, linear \(basic_linear\), pair, ring"
+    ):
+        selection_with([("alltoall", "quick")])
+    with pytest.raises(UsageError, match=rf"'shuffle': there is for {', '.join(choosable())}"):
+        selection_with([("shuffle", "ring")])
+
+
+def test_a_platform_file_may_force_an_algorithm_and_the_run_has_the_last_word(program: Path, tmp_path: Path) -> None:
+    platform = tmp_path / "platform.xml"
+    times_s = {}
+    for name in ("ring", "bruck", "default"):
+        platform.write_text(PLATFORM.format(name))
+        assert read_simgrid_xml(platform).models.collectives.algorithms == (("alltoall", name),)
+        times_s[name] = makespan_s(program, platform=platform)
+    assert len(set(times_s.values())) == 3
+    assert makespan_s(program, platform=platform, algorithms=(("alltoall", "ring"),)) == times_s["ring"]
+
+
+def test_the_command_forces_algorithms(program: Path) -> None:
+    arguments = ["run", "-np", "4", "--compute", "none", "--quiet"]
+    assert CliRunner().invoke(main, [*arguments, "--algorithm", "alltoall=ring", str(program)]).exit_code == 0
+    for wrong, told in (("alltoall=quick", "it has bruck, linear"), ("alltoall", "is not COLLECTIVE=NAME")):
+        result = CliRunner().invoke(main, [*arguments, "--algorithm", wrong, str(program)])
+        assert result.exit_code == 2
+        assert told in result.output
+
+
+def test_the_command_sets_options_of_the_network_model(program: Path) -> None:
+    arguments = ["run", "-np", "4", "--compute", "none"]
+    plain, slower = (
+        CliRunner().invoke(main, [*arguments, *more, str(program)]) for more in ((), ("--set", "smpi/ois=0:1ms"))
+    )
+    assert plain.exit_code == slower.exit_code == 0
+    assert " us simulated" in plain.output
+    assert " ms simulated" in slower.output
+    for wrong, told in (
+        ("smpi/tset=1", "did you mean 'smpi/test'"),
+        ("smpi/test", "is not KEY=VALUE"),
+        ("a=1", "is not KEY"),
+        ("nic=200Gb/s", "write nic.bandwidth=200Gb/s"),
+    ):
+        result = CliRunner().invoke(main, [*arguments, "--set", wrong, str(program)])
+        assert result.exit_code == 2
+        assert told in result.output
+
+
+def test_a_broadcast_knows_whether_its_ranks_fill_several_hosts(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("import smpy; from mpi4py import MPI; MPI.COMM_WORLD.Bcast(smpy.folded(2048))")
+
+    def times_s(n_ranks: int) -> list[float]:
+        outcomes = [
+            run(RunConfig(n_ranks, str(program), compute="none", algorithms=algorithms))
+            for algorithms in ((), *([("bcast", name)] for name in ("binomial_tree", "scatter_rdb_allgather")))
+        ]
+        return [outcome.summary.makespan_s for outcome in outcomes]
+
+    chosen_s, tree_s, scattered_s = times_s(256)  # on two hosts
+    assert chosen_s == tree_s != scattered_s
+    chosen_s, tree_s, scattered_s = times_s(64)
+    assert chosen_s == scattered_s != tree_s

@@ -1,0 +1,63 @@
+"""Modules that a machine's reader does not need are not imported: a run starts without them."""
+
+from __future__ import annotations
+
+import pkgutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from smpy.platforms import topologies
+
+CODE = """
+import sys
+from smpy.emulate.run import run
+from smpy.platforms.machine import read_machine
+read_machine(sys.argv[1], 1).build()
+print(*sys.modules)
+"""
+OF_EVERY_RUN = {"smpy.platforms.topologies.fat_tree"}  # the default cluster
+FLAT_XML = (
+    "<platform version='4.1'><cluster id='c' prefix='n' suffix='' radical='0-3' speed='1Gf' bw='1GBps' lat='1us'/>"
+    "</platform>"
+)
+
+
+def imported(machine: str) -> set[str]:
+    """The formats and topologies that reading and building a machine has imported."""
+    done = subprocess.run([sys.executable, "-c", CODE, machine], check=True, capture_output=True, text=True)
+    formats = ("smpy.platforms.own_format.", "smpy.platforms.simgrid.reader", "smpy.platforms.topologies.", "tomllib")
+    return {name for name in done.stdout.split() if name.startswith(formats)} - OF_EVERY_RUN
+
+
+@pytest.fixture
+def flat_xml(tmp_path: Path) -> Path:
+    file = tmp_path / "flat.xml"
+    file.write_text(FLAT_XML)
+    return file
+
+
+def test_a_machine_in_xml_imports_its_reader_and_its_topology_alone(flat_xml: Path):
+    assert imported(str(flat_xml)) == {"smpy.platforms.simgrid.reader", "smpy.platforms.topologies.flat_cluster"}
+
+
+def test_a_machine_in_one_line_imports_no_reader_of_xml_and_no_other_topology():
+    found = imported("torus 2x2")
+    assert "smpy.platforms.own_format.one_line" in found
+    assert not found & {"smpy.platforms.simgrid.reader", "smpy.platforms.own_format.changes"}
+    assert {name for name in found if ".topologies." in name} == {"smpy.platforms.topologies.torus"}
+
+
+@pytest.mark.parametrize("tag", ["cluster", "zone", "machine"])
+def test_every_topology_of_smpy_is_found_by_each_of_its_names(tag: str):
+    for module in pkgutil.iter_modules(topologies.__path__, f"{topologies.__name__}."):
+        import_module(module.name)
+    registered = {
+        name: known.kind.__module__
+        for (of, name), known in topologies._topologies.items()
+        if of == tag and known.kind.__module__.startswith(f"{topologies.__name__}.")
+    }
+    assert {name: f"{topologies.__name__}.{home}" for name, home in topologies._MODULES[tag].items()} == registered

@@ -1,0 +1,68 @@
+"""The first word of a docstring, or of a comment above code, is a verb or a noun."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+FOLDERS = ["smpy", "kernels", "apps", "calibration", "tests"]
+HIDES_ITS_NOUN = r"(What|Who|Whom|Whose|How|Where|When|Which|Those|They|That|Of|As)\b"
+CLAUSE_AS_SUBJECT = re.compile(r"(?:^|[.!] )((?:What|Whatever|Who|Whoever|Which|Those)\b[^.?:]*)(?=[.:]|$)")
+COMMENT = re.compile(rf"\s*(#|/\*) {HIDES_ITS_NOUN}")
+
+
+def files(folder: str, *suffixes: str) -> list[Path]:
+    return [path for path in sorted((PROJECT / folder).rglob("*")) if path.suffix in suffixes]
+
+
+def docstrings(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and text of each string that stands as a statement: attributes have such docstrings, too."""
+    blocks = [ast.parse(path.read_text(encoding="utf-8")).body]
+    while blocks:
+        for each in blocks.pop():
+            match each:
+                case ast.Expr(value=ast.Constant(value=str(text)), lineno=line):
+                    yield line, text.strip()
+                case ast.ClassDef(body=body) | ast.FunctionDef(body=body) | ast.If(body=body) | ast.With(body=body):
+                    blocks.append(body)
+
+
+@cache
+def docstrings_of(folder: str) -> list[tuple[Path, int, str]]:
+    """File, line and text of each docstring in the Python files of a folder."""
+    return [(path.relative_to(PROJECT), line, text) for path in files(folder, ".py") for line, text in docstrings(path)]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_docstrings_begin_with_a_verb_or_a_noun(folder: str):
+    hidden = [
+        f"{path}:{line}: {text.splitlines()[0]}"
+        for path, line, text in docstrings_of(folder)
+        if re.match(HIDES_ITS_NOUN, text)
+    ]
+    assert not hidden, "\n".join(hidden)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_sentence_of_a_docstring_has_a_clause_for_its_subject(folder: str):
+    clauses = [
+        f"{path}:{line}: {found[1]}"
+        for path, line, text in docstrings_of(folder)
+        for found in CLAUSE_AS_SUBJECT.finditer(" ".join(text.split()))
+    ]
+    assert not clauses, "\n".join(clauses)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_comments_above_code_begin_with_a_verb_or_a_noun(folder: str):
+    hidden = [
+        f"{path.relative_to(PROJECT)}:{number}: {line.strip()}"
+        for path in files(folder, ".py", ".c", ".h")
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if COMMENT.match(line)
+    ]
+    assert not hidden, "\n".join(hidden)
