@@ -22,6 +22,7 @@
 
 #include "basics/errors.h"
 #include "machine/platform.h"
+#include "mpi/accesses.h"
 #include "mpi/costs.h"
 #include "mpi/messages.h"
 #include "watchers/records.h"

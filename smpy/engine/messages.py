@@ -117,6 +117,7 @@ class WaitKind(IntEnum):
     PROBE = lib.WAIT_PROBE
     COLLECTIVE = lib.WAIT_COLLECTIVE
     TIME = lib.WAIT_TIME
+    WINDOW = lib.WAIT_WINDOW
 
 
 class WaitingRank(NamedTuple):

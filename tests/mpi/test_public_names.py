@@ -133,13 +133,6 @@ def test_a_rank_cannot_complete_another_rank_s_request(run_ranks):
     assert run_ranks(2, main).returned == [True, True]
 
 
-@pytest.mark.parametrize("name", ["Put", "Get", "Accumulate", "Fence", "Lock", "Flush_all", "Rget", "Sync"])
-def test_a_call_that_is_not_simulated_is_refused_with_an_alternative(name: str):
-    told = f"^MPI.Win.{name}: smpy does not simulate one-sided communication yet; send and receive, "
-    with pytest.raises(NotImplementedError, match=told):
-        getattr(MPI.Win(), name)("argument", info=None)
-
-
 def test_there_is_no_binary_interface():
     assert MPI.Get_abi_version() == (-1, -1)
     assert {MPI.Get_abi_info().Get(f"mpi_{name.lower()}_size") for name in ("AINT", "COUNT", "OFFSET")} == {"8"}

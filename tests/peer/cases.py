@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from tests.peer.case import HOSTS, MACHINES, OVERHEADS, Case
 from tests.peer.collective_cases import COLLECTIVE_FAMILIES
 
+ONE_SIDED_KINDS = ("fence", "groups", "exclusive", "shared", "all", "requests", "atomic")
+
 # Payload sizes on both sides of every step of the default model: its table of factors is in terms of payload + envelope
 # (16 bytes); sends below 65536 bytes complete at once.
 THRESHOLDS = (241, 716, 1410, 3468, 5760, 9360, 15408, 65456, 65535)
@@ -208,9 +210,18 @@ def anythings() -> Iterator[Case]:
         yield Case("anything", (seed, 60), platform, 4, options=OVERHEADS)
 
 
+def one_sided() -> Iterator[Case]:
+    """Accesses to windows between every kind of synchronisation; `test_one_sided` draws more."""
+    for place, kind in enumerate(ONE_SIDED_KINDS):
+        yield Case("one_sided", (kind, place, 6, 1.3e3), "full", 2 + place % 3)
+        yield Case("one_sided", (kind, place + 50, 6, 0), "cluster", 5 + place % 4)
+        yield Case("one_sided", (kind, place + 100, 6, 1.3e3), "fat_tree", 8, per_host=2)
+        yield Case("one_sided", (kind, place + 150, 4, 1.3e3), "cluster_multicore", 7, per_host=4, options=OVERHEADS)
+
+
 FAMILIES = (
     *(pingpongs, modes, rings, halos, incasts, permutations, zones, tori_and_dragonflies),
-    *(windows, polls, pipelines, shifts, completions, communicators, computations, mixes, anythings),
+    *(windows, polls, pipelines, shifts, completions, communicators, computations, mixes, anythings, one_sided),
     *COLLECTIVE_FAMILIES,
 )
 CASES = [case for family in FAMILIES for case in family()]

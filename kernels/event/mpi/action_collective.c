@@ -127,7 +127,7 @@ static void told(sim *s, int id, action *a, int request)
         wait_wake(s, id);
     } else {
         ++*(is_awaited ? &run->n_ended : &run->n_background_ended);
-        run->owed_s += protocol_receive_overhead_s(s, x);
+        run->owed_s += protocol_receive_overhead_s(s, x->is.rank, x);
     }
 }
 

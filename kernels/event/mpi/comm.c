@@ -59,7 +59,9 @@ static void table_free(comm_table *c)
 {
     free(c->world);
     free(c->sorted);
+    free(c->window);
     c->world = c->sorted = NULL;
+    c->window = NULL;
 }
 
 void comms_free(comms *all)

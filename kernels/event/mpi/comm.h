@@ -15,8 +15,9 @@ typedef struct {
     int first;                   /* rank r is world rank first + r when world is NULL */
     int *world, *sorted;
     int *entered;                /* the instance each rank entered last; NULL before the first collective */
+    struct window_part *window;  /* parts of its window (window.h); NULL: nobody has accessed it */
     int other;                   /* number of the side it talks to: its own, unless it is an intercommunicator */
-    int is_freed, n_uses;        /* by its ranks; by requests and collectives under way */
+    int is_freed, n_uses;        /* by its ranks; by requests, collectives and accesses under way */
     int serial;                  /* number of tables made before it */
     int next;                    /* in the free list */
 } comm_table;

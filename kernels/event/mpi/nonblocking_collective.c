@@ -73,7 +73,7 @@ static void told(sim *s, int request)
         run->made[x->waiter_index] = OVER;
         run->n_ended++;
         if (x->waiter_index < run->first_over) run->first_over = x->waiter_index;
-        if (run->owed_of_s) run->owed_of_s[x->waiter_index] = protocol_receive_overhead_s(s, x);
+        if (run->owed_of_s) run->owed_of_s[x->waiter_index] = protocol_receive_overhead_s(s, x->is.rank, x);
     }
     complete_if_over(s, started);
 }

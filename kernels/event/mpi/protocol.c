@@ -39,9 +39,9 @@ int sim_host_costs(sim *s, int n_hosts, const int *host, const call_costs *costs
     return 0;
 }
 
-double protocol_receive_overhead_s(const sim *s, const slot *recv)
+double protocol_receive_overhead_s(const sim *s, int rank, const slot *recv)
 {
-    const call_costs *costs = protocol_costs(s, recv->is.rank);
+    const call_costs *costs = protocol_costs(s, rank);
     const int64_t bytes = recv->is.matched_bytes < recv->is.bytes ? recv->is.matched_bytes : recv->is.bytes;
     return recv->has_overhead ? protocol_overhead_s(costs->recv_overhead, costs->n_recv_overhead, bytes) : 0;
 }
@@ -139,6 +139,22 @@ int protocol_post(sim *s, int id)
     }
     if (other <= 0) return other;
     return is_send ? start(s, id, other) : start(s, other, id);
+}
+
+int protocol_set_out(sim *s, int id)
+{
+    slot *x = &s->requests.at[id];
+    x->date_s = s->clock.now_s;
+    tell_posted(s, id);
+    x->is_early = 1;
+    return set_out(s, &early_send, id, 0);
+}
+
+int protocol_receive(sim *s, int send, int recv)
+{
+    s->requests.at[recv].date_s = s->clock.now_s;
+    tell_posted(s, recv);
+    return start(s, send, recv);
 }
 
 int protocol_withdraw(sim *s, int id)

@@ -14,7 +14,7 @@
 
 /* constant + bytes * per_byte of the last row (threshold, constant, per byte) below; the first row also holds below its own. */
 double protocol_overhead_s(const double *table, int n, int64_t bytes);
-double protocol_receive_overhead_s(const sim *s, const slot *recv);
+double protocol_receive_overhead_s(const sim *s, int rank, const slot *recv); /* of the rank that completes it */
 const call_costs *protocol_costs(const sim *s, int rank); /* costs of its host */
 
 static inline uint8_t protocol_is_detached(const call_costs *costs, int64_t bytes)
@@ -24,5 +24,8 @@ static inline uint8_t protocol_is_detached(const call_costs *costs, int64_t byte
 
 int protocol_send_of(const transfer *t); /* the request whose message it is, or 0 */
 int protocol_post(sim *s, int request); /* matches it or queues it; a match starts its transfer. >= 0, or an error */
+/* A send that travels without a match being looked for, and the receive that takes its message: >= 0, or an error. */
+int protocol_set_out(sim *s, int send);
+int protocol_receive(sim *s, int send, int recv);
 int protocol_withdraw(sim *s, int request); /* 1 when it had no match and is done now, 0 when it had; or an error */
 #endif

@@ -41,6 +41,7 @@ typedef struct {
     uint8_t has_matched : 1;
     uint8_t is_early : 1;        /* a send that has set out without a receive: see protocol.h */
     uint8_t has_arrived : 1;     /* an early send whose message has arrived */
+    uint8_t is_accumulate : 1;   /* a receive that an accumulate has posted */
     uint8_t is_free : 1;         /* no request has this number */
     union {
         int64_t posted;          /* date of its posting, as a count */

@@ -81,7 +81,7 @@ void wait_pay(sim *s, int id, double seconds)
 
 void wait_pay_for(sim *s, int id, const slot *recv)
 {
-    wait_pay(s, id, protocol_receive_overhead_s(s, recv));
+    wait_pay(s, id, protocol_receive_overhead_s(s, s->timelines.at[id].rank, recv));
 }
 
 int wait_after_overheads(sim *s, int id)

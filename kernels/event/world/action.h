@@ -68,6 +68,16 @@ struct action {
         } wait;
         struct { int request; double flop; } probe; /* the request whose status is asked for; else the timeline's `wanted` */
         struct { struct collective_run *run; } collective;
+        struct {                 /* accesses, their completion and locks (window.h) */
+            union {
+                struct { int send, recv; };
+                struct pending *pending; /* receives that it completes: owned, or NULL */
+            };
+            int comm, rank;      /* of the part */
+            int next_waiting;    /* timeline that waits for the same gate, behind this one */
+            unsigned from : 27;  /* 1 + the rank at the other end of what it completes, or 0: any */
+            unsigned access : 3, gate : 1, is_shared : 1;
+        } window;
         struct { int64_t id; } mark;
         struct { void *data; int64_t number[2]; } other; /* `data` is the kind's to free */
     };

@@ -7,7 +7,8 @@
 
 /* cdef */
 enum {                                /* kind of a rank's wait (sim_waiting) */
-    WAIT_NOTHING = 0, WAIT_SEND = 1, WAIT_RECV = 2, WAIT_SEVERAL = 3, WAIT_PROBE = 4, WAIT_COLLECTIVE = 5, WAIT_TIME = 6
+    WAIT_NOTHING = 0, WAIT_SEND = 1, WAIT_RECV = 2, WAIT_SEVERAL = 3, WAIT_PROBE = 4, WAIT_COLLECTIVE = 5, WAIT_TIME = 6,
+    WAIT_WINDOW = 7
 };
 
 typedef struct {

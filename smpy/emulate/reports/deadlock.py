@@ -87,6 +87,8 @@ def _plain_call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str:
     comm = f" on communicator {number}" if number > 0 else ""
     if collective is not None:
         return _kind_of_call(wait, collective) + comm
+    if wait.kind == WaitKind.WINDOW or wait.call.startswith("Win."):
+        return _window_call(wait) + comm
     match wait.kind:
         case WaitKind.COLLECTIVE:
             return f"{wait.call}({'non-blocking collective' if _is_completion(wait.call) else ''}){comm}"
@@ -99,6 +101,14 @@ def _plain_call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str:
             return _operation(wait.call, "Irecv", f"source={source}, tag={tag}") + comm
         case _:
             return f"{wait.call}({wait.n_requests} requests)"
+
+
+def _window_call(wait: WaitingRank) -> str:
+    """Text such as `Win.Lock(rank=2), which rank 0 has locked`; a wait for a window has that rank as its tag."""
+    call = f"{wait.call}(rank={wait.peer})"
+    if wait.kind != WaitKind.WINDOW:
+        return call
+    return f"{call}, which rank {wait.tag} has locked" if wait.tag >= 0 else f"{call}, which others have locked"
 
 
 def _operation(call: str, started_by: str, arguments: str) -> str:
@@ -115,6 +125,8 @@ def _kind_of_call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str
     """Text of the call without the parts that differ between ranks."""
     if collective is not None:
         return f"{wait.call}({collective.name}())" if collective.is_started else f"{collective.name}()"
+    if wait.kind == WaitKind.WINDOW or wait.call.startswith("Win."):
+        return f"{wait.call}(rank=various)"
     match wait.kind:
         case WaitKind.COLLECTIVE:
             return f"{wait.call}()"
@@ -130,7 +142,7 @@ def _kind_of_call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str
 
 
 def _hints(engine: Engine, waiting: list[WaitingRank], calls: dict[int, CollectiveOfRank], home: str) -> list[str]:
-    single = [wait for wait in waiting if wait.rank not in calls]  # not inside a collective
+    single = [wait for wait in waiting if wait.rank not in calls and wait.kind != WaitKind.WINDOW]  # for messages
     ended = {rank for rank, finish_s in enumerate(engine.finish_s()) if not isnan(finish_s)}
     members = {comm: engine.peers_of(comm) for comm in {wait.comm for wait in waiting} if comm >= 0}
     peers = {wait.rank: _world_peer(wait, members) for wait in single}

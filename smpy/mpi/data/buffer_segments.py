@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from smpy.engine.blocks import blocks_outside, new_blocks, pack_blocks, strided_of, take_blocks, unpack_blocks
 from smpy.engine.folded_memory import is_any, private_ranges
-from smpy.engine.messages import Carried, Load, PartialBytes, Ranges
+from smpy.engine.messages import Carried, Load, PartialBytes, Ranges, piece_of
 from smpy.engine.pointers import address_of, bytes_at, int64s_of, pointer_to
 from smpy.engine.running import current
 from smpy.mpi.data.buffers import EVERYWHERE, LentMemory
@@ -129,6 +129,11 @@ class BufferSegment:
                 start = self.start + block * self.count * layout.extent
                 packed = self._merged(carried, start) if isinstance(carried, PartialBytes) else carried
                 unpack(layout.typemap, memoryview(packed), self.memory, start)
+
+    def copy_from(self, other: BufferSegment) -> None:
+        """Overwrite the entries by those of another segment of as many bytes."""
+        carried = other.carried()
+        self.put(carried if carried is None else piece_of(carried, 0, other.nbytes))
 
     def _put_stretch(self, carried: Carried, at: int) -> None:
         memory = self.memory

@@ -1,8 +1,7 @@
 """`Win`: memory that ranks open to each other.
 
-A window is made, shared within a host, described and freed; one-sided communication is not simulated yet. It costs as
-much as in SMPI: each rank gives all others 8 bytes; shared memory takes a broadcast of 8 bytes and a barrier
-before that; the end of a window takes two barriers.
+A window costs as much as in SMPI: each rank gives all others 8 bytes; shared memory takes a broadcast of 8 bytes and a
+barrier before that; the end of a window takes two barriers, and the completion of accesses between them.
 """
 
 from __future__ import annotations
@@ -10,15 +9,18 @@ from __future__ import annotations
 from typing import Any, Final, Self
 
 from smpy.engine.folded_memory import private_ranges
-from smpy.engine.running import mpi_call
+from smpy.engine.running import current, mpi_call
 from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.collectives.run import perform
 from smpy.mpi.comms.collective_handles import wait_for_all
 from smpy.mpi.comms.comm import COMM_SELF, Intracomm
 from smpy.mpi.comms.creation_messages import announce
-from smpy.mpi.data.buffers import is_bottom
+from smpy.mpi.data.buffers import LentMemory, is_bottom, memory_of
 from smpy.mpi.data.exporter import Exporter
 from smpy.mpi.data.memory_type import buffer
+from smpy.mpi.rma.accesses import PutsAndGets
+from smpy.mpi.rma.accumulates import Accumulates
+from smpy.mpi.rma.synchronisation import Synchronisation
 from smpy.mpi.rma.window_identity import WindowIdentity
 from smpy.mpi.rma.window_parts import ExposedMemory, Window, WindowPart, are_on_one_host, no_memory
 from smpy.mpi.state import constants
@@ -28,22 +30,13 @@ from smpy.mpi.state.constants import PROC_NULL
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.handle import of_family
 from smpy.mpi.state.info import INFO_NULL, Info
-from smpy.mpi.state.unsimulated import unsimulated
 
 __all__ = ["WIN_NULL", "Win"]
 
 _ADDRESS_BYTES: Final = 8
-_END_BARRIERS: Final = 2
 
 
-@unsimulated(
-    "one-sided communication",
-    "send and receive, or use collectives",
-    "Put Get Accumulate Get_accumulate Fetch_and_op Compare_and_swap Rput Rget Raccumulate Rget_accumulate "
-    "Fence Start Complete Post Wait Test Lock Unlock Lock_all Unlock_all "
-    "Flush Flush_all Flush_local Flush_local_all Sync",
-)
-class Win(Exporter, WindowIdentity):
+class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
     """A window: memory that each rank opens to the others. As a buffer it is the running rank's memory.
 
     Parameters
@@ -78,7 +71,7 @@ class Win(Exporter, WindowIdentity):
         Parameters
         ----------
         memory : buffer-like or None
-            Memory that the running rank opens; None and ``BOTTOM``: nothing.
+            Memory that the running rank opens; None and ``BOTTOM``: nothing. Folded arrays keep no content.
         disp_unit : int
             Bytes between two displacements.
         info : Info
@@ -86,6 +79,10 @@ class Win(Exporter, WindowIdentity):
         comm : Intracomm
             The ranks that make it.
         """
+        if getattr(memory, "__smpy_folded__", False):
+            folded = memory_of(memory, is_written=True)
+            flavor, nbytes = constants.WIN_FLAVOR_CREATE, folded.nbytes
+            return cls._made("Create", comm, flavor, info, nbytes, disp_unit, no_memory(), folded)
         lent = no_memory() if is_bottom(memory) else _lent(memory)
         return cls._made("Create", comm, constants.WIN_FLAVOR_CREATE, info, len(lent), disp_unit, lent)
 
@@ -152,6 +149,7 @@ class Win(Exporter, WindowIdentity):
         nbytes: int,
         disp_unit: int,
         memory: buffer | None = None,
+        folded: LentMemory | None = None,
     ) -> Self:
         call = f"Win.{call}"
         if nbytes < 0:
@@ -163,7 +161,7 @@ class Win(Exporter, WindowIdentity):
         window: Window = collective.payload
         if flavor == constants.WIN_FLAVOR_ALLOCATE:
             memory = buffer.allocate(nbytes)
-        window.pieces[rank] = ExposedMemory(nbytes, disp_unit, memory)
+        window.pieces[rank] = ExposedMemory(nbytes, disp_unit, memory, folded)
         perform(collective, communicator, "allgather", 0, _ADDRESS_BYTES, call)
         collective.leave()
         if flavor == constants.WIN_FLAVOR_SHARED:
@@ -174,8 +172,11 @@ class Win(Exporter, WindowIdentity):
     def Free(self) -> None:
         """Give the window back, together with the other ranks; the handle becomes null."""
         part: WindowPart = self._member("Free")
+        part.epochs.check_ended("Win.Free")
         delete_attributes(self, part.own.attributes, "Win.Free")
-        part.end(_END_BARRIERS, "Win.Free")
+        wait_for_all(part.communicator, part.rank, "Win.Free")
+        current().complete(part.communicator.number, part.rank)
+        part.end(1, "Win.Free")
         self._become_null()
 
     # ---- its memory ----
@@ -244,7 +245,7 @@ class Win(Exporter, WindowIdentity):
         part: WindowPart = self._member(call)
         if part.window.flavor != constants.WIN_FLAVOR_DYNAMIC:
             fail("ERR_RMA_FLAVOR", f"Win.{call}: the window has its memory already: use Create_dynamic")
-        return part.attached
+        return part.piece.attached
 
 
 def _lent(memory: Any) -> buffer:
@@ -254,7 +255,7 @@ def _lent(memory: Any) -> buffer:
     (python/cpython#77894).
     """
     if getattr(memory, "__smpy_folded__", False):
-        fail("ERR_BASE", "Win: a folded array has no memory for others to see: make the window on an ordinary one")
+        fail("ERR_BASE", "Win.Attach: a folded array has no address: use Win.Create")
     lent = memory[:] if isinstance(memory, buffer) and not memory.readonly else buffer.frombuffer(memory)
     if private_ranges(lent.address, lent.nbytes) is not None:
         fail("ERR_BASE", "Win: an array that shares its memory has none for others to see: make the window on another")

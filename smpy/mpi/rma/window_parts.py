@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Final
 
+from smpy.engine.pointers import bytes_at, pointer_at
 from smpy.engine.running import current
 from smpy.mpi.comms.collective_handles import Membership
+from smpy.mpi.data.buffers import NOTHING, LentMemory
 from smpy.mpi.data.memory_type import buffer
+from smpy.mpi.rma.epochs import Epochs
 from smpy.mpi.state.info import Info
 from smpy.mpi.state.world import Communicator, world
 
 __all__ = ["ExposedMemory", "Window", "WindowPart", "are_on_one_host", "no_memory"]
+
+_FREE_MAX: Final = 1000
+"""Waits of a rank at one date that take no time: then it seems to wait for others, in a loop."""
 
 
 class ExposedMemory:
@@ -22,18 +29,41 @@ class ExposedMemory:
         Length, and bytes between two displacements.
     memory : buffer or None
         The memory; None before `Window.lay_out` gives it a part of the stretch shared by all ranks.
+    folded : LentMemory, optional
+        The memory, when it is folded: then there is no other.
+
+    Attributes
+    ----------
+    attached : dict of int to buffer
+        Memory attached to a dynamic window, by address.
     """
 
-    __slots__ = ("disp_unit", "memory", "nbytes")
+    __slots__ = ("_lent", "attached", "disp_unit", "memory", "nbytes")
 
-    def __init__(self, nbytes: int, disp_unit: int, memory: buffer | None) -> None:
+    def __init__(self, nbytes: int, disp_unit: int, memory: buffer | None, folded: LentMemory | None = None) -> None:
         self.nbytes = nbytes
         self.disp_unit = disp_unit
         self.memory = memory
+        self.attached: dict[int, buffer] = {}
+        self._lent = folded
+
+    def lent_memory(self) -> LentMemory:
+        """The memory, for accesses."""
+        if self._lent is None:
+            if self.memory is None or not self.nbytes:
+                return NOTHING
+            # no view of another view: Python before 3.12.7 may crash when it collects both (python/cpython#77894)
+            lent = bytes_at(pointer_at(self.memory.address), self.nbytes)
+            self._lent = LentMemory(lent, memoryview(lent), "B", owner=self.memory)
+        return self._lent
+
+    def holds(self, first: int, last: int) -> bool:
+        """Whether all bytes between two addresses are attached."""
+        return any(address <= first and last <= address + one.nbytes for address, one in self.attached.items())
 
     def lent(self) -> buffer:
         """The memory, in a new object."""
-        return no_memory() if self.memory is None or not self.nbytes else self.memory[:]
+        return no_memory() if not self.memory else self.memory[:]
 
 
 class Window:
@@ -50,15 +80,23 @@ class Window:
     ----------
     pieces : dict of int to ExposedMemory
         Memory that each rank opens; complete when all have come.
+    puts : dict of int to set of callable
+        Functions that write what a `Put` to a rank has not yet brought there.
     """
 
-    __slots__ = ("communicator", "flavor", "pieces")
+    __slots__ = ("communicator", "flavor", "pieces", "puts")
 
     def __init__(self, communicator: Communicator, flavor: int) -> None:
         self.communicator = world().new_like(communicator)
         self.communicator.name = "a window"
         self.flavor = flavor
         self.pieces: dict[int, ExposedMemory] = {}
+        self.puts: dict[int, set[Callable[[], None]]] = {}
+
+    def write_puts(self, rank: int) -> None:
+        """Write what is under way to a rank: who locks it sees what others have put there before."""
+        for write in list(self.puts.get(rank, ())):
+            write()
 
     def lay_out(self) -> None:
         """Put the pieces, in rank order, into one stretch of memory; the first rank to know all lengths does so."""
@@ -85,17 +123,33 @@ class WindowPart(Membership):
     ----------
     piece : ExposedMemory
         Memory that the rank opens.
-    attached : dict of int to buffer
-        Memory attached to a dynamic window, by address.
+    epochs : Epochs
+        Its epochs on the window.
     """
 
-    __slots__ = ("attached", "piece", "window")
+    __slots__ = ("epochs", "piece", "window")
 
     def __init__(self, window: Window, rank: int, info: Info | None) -> None:
         super().__init__(window.communicator, rank, info)
         self.window = window
         self.piece = window.pieces[rank]
-        self.attached: dict[int, buffer] = {}
+        self.epochs = Epochs()
+
+    def append_flush(self, rank: int) -> None:
+        """Append the completion of what is under way with a rank, at both ends."""
+        engine, window = current(), self.communicator.number
+        engine.complete(window, self.rank, rank)
+        if rank != self.rank:
+            engine.complete(window, rank, self.rank)
+
+    def catch_up(self, call: str) -> None:
+        """Wait for what was appended. One of very many waits at one date takes the time of a poll, too."""
+        engine = current()
+        engine.block(call)
+        if self.epochs.count_at(engine.now_s) > _FREE_MAX:
+            engine.poll()
+            engine.block(call)
+            self.epochs.note_poll(engine.now_s)
 
 
 def no_memory() -> buffer:
