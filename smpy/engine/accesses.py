@@ -26,6 +26,7 @@ class Accesses(PointToPoint):
     def __init__(self, platform: Platform, models: Models, host_of_rank: Sequence[int]) -> None:
         super().__init__(platform, models, host_of_rank)
         self._poll_s = models.polling.test_s
+        self._made = ffi.new("access_requests *")
 
     def catch_up(self, call: str) -> None:
         """Wait until simulated time has come to the running rank's date, so that it sees what others have written."""
@@ -51,13 +52,19 @@ class Accesses(PointToPoint):
         self._access(window, target, nbytes, lib.ACCESS_RACCUMULATE if has_request else lib.ACCESS_ACCUMULATE)
 
     def _access(self, window: int, target: int, nbytes: int, access: int) -> Any:
-        made = ffi.new("access_requests *")
-        check(lib.sim_append_access(self._sim, self.timeline, window, target, nbytes, access, made))
-        return made
+        check(lib.sim_append_access(self._sim, self.timeline, window, target, nbytes, access, self._made))
+        return self._made
 
     def complete(self, window: int, rank: int, other: int = -1) -> None:
         """Complete accesses to a rank's part of the window: all, or those from and to one other rank."""
         check(lib.sim_append_complete(self._sim, self.timeline, window, rank, other))
+
+    def flush(self, window: int, own: int, rank: int) -> None:
+        """Complete what is under way between a rank of the window and the running one, at both ends."""
+        sim, timeline = self._sim, self.timeline
+        check(lib.sim_append_complete(sim, timeline, window, own, rank))
+        if rank != own:
+            check(lib.sim_append_complete(sim, timeline, window, rank, own))
 
     def lock(self, window: int, rank: int, *, is_shared: bool) -> None:
         """Lock a rank's part of the window."""

@@ -6,7 +6,7 @@
 #include "basics/errors.h"
 
 /* cdef */
-/* Of an RGET the caller completes the receive; those of all others are completed with the window's. */
+/* Receives are completed with the window's, but for that of an RGET, which its caller completes. */
 enum {
     ACCESS_PUT = 0, ACCESS_GET = 1, ACCESS_ACCUMULATE = 2, ACCESS_RPUT = 3, ACCESS_RGET = 4, ACCESS_RACCUMULATE = 5
 };

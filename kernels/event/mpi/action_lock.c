@@ -22,7 +22,7 @@ static int step_lock(sim *s, int id, action *a)
     }
     case PASS_ON:
         a->stage++;
-        gate_pass_on(s, g);
+        gate_pass_on(s, g, id);
         return MADE_A_CALL;
     default: /* INSIDE */
         action_end(s, id);
@@ -42,7 +42,7 @@ static int step_lock_all(sim *s, int id, action *a)
 {
     const int n = comm_size(&s->comms, a->window.comm);
     if (a->stage == PASS_ON) {
-        gate_pass_on(s, gate_of(s, a, a->window.rank++));
+        gate_pass_on(s, gate_of(s, a, a->window.rank++), id);
         a->stage = ENTER;
         return MADE_A_CALL;
     }

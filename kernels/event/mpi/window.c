@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "world/world.h"
+#include "world/tell.h"
 
 /* ---- parts ---- */
 
@@ -74,7 +74,7 @@ int gate_enter(sim *s, gate *g, int id, int is_shared)
     return 0;
 }
 
-void gate_pass_on(sim *s, gate *g)
+void gate_pass_on(sim *s, gate *g, int by)
 {
     const int id = g->first;
     if (id < 0 || g->holder >= 0) return;
@@ -87,6 +87,7 @@ void gate_pass_on(sim *s, gate *g)
         g->holder = id;
     g->first = a->window.next_waiting;
     if (g->first < 0) g->last = -1;
+    tell_let_in(s, id, by);
     action_wake(s, id);
 }
 
@@ -97,6 +98,6 @@ int gate_leave(sim *s, gate *g, int id, int is_shared)
         g->n_shared--;
     else
         g->holder = -1;
-    gate_pass_on(s, g);
+    gate_pass_on(s, g, id);
     return 0;
 }

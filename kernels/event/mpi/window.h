@@ -41,5 +41,5 @@ void window_action_free(sim *s, action *a);
 /* The first action of the timeline passes a gate: 1, or 0 and it is blocked until it is woken, inside. */
 int gate_enter(sim *s, gate *g, int timeline, int is_shared);
 int gate_leave(sim *s, gate *g, int timeline, int is_shared); /* 0, or SIM_BAD_REQUEST: it is not inside */
-void gate_pass_on(sim *s, gate *g);              /* lets the next one in, when it may */
+void gate_pass_on(sim *s, gate *g, int by);      /* lets the next one in, when it may: timeline `by` has left, or is in with it */
 #endif

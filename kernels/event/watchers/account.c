@@ -198,6 +198,15 @@ static void completed(sim *s, void *own, int request)
     t->late_rank = side.met_s > t->since_s ? side.rank : -1;
 }
 
+static void let_in(sim *s, void *own, int id, int by)
+{
+    timeline *t = &s->timelines.at[id];
+    (void)own;
+    t->met_s = s->clock.now_s;
+    t->late = SPENT_LATE_SENDER;
+    t->late_rank = s->timelines.at[by].rank;
+}
+
 /* ---- messages ---- */
 
 static void posted(sim *s, void *own, int request)
@@ -265,7 +274,8 @@ static void free_accounts(sim *s, void *own)
 }
 
 static const watcher accounts_watcher = {.entered = entered, .posted = posted, .received = received, .completed = completed,
-                                         .looked = looked, .polled = polled, .fetch = fetch, .check = check, .free = free_accounts};
+                                         .let_in = let_in, .looked = looked, .polled = polled, .fetch = fetch, .check = check,
+                                         .free = free_accounts};
 
 int accounts_begin(sim *s)
 {

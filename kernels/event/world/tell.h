@@ -74,6 +74,13 @@ static inline void tell_completed(sim *s, int request)
         if (all->at[i].is->completed) all->at[i].is->completed(s, all->at[i].own, request);
 }
 
+static inline void tell_let_in(sim *s, int timeline, int by)
+{
+    const watching *all = &s->watching;
+    for (int i = 0; i < all->n; i++)
+        if (all->at[i].is->let_in) all->at[i].is->let_in(s, all->at[i].own, timeline, by);
+}
+
 static inline void tell_looked(sim *s, int timeline, int request)
 {
     const watching *all = &s->watching;

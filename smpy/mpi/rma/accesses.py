@@ -105,18 +105,15 @@ def _put(part: WindowPart, origin: Any, rank: Any, target: Any, call: str, *, ha
 def _writer(
     under_way: set[Callable[[], None]], room: BufferSegment, data: bytes | PartialBytes | None
 ) -> Callable[[object], None]:
-    """A function that writes the bytes to the room, once; `under_way` has one that does so before it is called."""
+    """A function that writes the bytes to the room, once; `under_way` has it until then."""
 
-    def write() -> None:
-        under_way.discard(write)
-        room.put(data)
-
-    def arrive(nothing: object) -> None:
+    def write(nothing: object = None) -> None:
         if write in under_way:
-            write()
+            under_way.discard(write)
+            room.put(data)
 
     under_way.add(write)
-    return arrive
+    return write
 
 
 def _get(part: WindowPart, origin: Any, rank: Any, target: Any, call: str, *, has_request: bool) -> int:

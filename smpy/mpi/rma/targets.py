@@ -22,7 +22,7 @@ _ITEMS_MAX: Final = 3
 
 def rank_of(part: WindowPart, rank: Any, call: str) -> int:
     """`rank` as an integer; raises ``ERR_RANK`` unless the window has it, or it is ``PROC_NULL``."""
-    target = integer(call, "rank", rank)
+    target = rank if type(rank) is int else integer(call, "rank", rank)
     if target != PROC_NULL and not 0 <= target < part.communicator.size:
         fail("ERR_RANK", f"{call}(rank={target}): the window has ranks 0 to {part.communicator.size - 1}")
     return target

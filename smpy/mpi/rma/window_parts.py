@@ -137,10 +137,7 @@ class WindowPart(Membership):
 
     def append_flush(self, rank: int) -> None:
         """Append the completion of what is under way with a rank, at both ends."""
-        engine, window = current(), self.communicator.number
-        engine.complete(window, self.rank, rank)
-        if rank != self.rank:
-            engine.complete(window, rank, self.rank)
+        current().flush(self.communicator.number, self.rank, rank)
 
     def catch_up(self, call: str) -> None:
         """Wait for what was appended. One of very many waits at one date takes the time of a poll, too."""

@@ -198,3 +198,21 @@ win.Start(comm.Get_group().Incl([1 - comm.rank]))
     error = emulated(source, 2).error
     assert "Win.Start(rank=1)" in error
     assert "Win.Start(rank=0)" in error
+
+
+def test_the_rank_that_holds_a_lock_keeps_others_waiting(emulated):
+    source = """
+from mpi4py import MPI
+import smpy
+comm = MPI.COMM_WORLD
+win = MPI.Win.Create(bytearray(8), comm=comm)
+smpy.execute(1e5 * comm.rank)
+win.Lock(1)
+if comm.rank == 0:
+    smpy.execute(1e9)
+win.Unlock(1)
+win.Free()
+"""
+    text = emulated(source, 3).outcome.summary.render()
+    assert "rank 0 most: at least 100.0% of what ranks wait for others" in text
+    assert "longer in execute program.py:9" in text
