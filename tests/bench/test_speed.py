@@ -111,6 +111,27 @@ def test_an_alltoallv_costs_little_more_than_the_alltoall_of_its_messages(table:
     table.at_most("alltoallv on 256 ranks over alltoall with the same messages", ratio, "", 4)
 
 
+@pytest.mark.parametrize(
+    ("form", "reference", "n_ranks", "n", "limit"),
+    [("put", "message", 2, 50_000, 1.5), ("fence", "exchange", 1024, 20, 1.0)],
+)
+def test_accesses_to_windows_cost_little_more_than_messages(
+    table: Table, form: str, reference: str, n_ranks: int, n: int, limit: float
+) -> None:
+    short, long = (
+        [smpy_command("windows", (each, times), n_ranks) for each in (form, reference)] for times in (1, 1 + n)
+    )
+    measured, bound = marginal(short, long, repeats=3)
+    table.at_most(f"{form} on {n_ranks} ranks over {reference}", measured.cpu_s / bound.cpu_s, "", limit)
+
+
+def test_atomic_accesses_of_many_ranks_to_one_cost_the_same_each(table: Table) -> None:
+    short, long = ([smpy_command("windows", ("fetch", n), n_ranks) for n_ranks in (1024, 256)] for n in (1, 11))
+    many, few = marginal(short, long, repeats=3)
+    ratio = many.cpu_s / 1024 / (few.cpu_s / 256)
+    table.at_most("Fetch_and_op of 1,024 ranks on one, each, over that of 256", ratio, "", 1.5)
+
+
 def test_65536_ranks_meet_in_a_minute_and_three_gigabytes(table: Table, folder: Path) -> None:
     summary = smpy_summary(smpy_command("barrier", (), 65536), folder)
     table.at_most("65536 ranks, Barrier + Allreduce, memory", summary["peak_rss_bytes"] / 1e9, "GB", 3)
