@@ -6,10 +6,10 @@ from typing import Final
 
 from smpy.errors import DamagedFileError
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Format of the files: it grows with any change of tables, columns, kinds, actions or keys of `run.json`."""
 
-READABLE: Final = (3,)
+READABLE: Final = (3, 4)
 """Formats that are read: this one and the one before, from 3 on; the machine of format 2 was a pickle."""
 
 INFO: Final = "run.json"
