@@ -32,6 +32,7 @@ static void check(const sim *s)
     memories_check(s);
     changes_check(s);
     transfers_check(s);
+    storage_check(&s->storage);
     if (s->network.kind->check) s->network.kind->check(s, s->network.state);
     watch_check(s);
 }
@@ -47,8 +48,12 @@ static int advance(sim *s)
     if (is_not_yet > 0) s->effort += LOOK_AT_CLOCK;
     if (is_not_yet) return is_not_yet;
     const elapsing *e = &s->elapsing;
-    if (s->transfers.n_live == 0 && e->n_under_way == e->n_probing && s->polling.n_probes_up_to_date == e->n_probing) return 0;
+    const disks *disks = &s->storage.disks;
+    if (s->transfers.n_live == 0 && disks->n_under_way == 0 && e->n_under_way == e->n_probing &&
+        s->polling.n_probes_up_to_date == e->n_probing)
+        return 0;
     date_s = smaller(date_s, elapse_next_s(s));
+    if (disks->n_under_way) date_s = smaller(date_s, disks_next_s(disks));
     if (s->changes.table->n) {
         if (isinf(date_s) && !change_may_wake(s)) return change_cannot_wake(s);
         date_s = smaller(date_s, change_next_s(s));
@@ -56,6 +61,7 @@ static int advance(sim *s)
     if (isinf(date_s)) return 0;
     if (date_s > s->clock.now_s) s->clock.now_s = date_s;
     s->date_order = s->order;
+    if (disks->n_under_way) disks_reach(&s->storage.disks, &s->clock);
     if (s->changes.next.n) {
         const int n_changes = change_fire(s);
         if (n_changes < 0) return n_changes;
@@ -63,8 +69,13 @@ static int advance(sim *s)
     }
     const int n_woken = elapse_fire(s);
     if (n_woken < 0) return n_woken;
-    const int n_fired = net->kind->fire(s, net->state);
+    int n_fired = net->kind->fire(s, net->state);
     if (n_fired < 0) return n_fired;
+    if (disks->n_under_way) {
+        const int n_ended = disks_fire(s, &s->storage.disks, &s->clock);
+        if (n_ended < 0) return n_ended;
+        n_fired += n_ended;
+    }
     s->stats.events += n_woken + n_fired;
     s->effort += (unsigned)(n_woken + n_fired);
 #ifdef SMPY_CHECK

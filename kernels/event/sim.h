@@ -28,6 +28,7 @@
 #include "watchers/records.h"
 #include "world/ranks.h"
 #include "world/rows.h"
+#include "world/storage.h"
 
 /* cdef */
 enum {                                /* answers of sim_next besides a rank */

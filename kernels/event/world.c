@@ -16,6 +16,7 @@ static int init(sim *s, int n_ranks, const int *host_of_rank)
     if (!error && part > 0 && part != 1) error = hosts_limit(&s->hosts, part);
     if (!error) error = elapse_init(&s->elapsing, s->model.polling.notice);
     if (!error) error = memories_init(&s->memories);
+    if (!error) error = storage_init(&s->storage);
     if (!error) error = changes_init(s);
     if (!error) error = match_init(&s->match, n_ranks);
     if (!error) error = comms_init(&s->comms, n_ranks);
@@ -61,6 +62,7 @@ void sim_free(sim *s)
     network_free(&s->network);
     elapse_free(&s->elapsing);
     memories_free(&s->memories);
+    storage_free(&s->storage);
     performing_free(s->performing);
     changes_free(&s->changes);
     hosts_free(&s->hosts);

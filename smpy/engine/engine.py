@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.engine.accesses import Accesses
 from smpy.engine.accounts import Accounts, accounts, caused_waits_s, kept_waiting_s, link_loads, message_pairs
 from smpy.engine.added_ranks import AddedRanks
+from smpy.engine.file_accesses import FileAccesses
 from smpy.engine.kernel import ffi, lib
 from smpy.engine.messages import LeftKind, LeftOver, WaitingRank, WaitKind
 from smpy.engine.surface import surface
 from smpy.engine.time_categories import Spent
 from smpy.engine.trace import n_rows, take_columns
+from smpy.engine.window_accesses import WindowAccesses
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _SEQUENCE: Final = "MessageProgram.perform"
 
 
-class Engine(Accesses, AddedRanks):
+class Engine(WindowAccesses, FileAccesses, AddedRanks):
     """One simulated world.
 
     Parameters

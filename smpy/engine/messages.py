@@ -118,6 +118,7 @@ class WaitKind(IntEnum):
     COLLECTIVE = lib.WAIT_COLLECTIVE
     TIME = lib.WAIT_TIME
     WINDOW = lib.WAIT_WINDOW
+    STORAGE = lib.WAIT_STORAGE
 
 
 class WaitingRank(NamedTuple):

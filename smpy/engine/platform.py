@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import pairwise
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
+from smpy.engine.file_places import FilePlaces
+from smpy.engine.host_runs import HostRuns
 from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError, UsageError, meant
 from smpy.platforms.link_names import LinkNames
@@ -16,8 +16,6 @@ from smpy.platforms.links import Sharing
 from smpy.platforms.models.machine_models import CallCosts, Models
 from smpy.platforms.models.memory import Memory
 from smpy.platforms.profiles import Changing
-
-V = TypeVar("V")
 
 QUANTITIES: Final = {
     Changing.SPEED: lib.PROFILE_SPEED,
@@ -38,35 +36,6 @@ class Route:
     latency_s: float
 
 
-class HostRuns(Generic[V]):
-    """A value of each host: one for each run of hosts that are alike.
-
-    Parameters
-    ----------
-    default : V
-        Value of hosts before the first that is added.
-    """
-
-    def __init__(self, default: V) -> None:
-        self._firsts: Final = [0]  # the first host of each run, rising
-        self._values: Final = [default]
-
-    def add(self, first_host: int, value: V) -> None:
-        """The value of a host, and of those after it until the next one is added."""
-        if value != self._values[-1]:
-            self._firsts.append(first_host)
-            self._values.append(value)
-
-    def runs(self, n_hosts: int) -> Iterator[tuple[range, V]]:
-        """Hosts in a row that are alike, and their value."""
-        for run, (first, end) in enumerate(pairwise((*self._firsts, n_hosts))):
-            if first < end:
-                yield range(first, end), self._values[run]
-
-    def of(self, host: int) -> V:
-        return self._values[bisect_right(self._firsts, host) - 1]
-
-
 class Platform:
     """A machine to run ranks on; made by `Description.build` or a `PlatformBuilder`.
 
@@ -85,6 +54,8 @@ class Platform:
         turn.
     sha256 : str or None
         Hash of the content of its file, if it has one.
+    file_places : FilePlaces
+        Disks on which files of each host lie.
     """
 
     def __init__(
@@ -97,6 +68,7 @@ class Platform:
         *,
         properties: HostRuns[tuple[tuple[str, str], ...]],
         memory: HostRuns[Memory],
+        file_places: FilePlaces,
         sockets: Sequence[int],
         fills_hosts: bool = False,
         sha256: str | None = None,
@@ -110,6 +82,7 @@ class Platform:
         self._link_names: Final = link_names
         self._properties: Final = properties
         self._memory: Final = memory
+        self.file_places: Final = file_places
         self._sockets: Final = sockets
 
     @property

@@ -12,9 +12,11 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from smpy.engine import cluster_networks
 from smpy.engine.cluster_networks import Network, kernel_cluster, set_groups_inside
+from smpy.engine.file_places import FilePlaces
+from smpy.engine.host_runs import HostRuns
 from smpy.engine.kernel import ffi, lib
 from smpy.engine.memory import check_fits
-from smpy.engine.platform import QUANTITIES, HostRuns, Platform
+from smpy.engine.platform import QUANTITIES, Platform
 from smpy.errors import PlatformError, meant
 from smpy.platforms.cluster import Cluster, NumberedNames
 from smpy.platforms.link_classes import WireBlock, wires_of_groups
@@ -22,6 +24,7 @@ from smpy.platforms.link_names import LinkNamer, LinkNames
 from smpy.platforms.links import Coordinates, Direction, Hop, Sharing
 from smpy.platforms.models.machine_models import Models
 from smpy.platforms.models.memory import Memory
+from smpy.platforms.models.storage import Disk, Storage
 from smpy.platforms.part_checks import COUNT_MAX, check_cluster, check_host, check_link
 from smpy.platforms.profiles import Changing, Profile
 from smpy.units import format_bytes
@@ -83,6 +86,7 @@ class PlatformBuilder:
         self._host_names: list[str] = []
         self._properties = HostRuns[tuple[tuple[str, str], ...]](())
         self._memory = HostRuns(NO_MEMORY)
+        self._disks: dict[int, tuple[Disk, ...]] = {}
         self._sockets = array("i")
         self._links = LinkNames()
         self._split: set[str] = set()
@@ -140,6 +144,7 @@ class PlatformBuilder:
         sockets: int = 1,
         coordinates: Coordinates | None = None,
         memory: Memory = NO_MEMORY,
+        disks: tuple[Disk, ...] = (),
     ) -> None:
         """A computer; coordinates are for Vivaldi zones, which need them."""
         self._check_new(name)
@@ -151,6 +156,8 @@ class PlatformBuilder:
         self._place_at(name, zone, coordinates)
         self._properties.add(len(self._host_names), properties)
         self._memory.add(len(self._host_names), memory)
+        if disks:
+            self._disks[len(self._host_names)] = disks
         self._host_names.append(name)
         self._sockets.append(sockets)
 
@@ -391,7 +398,9 @@ class PlatformBuilder:
             raise PlatformError(f"{names} joins zones that are not both inside zone {zone!r}: declare it around them")
         _number(answer, names)
 
-    def finish(self, *, fills_hosts: bool = False, sha256: str | None = None) -> Platform:
+    def finish(
+        self, *, fills_hosts: bool = False, sha256: str | None = None, storage: Storage | None = None
+    ) -> Platform:
         """The platform; this builder is of no further use."""
         if not self._host_names:
             raise PlatformError(f"{self._name} has no hosts: a platform needs at least one")
@@ -403,6 +412,7 @@ class PlatformBuilder:
             self._models,
             properties=self._properties,
             memory=self._memory,
+            file_places=FilePlaces(self._disks, storage, self._properties, self._host_names),
             sockets=self._sockets,
             fills_hosts=fills_hosts,
             sha256=sha256,

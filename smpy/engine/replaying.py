@@ -41,6 +41,13 @@ class ReplayEngine(Engine):
             limits = memory.bandwidth_bytes_per_s * host_factor, memory.core_bandwidth_bytes_per_s * core_factor
             check(lib.sim_host_memory(self._sim, host, *limits))
 
+    def know_places(self) -> None:
+        """Tell the kernel the places of files of each host with ranks, so that accesses to files take time there."""
+        places = self.file_places()
+        if places is not None:
+            for host in set(self.hosts_of(range(self.n_ranks))):
+                places.tell(host)
+
     def sends_at_once(self, rank: int, nbytes: int) -> bool:
         """Whether a standard send of a rank, of so many bytes, is complete when it is posted."""
         return bool(lib.sim_sends_at_once(self._sim, rank, nbytes))

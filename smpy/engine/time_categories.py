@@ -23,6 +23,8 @@ class Spent(NamedTuple):
         Time in polls that waited for nothing: their message had come before, or no poll of the row succeeded.
     probing : float
         Time in blocking probes that have looked once and found nothing, to the end of the run.
+    io : float
+        Time blocked or polling, until an access to a file was over.
     transfer : float
         Time blocked or polling, while messages travelled.
     late_sender, late_receiver, late_members : float
@@ -34,6 +36,7 @@ class Spent(NamedTuple):
     overhead: float
     polling: float
     probing: float
+    io: float
     transfer: float
     late_sender: float
     late_receiver: float

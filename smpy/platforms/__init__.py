@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from smpy.platforms.models.memory import Cache, Memory
     from smpy.platforms.models.network_models import Network, network_model
     from smpy.platforms.models.prices import Prices
+    from smpy.platforms.models.storage import Disk, Storage
     from smpy.platforms.own_format.settings import TomlTable
     from smpy.platforms.own_format.wanted_hosts import WantedHosts
     from smpy.platforms.parts import Computer, Part, ReadPart, Zone
@@ -70,6 +71,7 @@ __all__ = [
     "Description",
     "DijkstraZone",
     "Direction",
+    "Disk",
     "Dragonfly",
     "DragonflyShape",
     "Edge",
@@ -112,6 +114,7 @@ __all__ = [
     "Sharing",
     "StarZone",
     "Step",
+    "Storage",
     "SwitchParts",
     "TomlTable",
     "Torus",
@@ -152,6 +155,7 @@ _NAMES: Final = {
     "parts_list": ("CableParts", "HostParts", "PartsList", "SwitchParts"),
     "placement.placement": ("place",),
     "models.prices": ("Prices",),
+    "models.storage": ("Disk", "Storage"),
     "profiles": ("Changing", "Profile", "read_profile"),
     "simgrid.clusters": ("read_cluster",),
     "simgrid.elements": ("Element",),

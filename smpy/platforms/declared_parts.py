@@ -12,6 +12,7 @@ from smpy.platforms.profiles import Changing, Profile
 
 if TYPE_CHECKING:
     from smpy.engine.platform_builder import PlatformBuilder
+    from smpy.platforms.models.storage import Disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class Host(Computer):
         Factors of its speed; when it is on. A run fails in which a rank lives on a host that goes off.
     coordinates : tuple of float, optional
         Its coordinates in a Vivaldi zone.
+    disks : tuple of Disk
+        Its disks; a file with a relative path lies on the first one.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Host(Computer):
     speed_profile: Profile | None = field(default=None, kw_only=True)
     state_profile: Profile | None = field(default=None, kw_only=True)
     coordinates: Coordinates | None = field(default=None, kw_only=True)
+    disks: tuple[Disk, ...] = field(default=(), kw_only=True)
 
     @property
     def n_hosts(self) -> int:
@@ -58,6 +62,7 @@ class Host(Computer):
             *(self.name, zone or "", self.speed_flop_per_s, self.cores, self.properties, self.sockets),
             coordinates=self.coordinates,
             memory=self.memory,
+            disks=self.disks,
         )
         for what, profile in ((Changing.SPEED, self.speed_profile), (Changing.HOST_IS_ON, self.state_profile)):
             if profile is not None:

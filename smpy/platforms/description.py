@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from smpy.engine.platform import Platform
     from smpy.platforms.declared_parts import ProfileConnection
     from smpy.platforms.models.kernel_costs import KernelCosts
+    from smpy.platforms.models.storage import Storage
     from smpy.platforms.parts_list import PartsList
 
 
@@ -47,6 +48,8 @@ class Description:
     prices : Prices
         Prices and power of its parts, beside the properties of single hosts; machines that differ in nothing else
         are equal.
+    storage : Storage or None
+        Storage of all files, beside the disks of single hosts; None: none is known.
 
     Examples
     --------
@@ -69,6 +72,7 @@ class Description:
     kernels: KernelCosts | None = field(default=None, kw_only=True)
     calibration: Mapping[str, object] = field(default_factory=dict, kw_only=True, compare=False)
     prices: Prices = field(default=NO_PRICES, kw_only=True, compare=False)
+    storage: Storage | None = field(default=None, kw_only=True)
 
     @property
     def n_hosts(self) -> int:
@@ -97,7 +101,7 @@ class Description:
         their defaults. A name, an origin, the hash of a file, and what hosts cost and draw are not of it.
         """
         parts = (self.zone, self.models, self.fills_hosts)
-        text = canonical_text((*parts, *(part for part in (self.connections, self.kernels) if part)))
+        text = canonical_text((*parts, *(part for part in (self.connections, self.kernels, self.storage) if part)))
         return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()  # names may come from any bytes of a shell
 
     def build(self) -> Platform:
@@ -117,7 +121,7 @@ class Description:
                 builder.add(self.zone)
                 for connection in self.connections:
                     builder.add(connection)
-            return builder.finish(fills_hosts=self.fills_hosts, sha256=self.sha256)
+            return builder.finish(fills_hosts=self.fills_hosts, sha256=self.sha256, storage=self.storage)
         except PlatformError as wrong:
             raise located(wrong, self.origin) from None
 

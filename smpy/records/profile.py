@@ -50,6 +50,7 @@ KINDS: Final = (
     "overhead",
     "polling",
     "probing",
+    "io",
     "transfer",
     "late_sender",
     "late_receiver",

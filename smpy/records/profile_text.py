@@ -25,10 +25,11 @@ _SUMS: Final = {
     "sleep": ("sleep",),
     "overhead": ("overhead",),
     "polling": ("polling", "probing"),
+    "file I/O": ("io",),
     "transfer": ("transfer",),
     "waiting": LATE,
 }
-_SELDOM: Final = ("sleep", "polling")  # columns that are shown if any rank has such time
+_SELDOM: Final = ("sleep", "polling", "file I/O")  # columns that are shown if any rank has such time
 
 
 def highlights(profile: RunProfile) -> list[tuple[str, str]]:

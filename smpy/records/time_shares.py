@@ -24,18 +24,23 @@ class TimeShares:
         had not posted the other side, or some rank of the communicator had not entered the collective.
     sleep : float
         In `time.sleep`.
+    io : float
+        Blocked or polling in MPI until an access to a file was over.
     """
 
     compute: float
     communication: float
     waiting: float
     sleep: float
+    io: float = 0.0
 
     @classmethod
-    def of(cls, *, compute_s: float, communication_s: float, waiting_s: float, sleep_s: float) -> Self:
+    def of(
+        cls, *, compute_s: float, communication_s: float, waiting_s: float, sleep_s: float, io_s: float = 0.0
+    ) -> Self:
         """The shares of these times in their sum."""
-        whole_s = compute_s + communication_s + waiting_s + sleep_s
-        parts_s = (compute_s, communication_s, waiting_s, sleep_s)
+        parts_s = (compute_s, communication_s, waiting_s, sleep_s, io_s)
+        whole_s = sum(parts_s)
         return cls(*(part_s / whole_s if whole_s else 0.0 for part_s in parts_s))
 
     def render(self) -> str:
@@ -46,8 +51,8 @@ class TimeShares:
         >>> TimeShares(compute=1 / 3, communication=1 / 3, waiting=1 / 3, sleep=0.0).render()
         '33.4% compute, 33.3% communication, 33.3% waiting for others, 0.0% sleep'
         """
-        names = ("compute", "communication", "waiting for others", "sleep")
-        parts = astuple(self)
+        names = ("compute", "communication", "waiting for others", "sleep", "file I/O")[: 5 if self.io else 4]
+        parts = astuple(self)[: len(names)]
         if not any(parts):
             return "no simulated time passed"
         printed = [int(part * _THOUSAND) for part in parts]

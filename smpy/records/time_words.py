@@ -21,6 +21,7 @@ KIND_WORDS: Final[Mapping[str, str]] = MappingProxyType(
         "overhead": "overhead",
         "polling": "polling",
         "probing": "probing",
+        "io": "file I/O",
         "transfer": "transfer",
         "late_sender": "late sender",
         "late_receiver": "late receiver",

@@ -167,6 +167,7 @@ def replay(
         quiet = quiet_work(trace) if "cpu" in quiet_parts else None
         rows.without_noise(quiet)
         engine.know_memories(*memory_factors(ideal, changes))
+        engine.know_places()
         batches = iter(rows)
         try:
             engine.perform(lambda _: next(batches, None), on_yield)

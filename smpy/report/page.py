@@ -94,6 +94,7 @@ def _title(trace: Trace) -> str:
 
 def _summary(info: Mapping[str, Any]) -> str:
     shares: dict[str, Any] = {it.name: info.get(f"{it.name}_share") for it in fields(TimeShares)}
+    shares["io"] = shares["io"] or 0.0  # runs of earlier versions had none
     traced = info["trace"]
     facts = {
         "program": " ".join([info["program"], *info["args"]]),

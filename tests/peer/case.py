@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 PLATFORMS = Path(__file__).parent / "platforms"
+FILES_OF_DISKS = "files.txt"  # sizes of the files that platforms with disks name
 
 HOSTS = {
     "full": ("h", 4),
@@ -21,6 +22,8 @@ HOSTS = {
     "fat_tree_64": ("n", 64),
     "star": ("n", 16),
     "zero_latency": ("h", 3),
+    "disks": ("h", 2),
+    "disks_remote": ("h", 4),
     "unlinked": ("h", 8),
     "torus": ("n", 24),
     "torus_limited": ("n", 15),

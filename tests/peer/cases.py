@@ -200,6 +200,16 @@ def mixes() -> Iterator[Case]:
         yield Case("mix", (seed, 3, 20), "full", 10, placement="cyclic")
 
 
+def files() -> Iterator[Case]:
+    """Drawn calls of files: on disks of one's own, of another host, that a list of files knows or not."""
+    names = ("/tmp/smpy_peer_file", "smpy_peer_relative", "/tmp/smpy_peer_known")
+    sizes = (8, 300, 5000, 20_000, 60_000, 200_000, 3_000_000)
+    for seed in range(48):
+        n_ranks, drawn = 2 + seed % 7, (seed, 1 + seed % 5, sizes[seed % 7], names[seed % 3])
+        yield Case("files", drawn, "disks", n_ranks, per_host=(n_ranks + 1) // 2)
+        yield Case("files", drawn, "disks_remote", n_ranks, per_host=2 if seed % 2 else (n_ranks + 3) // 4)
+
+
 def anythings() -> Iterator[Case]:
     """Drawn programs of all calls, where the order of calls at one date decides what meets what."""
     for seed, platform in enumerate(MACHINES * 4):
@@ -221,7 +231,8 @@ def one_sided() -> Iterator[Case]:
 
 FAMILIES = (
     *(pingpongs, modes, rings, halos, incasts, permutations, zones, tori_and_dragonflies),
-    *(windows, polls, pipelines, shifts, completions, communicators, computations, mixes, anythings, one_sided),
+    *(windows, polls, pipelines, shifts, completions, communicators, computations, mixes, files, anythings),
+    one_sided,
     *COLLECTIVE_FAMILIES,
 )
 CASES = [case for family in FAMILIES for case in family()]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from smpy.emulate.run.run import Outcome, run
 from smpy.options import RunConfig
-from tests.peer.case import Case
+from tests.peer.case import FILES_OF_DISKS, PLATFORMS, Case
 
 PROGRAMS = Path(__file__).parent / "programs"
 SMPIRUN_OPTIONS = (
@@ -91,6 +91,7 @@ def smpy_outcome(
 def _platform_file(case: Case, folder: Path) -> Path:
     path = folder / "platform.xml"
     path.write_text(case.platform_xml())
+    (folder / FILES_OF_DISKS).write_text((PLATFORMS / FILES_OF_DISKS).read_text())
     return path
 
 

@@ -46,7 +46,8 @@ def test_a_full_zone_with_hosts_routers_links_and_routes_is_read(read: Read) -> 
     platform = read(
         zone(
             "<prop id='note' value='any'/>"
-            "<host id='a' speed='1Gf' core='4'><prop id='wattage_per_state' value='1:2'/><disk id='d'/></host>"
+            "<host id='a' speed='1Gf' core='4'><prop id='wattage_per_state' value='1:2'/>"
+            "<disk id='d' read_bw='2GBps' write_bw='1GBps'/></host>"
             "<host id='b' speed='2.5Gf, 1Gf' pstate='1' coordinates='0 0 0'/><router id='r'/>"
             "<link id='L' bandwidth='1Gbps' latency='50us'><prop id='wattage_range' value='1:2'/></link>"
             "<link id='D' bandwidth='1GBps' latency='1us' sharing_policy='FULLDUPLEX'/>"

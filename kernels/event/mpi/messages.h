@@ -98,6 +98,8 @@ int sim_append_collective(sim *s, int timeline, int comm, int schedule, int root
  * many ranks have come to it as it was made for. */
 int sim_append_start(sim *s, int timeline, int comm, int schedule, int root, int64_t bytes, const rank_tables *given,
                      int latch);                                        /* request */
+/* Reads or writes a range of a file in a place of the timeline's host (storage.h), after those before it in a queue; 0: none. */
+int sim_append_file_access(sim *s, int timeline, int place, int is_write, int64_t offset, int64_t bytes, int queue); /* request */
 int sim_latch_new(sim *s, int n_ranks);                                 /* numbered from 1; gone after its last rank's request */
 
 /* ---- schedules (schedule.h): the steps of a collective, for every rank ---- */

@@ -37,6 +37,7 @@ typedef struct {
     uint8_t has_overhead : 1;    /* a receive that pays the receive overhead: see protocol.h */
     uint8_t is_queued : 1;
     uint8_t is_collective : 1;   /* request of a started collective */
+    uint8_t is_access : 1;       /* of an access to a file */
     uint8_t is_held : 1;         /* a send that a matched probe found, and that no receive has been appended for */
     uint8_t has_matched : 1;
     uint8_t is_early : 1;        /* a send that has set out without a receive: see protocol.h */

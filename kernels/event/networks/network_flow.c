@@ -357,7 +357,7 @@ static int start(sim *s, void *state, int id)
 {
     flow_network *n = state;
     const transfer *t = transfer_at(s, id);
-    const double size = (double)t->bytes + n->model.envelope_bytes;
+    const double size = (double)t->bytes + (t->is_bare ? 0 : n->model.envelope_bytes);
     const int row = factor_row(&n->model, size);
     const cached_plan *kept = plan_cache_find(&n->plans, t->source_host, t->target_host);
     int error = kept ? 0 : find_route(s, n, t->source_host, t->target_host, &n->path);

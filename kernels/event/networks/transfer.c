@@ -27,12 +27,12 @@ static int transfer_new(transfers *all)
     return all->n++;
 }
 
-int transfer_start(sim *s, int source_host, int target_host, int64_t bytes, const transfer_owner *owner, int number0, int number1)
+static int start(sim *s, const transfer *what)
 {
     const int id = transfer_new(&s->transfers);
     if (id < 0) return id;
-    s->transfers.at[id] = (transfer){.source_host = source_host, .target_host = target_host, .bytes = bytes, .order = s->order++,
-                                     .owner = owner, .number = {number0, number1}};
+    s->transfers.at[id] = *what;
+    s->transfers.at[id].order = s->order++;
     tell_set_out(s, id);
     const int error = s->network.kind->start(s, s->network.state, id);
     if (error < 0) {
@@ -41,9 +41,25 @@ int transfer_start(sim *s, int source_host, int target_host, int64_t bytes, cons
         return error;
     }
     s->transfers.n_live++;
+    return 0;
+}
+
+int transfer_start(sim *s, int source_host, int target_host, int64_t bytes, const transfer_owner *owner, int number0, int number1)
+{
+    const transfer what = {.source_host = source_host, .target_host = target_host, .bytes = bytes, .owner = owner,
+                           .number = {number0, number1}};
+    const int error = start(s, &what);
+    if (error < 0) return error;
     s->stats.messages++;
     if (__builtin_add_overflow(s->stats.bytes, bytes, &s->stats.bytes)) s->stats.bytes = INT64_MAX;
     return 0;
+}
+
+int transfer_start_bare(sim *s, int source_host, int target_host, int64_t bytes, const transfer_owner *owner, int number)
+{
+    const transfer what = {.source_host = source_host, .target_host = target_host, .bytes = bytes, .owner = owner,
+                           .number = {number}, .is_bare = 1};
+    return start(s, &what);
 }
 
 const transfer *transfer_at(const sim *s, int id)

@@ -22,6 +22,7 @@ typedef struct transfer {
     int64_t order;
     const transfer_owner *owner;
     int number[2];               /* the owner's own */
+    int is_bare;                 /* without the envelope of a message */
     int next;                    /* in the free list */
 } transfer;
 
@@ -33,6 +34,7 @@ typedef struct {
 
 /* Hands a transfer to the network: 0, or an error. Its order, owner, hosts, bytes and the owner's numbers are kept. */
 int transfer_start(sim *s, int source_host, int target_host, int64_t bytes, const transfer_owner *owner, int number0, int number1);
+int transfer_start_bare(sim *s, int source_host, int target_host, int64_t bytes, const transfer_owner *owner, int number);
 const transfer *transfer_at(const sim *s, int id);
 void transfer_end(sim *s, int id);               /* for the network: tells the owner */
 

@@ -120,12 +120,13 @@ typedef struct {
     double seconds, transfer_s;
 } spell;
 
-/* SPENT_LATE_* of a wait that is not over. */
+/* SPENT_LATE_* or SPENT_IO of a wait that is not over. */
 static int late_so_far(const sim *s, const timeline *t)
 {
     waiting what = {0};
     const action *a = t->n ? &t->queue[t->first] : NULL;
     if (a && a->kind->describe) a->kind->describe(s, a, &what);
+    if (what.kind == WAIT_STORAGE) return SPENT_IO;
     return what.kind == WAIT_SEND ? SPENT_LATE_RECEIVER : what.kind == WAIT_COLLECTIVE ? SPENT_LATE_MEMBERS : SPENT_LATE_SENDER;
 }
 

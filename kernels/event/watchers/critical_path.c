@@ -94,12 +94,24 @@ static void looked(sim *s, void *own, int timeline, int request)
     if (x && x->came_s > t->asked_s) t->path = x->path;
 }
 
-/* It is posted, or completed. */
+/* A request is posted, or completed. */
 static void reached(sim *s, void *own, int request)
 {
     critical_paths *all = own;
     path_place *x = place(s, &all->requests, request);
     if (x) *x = (path_place){.path = now(all), .came_s = s->clock.now_s};
+}
+
+/* A request is complete. An access to a file goes on by the path of its beginning. */
+static void completed(sim *s, void *own, int request)
+{
+    critical_paths *all = own;
+    const path_place *x = s->requests.at[request].is_access ? place(s, &all->requests, request) : NULL;
+    if (x) {
+        all->calling = -1;
+        all->ended = x->path;
+    }
+    reached(s, own, request);
 }
 
 static void set_out(sim *s, void *own, int transfer)
@@ -128,7 +140,7 @@ static void free_paths(sim *s, void *own)
 }
 
 static const watcher paths_watcher = {.called = called, .entered = entered, .looked = looked, .posted = reached,
-                                      .completed = reached, .set_out = set_out, .arrived = arrived, .free = free_paths};
+                                      .completed = completed, .set_out = set_out, .arrived = arrived, .free = free_paths};
 
 /* ---- the action that adds to a sum; it takes no time and no turn ---- */
 

@@ -11,7 +11,7 @@
 enum { ACCOUNT_SIZES = 16 };          /* 0 bytes; then from 4^(k - 1) bytes on, the last one without end */
 typedef struct {
     uint32_t messages_of_size[ACCOUNT_SIZES]; /* sent; one cache line. Most calls change only the third: from SPENT_TRANSFER on */
-    int64_t sent_bytes, received_bytes, padding;
+    int64_t sent_bytes, received_bytes;
     double spent_s[SPENT_KINDS];
     int64_t count;                    /* number of calls */
     int rank, call, line, comm;       /* arguments of sim_begin_call; call 0, comm -1: the program's own, up to the line */

@@ -56,6 +56,7 @@ struct action {
         struct { double seconds; int spent_on; } sleep; /* SPENT_* */
         struct { int sum; double amount, variance; } path;
         struct { int request; } post, cancel, wait_collective;
+        struct { int request; struct storage_range *range; } file_access; /* the range is owned */
         struct collective_test {
             int request;
             int under_test, is_found; /* index of the request of the collective that it looks at; was that over? */

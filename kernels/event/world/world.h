@@ -21,6 +21,7 @@
 #include "world/memory.h"
 #include "world/performing.h"
 #include "world/row_kind.h"
+#include "world/storage.h"
 #include "world/timeline.h"
 #include "world/watch.h"
 
@@ -47,6 +48,7 @@ struct sim {
 
     network network;
     transfers transfers;
+    storage storage;
     int unreached_host[2];
 
     comms comms;

@@ -15,6 +15,7 @@ from smpy.emulate.process.virtual_time import sleep_s
 from smpy.emulate.ranks import rank_here
 from smpy.engine.messages import WaitKind
 
+_PASSING: Final = (WaitKind.TIME, WaitKind.STORAGE)  # waits that time alone ends
 _FIRST_PAUSE_S: Final = 1e-6
 """Simulated time between the first two looks whether another rank has connected; it doubles from look to look."""
 _select_now: Final = select.select
@@ -72,7 +73,7 @@ def _let_others_connect(server: Any) -> None:
         engine.sleep(pause_s)
         engine.block("accept")
         pause_s *= 2
-        if engine.statistics().progress == before and all(it.kind != WaitKind.TIME for it in engine.waiting()):
+        if engine.statistics().progress == before and all(it.kind not in _PASSING for it in engine.waiting()):
             return
 
 

@@ -95,6 +95,8 @@ def _plain_call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str:
         case WaitKind.SEND:
             operation = _operation(wait.call, "Isend", f"dest={wait.peer}, tag={wait.tag}")
             return f"{operation} of {wait.nbytes:,} bytes{comm}"
+        case WaitKind.STORAGE:
+            return f"{wait.call}({wait.nbytes:,} bytes of a file)"
         case WaitKind.RECV | WaitKind.PROBE:
             source = "ANY_SOURCE" if wait.peer == ANY else wait.peer
             tag = "ANY_TAG" if wait.tag == ANY else wait.tag
@@ -134,6 +136,8 @@ def _kind_of_call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str
             return f"{wait.call}(several requests)"
         case WaitKind.SEND:
             return _operation(wait.call, "Isend", "dest=various")
+        case WaitKind.STORAGE:
+            return f"{wait.call}(bytes of a file)"
         case _:
             return _operation(wait.call, "Irecv", "source=various")
 

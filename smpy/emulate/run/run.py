@@ -412,6 +412,7 @@ def _summarise(
             communication_s=spent_s.communicating,
             waiting_s=spent_s.waiting_for_others,
             sleep_s=spent_s.sleeping,
+            io_s=spent_s.io,
         ),
         compute=config.compute,
         host_speed_flop_per_s=config.host_speed_flop_per_s,

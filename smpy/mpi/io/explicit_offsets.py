@@ -6,7 +6,7 @@ from typing import Any
 
 from smpy.engine.running import mpi_call
 from smpy.mpi.io.file_core import FileCore
-from smpy.mpi.requests.request import Request, new_request
+from smpy.mpi.requests.request import Request
 from smpy.mpi.requests.status import Status, fill
 
 __all__ = ["ExplicitOffsets"]
@@ -43,13 +43,13 @@ class ExplicitOffsets(FileCore):
     def Iread_at(self, offset: int, buf: Any) -> Request:
         """Start to read entries; see `Read_at`."""
         opening = self._member("Iread_at")
-        return new_request(0, envelope=opening.access("Iread_at", buf, offset, is_write=False))
+        return self._started(opening.start("Iread_at", buf, offset, is_write=False))
 
     @mpi_call
     def Iread_at_all(self, offset: int, buf: Any) -> Request:
         """Start to read entries, as the other ranks do; see `Read_at`."""
         opening = self._member("Iread_at_all")
-        return new_request(0, envelope=opening.access("Iread_at_all", buf, offset, is_write=False))
+        return self._started(opening.start("Iread_at_all", buf, offset, is_write=False))
 
     @mpi_call
     def Read_at_all_begin(self, offset: int, buf: Any) -> None:
@@ -88,14 +88,12 @@ class ExplicitOffsets(FileCore):
     def Iwrite_at(self, offset: int, buf: Any) -> Request:
         """Start to write entries; see `Write_at`."""
         opening = self._member("Iwrite_at")
-        return new_request(0, envelope=opening.access("Iwrite_at", buf, offset, is_write=True))
+        return self._started(opening.start("Iwrite_at", buf, offset, is_write=True))
 
     @mpi_call
     def Iwrite_at_all(self, offset: int, buf: Any) -> Request:
         """Start to write entries, as the other ranks do; see `Write_at`."""
-        return new_request(
-            0, envelope=self._member("Iwrite_at_all").access("Iwrite_at_all", buf, offset, is_write=True)
-        )
+        return self._started(self._member("Iwrite_at_all").start("Iwrite_at_all", buf, offset, is_write=True))
 
     @mpi_call
     def Write_at_all_begin(self, offset: int, buf: Any) -> None:

@@ -88,7 +88,7 @@ class File(ExplicitOffsets, IndividualPointer, SharedPointer):
             announce(communicator, rank, 0, _ADDRESS_BYTES, call)
         from smpy.mpi.io.openings import Opening
 
-        opening = Opening(file, rank, info)
+        opening = Opening(file, rank, info, os.fsdecode(filename))
         opening.own.error_handler = _own_of_null().error_handler
         return cls._on(opening)
 
@@ -98,6 +98,8 @@ class File(ExplicitOffsets, IndividualPointer, SharedPointer):
         opening = self._member("Close")
         opening.end(_END_BARRIERS, "File.Close")
         self._become_null()
+        if opening.file.amode & constants.MODE_DELETE_ON_CLOSE:
+            opening.times.delete()
         opening.file.close()
 
     @classmethod
@@ -137,6 +139,7 @@ class File(ExplicitOffsets, IndividualPointer, SharedPointer):
         if is_first:
             with telling_of_failures(f"File.Set_size({size})"):
                 os.ftruncate(opening.file.descriptor, size)
+        current().wait(opening.times.resize(size), "File.Set_size")
 
     @mpi_call
     def Preallocate(self, size: int) -> None:
@@ -162,7 +165,7 @@ class File(ExplicitOffsets, IndividualPointer, SharedPointer):
                 fail("ERR_READ_ONLY", f"File.{call}: {opening.file.path} was opened with MODE_RDONLY")
             return size, None
 
-        return opening, opening.agree(call, take)[1]
+        return opening, opening.agree(call, take, waits=opening.times.waits_to_resize)[1]
 
     @mpi_call
     def Sync(self) -> None:
@@ -191,7 +194,8 @@ class File(ExplicitOffsets, IndividualPointer, SharedPointer):
             Whether they do.
         """
         opening = self._member("Set_atomicity")
-        opening.is_atomic, _ = opening.agree("Set_atomicity", lambda: (bool(flag), bool(flag)))
+        waits = opening.times.waits_to_resize
+        opening.is_atomic, _ = opening.agree("Set_atomicity", lambda: (bool(flag), bool(flag)), waits=waits)
 
     def Get_type_extent(self, datatype: Datatype) -> int:
         """Bytes that an entry spans in the file.

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from smpy.engine.messages import Envelope
+from smpy.engine.running import current
 from smpy.mpi.comms.collective_handles import CollectiveHandle
+from smpy.mpi.requests.compound_operations import CompoundOperation
+from smpy.mpi.requests.request import Request, new_request
 
 if TYPE_CHECKING:
     from smpy.mpi.io.openings import Opening
@@ -23,3 +27,31 @@ class FileCore(CollectiveHandle):
     def _member(self, call: str) -> Opening:
         opening: Opening = super()._member(call)
         return opening
+
+    def _started(self, access: tuple[Envelope, int]) -> Request:
+        """A request for an access that has been started."""
+        envelope, number = access
+        if not number:
+            return new_request(0, envelope=envelope)
+        return new_request(number, finish=AccessUnderWay(number, envelope))
+
+
+class AccessUnderWay(CompoundOperation):
+    """An access to a file that the kernel's request `number` completes, of entries that are known from its start."""
+
+    __slots__ = ("_entries", "_number")
+
+    def __init__(self, number: int, entries: Envelope) -> None:
+        self._number = number
+        self._entries = entries
+
+    def next(self) -> int:
+        return self._number
+
+    def advance(self, envelope: Envelope) -> Envelope | None:  # it is of no message
+        self._number = 0
+        return self._entries
+
+    def release(self) -> None:
+        if self._number:
+            current().release(self._number)

@@ -6,7 +6,7 @@ from typing import Any
 
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.io.file_core import FileCore
-from smpy.mpi.requests.request import Request, new_request
+from smpy.mpi.requests.request import Request
 from smpy.mpi.requests.status import Status, fill
 from smpy.mpi.state.constants import SEEK_SET
 from smpy.mpi.state.exceptions import fail
@@ -36,6 +36,7 @@ class IndividualPointer(FileCore):
         opening.check_random("Seek")
         current().block("File.Seek")
         opening.pointer = opening.sought("Seek", opening.pointer, offset, whence)
+        opening.times.seek(offset, whence)
 
     @mpi_call
     def Get_position(self) -> int:
@@ -83,13 +84,13 @@ class IndividualPointer(FileCore):
     def Iread(self, buf: Any) -> Request:
         """Start to read entries; see `Read`."""
         opening = self._member("Iread")
-        return new_request(0, envelope=opening.access("Iread", buf, None, is_write=False))
+        return self._started(opening.start("Iread", buf, None, is_write=False))
 
     @mpi_call
     def Iread_all(self, buf: Any) -> Request:
         """Start to read entries, as the other ranks do; see `Read`."""
         opening = self._member("Iread_all")
-        return new_request(0, envelope=opening.access("Iread_all", buf, None, is_write=False))
+        return self._started(opening.start("Iread_all", buf, None, is_write=False))
 
     @mpi_call
     def Read_all_begin(self, buf: Any) -> None:
@@ -126,13 +127,13 @@ class IndividualPointer(FileCore):
     def Iwrite(self, buf: Any) -> Request:
         """Start to write entries; see `Write`."""
         opening = self._member("Iwrite")
-        return new_request(0, envelope=opening.access("Iwrite", buf, None, is_write=True))
+        return self._started(opening.start("Iwrite", buf, None, is_write=True))
 
     @mpi_call
     def Iwrite_all(self, buf: Any) -> Request:
         """Start to write entries, as the other ranks do; see `Write`."""
         opening = self._member("Iwrite_all")
-        return new_request(0, envelope=opening.access("Iwrite_all", buf, None, is_write=True))
+        return self._started(opening.start("Iwrite_all", buf, None, is_write=True))
 
     @mpi_call
     def Write_all_begin(self, buf: Any) -> None:

@@ -72,6 +72,18 @@ class _Descriptors(dict[tuple[int, int, int], list[int]]):
                 os.close(shared[0])
 
 
+class _Queues:
+    """Count of the queues that files of a world have."""
+
+    def __init__(self) -> None:
+        self._n = 0
+
+    def new(self) -> int:
+        """The number of one more."""
+        self._n += 1
+        return self._n
+
+
 class OpenFile:
     """A file as the ranks that open it share it.
 
@@ -90,10 +102,16 @@ class OpenFile:
         File descriptor of all ranks, when the file is open; -1 before.
     communicator : Communicator
         The file's own, when it is open: the program may free the one it was opened with.
+    first_size : int
+        Its length when it was opened, in bytes.
     origin : int
         Position of all pointers when it has been opened, in bytes.
     shared_pointer : int
         Position of the ranks' shared pointer, in etypes.
+    simgrid_pointer : int
+        Position that SMPI gives it, in bytes, on a disk of SimGrid's.
+    simgrid_sizes : dict
+        Size that the file had when it was opened, on each of these disks.
     """
 
     __slots__ = (
@@ -101,12 +119,16 @@ class OpenFile:
         "_closing",
         "_failure",
         "_other",
+        "_queue",
         "amode",
         "communicator",
         "descriptor",
+        "first_size",
         "origin",
         "path",
         "shared_pointer",
+        "simgrid_pointer",
+        "simgrid_sizes",
     )
 
     communicator: Communicator
@@ -115,7 +137,10 @@ class OpenFile:
         self.path = _real_path(filename)
         self.amode = amode
         self.descriptor = -1
-        self.origin = self.shared_pointer = 0
+        self.first_size = 0
+        self.origin = self.shared_pointer = self.simgrid_pointer = 0
+        self.simgrid_sizes: dict[tuple[int, str], int] = {}
+        self._queue = 0
         self._other: tuple[str, int] | None = None
         self._failure: OSError | None = None
         self._closing: finalize[[tuple[int, int, int]], OpenFile] | None = None
@@ -148,13 +173,20 @@ class OpenFile:
                 self._closing = finalize(self, descriptors.give_back, key)
                 self.communicator = world().new_like(communicator)
                 self.communicator.name = f"the file {self.path}"
-                self.origin = self.shared_pointer = self.size() if self.amode & MODE_APPEND else 0
+                self.first_size = self.size()
+                self.origin = self.shared_pointer = self.first_size if self.amode & MODE_APPEND else 0
         if self._failure is not None:
             _fail(self._failure, f"File.Open({self.path!r})")
 
     def size(self) -> int:
         """Its length in bytes."""
         return os.fstat(self.descriptor).st_size
+
+    def queue(self) -> int:
+        """Number of the queue in which accesses by its shared pointer follow one another."""
+        if not self._queue:
+            self._queue = per_world(_Queues).new()
+        return self._queue
 
     def reach(self, size: int) -> None:
         """Make it at least so long."""

@@ -1,19 +1,21 @@
 """One rank's part in an open file: its view, its pointer, and its accesses.
 
 Bytes move at the date of the call, in the order of simulated time, whether the call waits or not. In a collective call
-the ranks first tell each other the ranges they want, as in SMPI: two allgathers of 8 bytes. A rank whose arguments are
-wrong takes part in the messages and fails afterwards, so that the others do not wait for it.
+the ranks first tell each other the ranges they want, as in SMPI: two allgathers of 8 bytes. Unless the ranges follow
+one another, each rank then accesses one part of them all, and they exchange what they wanted (`two_phase`). A rank
+whose arguments are wrong takes part in the messages and fails afterwards, so that the others do not wait for it.
+Simulated time of an access begins when its bytes have moved (`access_times`).
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from itertools import accumulate
 from typing import Any, Final, TypeVar
 
-from smpy.engine.bytes_of_files import BytesOfFiles
-from smpy.engine.messages import ANY, Envelope
-from smpy.engine.running import current, per_world
+from smpy.engine.messages import ANY, NO_MESSAGE, Envelope
+from smpy.engine.running import current
 from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.collectives.run import perform
 from smpy.mpi.comms.collective_handles import Membership
@@ -21,9 +23,12 @@ from smpy.mpi.comms.creation_messages import announce
 from smpy.mpi.data.buffer_segments import BufferSegment
 from smpy.mpi.data.datatypes import Datatype
 from smpy.mpi.data.message_specifications import committed, to_fill, to_send
+from smpy.mpi.io.choice_of_times import times_of
 from smpy.mpi.io.open_files import OpenFile, telling_of_failures
+from smpy.mpi.io.order import Order
 from smpy.mpi.io.representations import representation
 from smpy.mpi.io.stored_bytes import read, read_at, write, write_at
+from smpy.mpi.io.two_phase import Ranges, TwoPhasePart
 from smpy.mpi.io.views import View, whole_file
 from smpy.mpi.state.constants import (
     DISPLACEMENT_CURRENT,
@@ -43,6 +48,7 @@ __all__ = ["Opening"]
 T = TypeVar("T")
 
 _OFFSET_BYTES: Final = 8
+_SIZE_BYTES: Final = 4
 
 
 class _Agreement:
@@ -60,22 +66,6 @@ class _Agreement:
         self.is_kept = self.is_kept and self._first == arguments
 
 
-class _Order:
-    """Ranks that access a file one behind the other, and the etypes that each of them wants."""
-
-    __slots__ = ("_places", "n_etypes")
-
-    def __init__(self, n_ranks: int) -> None:
-        self.n_etypes = [0] * n_ranks
-        self._places: list[int] = []
-
-    def places(self, first: int) -> list[int]:
-        """Offset of each rank, and of the end; `first`, the shared pointer, counts when it is asked for first."""
-        if not self._places:
-            self._places = list(accumulate(self.n_etypes, initial=first))
-        return self._places
-
-
 class Opening(Membership):
     """One rank's membership in an open file.
 
@@ -87,6 +77,8 @@ class Opening(Membership):
         The rank in the file's communicator.
     info : Info or None
         Its hints.
+    filename : str
+        The name by which the rank has opened it.
 
     Attributes
     ----------
@@ -96,21 +88,24 @@ class Opening(Membership):
         The part of the file that the rank sees.
     pointer : int
         Position of the rank's own pointer, in etypes.
+    times : FreeAccesses
+        Simulated time of its accesses.
     """
 
-    __slots__ = ("_begun", "file", "is_atomic", "pointer", "view")
+    __slots__ = ("_begun", "file", "is_atomic", "pointer", "times", "view")
 
-    def __init__(self, file: OpenFile, rank: int, info: Info | None) -> None:
+    def __init__(self, file: OpenFile, rank: int, info: Info | None, filename: str) -> None:
         super().__init__(file.communicator, rank, info)
         self.file = file
         self.is_atomic = False
         self.view = whole_file()
         self.pointer = file.origin
         self._begun: tuple[str, Envelope] | None = None
+        self.times = times_of(self, filename, file.amode)
 
     # ---- what all ranks do together ----
 
-    def agree(self, call: str, take: Callable[[], tuple[object, T]]) -> tuple[T, bool]:
+    def agree(self, call: str, take: Callable[[], tuple[object, T]], *, waits: bool = True) -> tuple[T, bool]:
         """Wait for all ranks, and compare their arguments.
 
         Parameters
@@ -119,6 +114,8 @@ class Opening(Membership):
             Name of the method.
         take : callable
             Checks the arguments; returns those that must be the same on all ranks, and a result.
+        waits : bool
+            Whether it waits; else it compares with the ranks that have come before.
 
         Returns
         -------
@@ -136,7 +133,8 @@ class Opening(Membership):
         agreement: _Agreement = collective.payload
         taken = _Taken(take)
         agreement.hear(taken.answer and (taken.answer[0],))
-        perform(collective, self.communicator, "barrier", 0, 0, f"File.{call}")
+        if waits:
+            perform(collective, self.communicator, "barrier", 0, 0, f"File.{call}")
         collective.leave()
         _, result = taken.result()
         if not agreement.is_kept:
@@ -144,13 +142,31 @@ class Opening(Membership):
         is_first, agreement.is_over = not agreement.is_over, True
         return result, is_first
 
-    def _tell_ranges(self, call: str) -> None:
+    def _tell_ranges(self, call: str, segment: BufferSegment | None, offset: int | None) -> Ranges:
         """Tell the others the range of the file that this rank wants, and hear theirs."""
-        collective = enter(self.communicator, self.rank, Signature(f"File.{call}'s range"), object)
+        communicator = self.communicator
+        signature = Signature(f"File.{call}'s range")
+        collective = enter(communicator, self.rank, signature, self.times.ranges, communicator.size)
+        ranges: Ranges = collective.payload
+        self.times.want(self, ranges, segment, offset)
         for _ in ("first", "last"):
-            perform(collective, self.communicator, "allgather", 0, _OFFSET_BYTES, f"File.{call}")
+            perform(collective, communicator, "allgather", 0, _OFFSET_BYTES, f"File.{call}")
         collective.leave()
         current().block(f"File.{call}")
+        return ranges
+
+    def _exchange(self, call: str, part: TwoPhasePart, ranges: Ranges) -> None:
+        """Send the others what they want of this rank's part of the file, and receive what this one wants of theirs."""
+        communicator, rank = self.communicator, self.rank
+        name = f"File.{call}"
+        sizes = enter(communicator, rank, Signature(f"{name}'s sizes"), object)
+        perform(sizes, communicator, "alltoall", 0, _SIZE_BYTES, name)
+        sizes.leave()
+        tables = [array("q", accumulate(each, initial=0)) for each in (part.sent, ranges.received_by(rank))]
+        parts = enter(communicator, rank, Signature(f"{name}'s parts"), object)
+        perform(parts, communicator, "alltoallv", 0, 0, name, True, tables)
+        parts.leave()
+        current().block(name)
 
     def set_view(self, displacement: int, etype: Datatype, filetype: Datatype, datarep: str) -> None:
         """See another part of the file from now on, with all pointers at its beginning, as the other ranks do."""
@@ -159,10 +175,12 @@ class Opening(Membership):
             view = self._view(displacement, etype, filetype, datarep)
             return (view.etype_bytes, datarep), view
 
+        current().wait(self.times.before_view(self, displacement), "File.Set_view")
         self.view, is_first = self.agree("Set_view", take)
         self.pointer = 0
         if is_first:
             self.file.shared_pointer = 0
+        self.times.set_view(etype._layout.extent)
 
     def _view(self, displacement: int, etype: Datatype, filetype: Datatype, datarep: str) -> View:
         if bool(self.file.amode & MODE_SEQUENTIAL) != (displacement == DISPLACEMENT_CURRENT):
@@ -190,41 +208,77 @@ class Opening(Membership):
         is_write : bool
             Whether they are written.
         """
+        envelope, request = self.start(call, spec, offset, is_write=is_write)
+        current().wait(request, f"File.{call}")
+        return envelope
+
+    def start(self, call: str, spec: Any, offset: int | None, *, is_write: bool) -> tuple[Envelope, int]:
+        """Start to read or write entries: how many they are, and the request of the access; see `access`."""
         segment = self._entries(call, spec, offset, is_write=is_write)
         current().block(f"File.{call}")
-        return self._move(call, segment, offset, is_write=is_write)
+        envelope, *moved = self._move(call, segment, offset, is_write=is_write)
+        return envelope, self.times.start(self, segment, *moved, is_write=is_write, offset=offset)
 
     def access_together(self, call: str, spec: Any, offset: int | None, *, is_write: bool) -> Envelope:
         """Read or write entries while the other ranks do so, too; see `access`."""
         taken = _Taken(lambda: self._entries(call, spec, offset, is_write=is_write))
-        self._tell_ranges(call)
-        return self._move(call, taken.result(), offset, is_write=is_write)
+        ranges = self._tell_ranges(call, taken.answer, offset)
+        return self._move_together(call, ranges, taken, offset, is_write=is_write)
+
+    def _move_together(
+        self, call: str, ranges: Ranges, taken: _Taken, offset: int | None, *, is_write: bool
+    ) -> Envelope:
+        """Move a rank's entries, and take part in the access of all even if it fails."""
+        moved = _Taken(lambda: self._move(call, taken.result(), offset, is_write=is_write))
+        envelope, first, n_moved = moved.answer or (NO_MESSAGE, 0, 0)
+        segment: BufferSegment | None = taken.answer
+        request, part = self.times.start_together(self, ranges, segment, first, n_moved, is_write=is_write)
+        current().wait(request, f"File.{call}")
+        if part is not None:
+            self._exchange(call, part, ranges)
+        moved.result()
+        return envelope
 
     def access_shared(self, call: str, spec: Any, *, is_write: bool) -> Envelope:
         """Read or write entries from the shared pointer on, which moves; see `access`."""
+        envelope, request = self.start_shared(call, spec, is_write=is_write)
+        current().wait(request, f"File.{call}")
+        return envelope
+
+    def start_shared(self, call: str, spec: Any, *, is_write: bool) -> tuple[Envelope, int]:
+        """Start to read or write entries from the shared pointer on, which moves; see `start`."""
         segment = self._entries(call, spec, 0, is_write=is_write, is_shared=True)
         current().block(f"File.{call}")
-        first = self.file.shared_pointer
+        pointer = self.file.shared_pointer
         self.file.shared_pointer += self._n_etypes(segment)
-        return self._move(call, segment, first, is_write=is_write)
+        envelope, *moved = self._move(call, segment, pointer, is_write=is_write)
+        return envelope, self.times.start_shared(self, segment, *moved, is_write=is_write)
 
     def access_in_order(self, call: str, spec: Any, *, is_write: bool) -> Envelope:
         """Read or write entries from the shared pointer on, behind those of the ranks before this one; see `access`."""
         communicator, rank = self.communicator, self.rank
         taken = _Taken(lambda: self._entries(call, spec, 0, is_write=is_write, is_shared=True))
-        collective = enter(communicator, rank, Signature(f"File.{call}"), _Order, communicator.size)
-        order: _Order = collective.payload
+        collective = enter(communicator, rank, Signature(f"File.{call}"), Order, communicator.size)
+        order: Order = collective.payload
         if taken.answer is not None:
             order.n_etypes[rank] = self._n_etypes(taken.answer)
+            order.n_bytes[rank] = taken.answer.nbytes
+        if self.times.are_timed and rank == 0:
+            current().block(f"File.{call}")
+            order.told_pointer = self.times.pointer_to_tell(self)
         perform(collective, communicator, "scan", 0, _OFFSET_BYTES, f"File.{call}", item_bytes=_OFFSET_BYTES)
-        self._tell_ranges(call)
+        if self.times.are_timed:
+            current().block(f"File.{call}")
+        offset = self.times.ordered_offset(rank, order)
+        ranges = self._tell_ranges(call, taken.answer, offset)
         places = order.places(self.file.shared_pointer)
         try:
-            return self._move(call, taken.result(), places[rank], is_write=is_write)
+            return self._move_together(call, ranges, taken, places[rank], is_write=is_write)
         finally:
             last = communicator.size - 1
             if rank == last:
                 self.file.shared_pointer = places[-1]
+                self.times.end_in_order(self)
             announce(communicator, rank, last, 1, f"File.{call}")
             collective.leave()
 
@@ -267,26 +321,27 @@ class Opening(Membership):
             fail("ERR_UNSUPPORTED_OPERATION", f"File.{call}: MODE_SEQUENTIAL leaves the shared pointer alone")
 
     def _n_etypes(self, segment: BufferSegment) -> int:
-        return self._stored_bytes(segment) // self.view.etype_bytes
+        return self.stored_bytes(segment) // self.view.etype_bytes
 
-    def _stored_bytes(self, segment: BufferSegment) -> int:
+    def stored_bytes(self, segment: BufferSegment) -> int:
+        """Number of bytes that entries have in the file."""
         return segment.count * self.view.representation.nbytes(segment.layout.typemap)
 
-    def _move(self, call: str, segment: BufferSegment, offset: int | None, *, is_write: bool) -> Envelope:
+    def _move(
+        self, call: str, segment: BufferSegment, offset: int | None, *, is_write: bool
+    ) -> tuple[Envelope, int, int]:
+        """Move entries to the file or from it: how many they are, and the first byte and the bytes of the view."""
         view = self.view
         first = (self.pointer if offset is None else offset) * view.etype_bytes
         with telling_of_failures(f"File.{call} of {self.file.path}"):
             n_stored, nbytes = (self._write if is_write else self._read)(segment, first)
         if offset is None:
             self.pointer += n_stored // view.etype_bytes
-        moved = per_world(BytesOfFiles)
-        moved.n_written += n_stored * is_write
-        moved.n_read += n_stored * (not is_write)
-        return Envelope(ANY, ANY, nbytes, nbytes)
+        return Envelope(ANY, ANY, nbytes, nbytes), first, n_stored
 
     def _write(self, segment: BufferSegment, first: int) -> tuple[int, int]:
         """Write entries from a byte of the view on; the bytes in the file, and in memory."""
-        view, file, n_stored = self.view, self.file, self._stored_bytes(segment)
+        view, file, n_stored = self.view, self.file, self.stored_bytes(segment)
         data = view.representation.to_file(segment) if n_stored else b""
         if data is None:
             file.reach(view.position(first + n_stored - 1) + 1)
@@ -299,7 +354,7 @@ class Opening(Membership):
 
     def _read(self, segment: BufferSegment, first: int) -> tuple[int, int]:
         """Read entries from a byte of the view on; the bytes in the file, and in memory."""
-        view, n_stored = self.view, self._stored_bytes(segment)
+        view, n_stored = self.view, self.stored_bytes(segment)
         if segment.memory.is_folded:
             segment.put(None)
             left = view.etypes_before(self.file.size()) * view.etype_bytes - first
@@ -318,9 +373,14 @@ class Opening(Membership):
     def seek_shared(self, offset: int, whence: int) -> None:
         """Move the shared pointer, together with the other ranks."""
         call, pointer = "Seek_shared", self.file.shared_pointer
-        position, is_first = self.agree(call, lambda: ((offset, whence), self.sought(call, pointer, offset, whence)))
+        position, is_first = self.agree(
+            call,
+            lambda: ((offset, whence), self.sought(call, pointer, offset, whence)),
+            waits=self.times.waits_to_resize,
+        )
         if is_first:
             self.file.shared_pointer = position
+        current().wait(self.times.seek_shared(self, offset, whence), f"File.{call}")
 
     def sought(self, call: str, pointer: int, offset: int, whence: int) -> int:
         """The position that a call seeks, in etypes, from a pointer's."""

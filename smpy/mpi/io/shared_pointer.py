@@ -6,9 +6,9 @@ from typing import Any
 
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.io.file_core import FileCore
-from smpy.mpi.requests.request import Request, new_request
+from smpy.mpi.requests.request import Request
 from smpy.mpi.requests.status import Status, fill
-from smpy.mpi.state.constants import SEEK_SET
+from smpy.mpi.state.constants import SEEK_CUR, SEEK_SET
 
 __all__ = ["SharedPointer"]
 
@@ -40,6 +40,7 @@ class SharedPointer(FileCore):
         opening = self._member("Get_position_shared")
         opening.check_random("Get_position_shared")
         current().block("File.Get_position_shared")
+        current().wait(opening.times.seek_shared(opening, 0, SEEK_CUR), "File.Get_position_shared")
         return opening.file.shared_pointer
 
     # ---- reading ----
@@ -61,7 +62,7 @@ class SharedPointer(FileCore):
     def Iread_shared(self, buf: Any) -> Request:
         """Start to read entries; see `Read_shared`."""
         opening = self._member("Iread_shared")
-        return new_request(0, envelope=opening.access_shared("Iread_shared", buf, is_write=False))
+        return self._started(opening.start_shared("Iread_shared", buf, is_write=False))
 
     @mpi_call
     def Read_ordered(self, buf: Any, status: Status | None = None) -> None:
@@ -98,7 +99,7 @@ class SharedPointer(FileCore):
     def Iwrite_shared(self, buf: Any) -> Request:
         """Start to write entries; see `Write_shared`."""
         opening = self._member("Iwrite_shared")
-        return new_request(0, envelope=opening.access_shared("Iwrite_shared", buf, is_write=True))
+        return self._started(opening.start_shared("Iwrite_shared", buf, is_write=True))
 
     @mpi_call
     def Write_ordered(self, buf: Any, status: Status | None = None) -> None:

@@ -1,7 +1,7 @@
 """Makes the description of a machine from its settings: the tables [host], [nic], [topology], [network], [mpi], ....
 
-[kernels] says what computing costs, and [calibration] where such numbers come from; [price] and [power] what it takes
-to buy and to run. A key that is missing has the default cluster's.
+[storage] has disks, [kernels] says what computing costs, and [calibration] where such numbers come from; [price] and
+[power] what it takes to buy and to run. A key that is missing has the default cluster's.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from smpy.platforms.own_format.kernels import read_kernels
 from smpy.platforms.own_format.models import read_models
 from smpy.platforms.own_format.prices import read_prices
 from smpy.platforms.own_format.settings import TomlTable, Tree
+from smpy.platforms.own_format.storage import read_storage
 from smpy.platforms.topologies import topology_named, topology_names
 
 
@@ -54,6 +55,7 @@ def describe(
     models = read_models(machine.table("network"), machine.table("mpi"))
     kernels, calibration = read_kernels(machine.table("kernels")), machine.table("calibration").kept()
     prices = read_prices(machine)
+    storage = read_storage(machine.table("storage"))
     machine.check_keys()
     return Description(
         *(named, zone, models),
@@ -62,4 +64,5 @@ def describe(
         kernels=kernels,
         calibration=calibration,
         prices=prices,
+        storage=storage,
     )

@@ -291,6 +291,11 @@ class TomlTable:
         assert isinstance(found, TomlValue)
         return found.folder / name
 
+    def origin_of(self, key: str) -> str:
+        """The place of a key and its name, as they begin an error."""
+        found = self._tree.get(key)
+        return f"{found.origin}: {found.key}" if isinstance(found, TomlValue) else f"{self._origin}: {self._path(key)}"
+
     def error(self, key: str, message: str) -> PlatformError:
         """The error to raise about a key, at its place."""
         found = self._tree.get(key)

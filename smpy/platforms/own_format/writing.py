@@ -20,6 +20,7 @@ from smpy.platforms.models.prices import HOST_PROPERTIES, POWER_PROPERTY
 from smpy.platforms.own_format.describe import describe
 from smpy.platforms.own_format.kernels import kernel_tables
 from smpy.platforms.own_format.prices import price_tables
+from smpy.platforms.own_format.storage import storage_table
 from smpy.platforms.own_format.toml_reader import read_toml
 from smpy.platforms.parts import Zone
 from smpy.platforms.topologies.full import FullZone
@@ -65,6 +66,8 @@ def write_toml(machine: Description) -> str:
         tables["network"] = bare["network"] | dict(_network(models.network, base.network))
         tables["mpi"] = bare["mpi"] | dict(_mpi(models, base))
         tables |= kernel_tables(machine.kernels)
+        if machine.storage is not None:
+            tables["storage"] = storage_table(machine.storage)
         if machine.calibration:
             tables["calibration"] = dict(machine.calibration)
         text = _text(machine.name, tables, machine.fills_hosts)
@@ -73,7 +76,7 @@ def write_toml(machine: Description) -> str:
         raise _unsayable(machine, str(wrong).partition(": ")[2]) from None
     except UnicodeEncodeError:  # names may come from any bytes of a shell
         raise _unsayable(machine, "a name that is no text") from None
-    mine, its = ((one.models, one.kernels, one.prices) for one in (machine, again))
+    mine, its = ((one.models, one.kernels, one.prices, one.storage) for one in (machine, again))
     lost = next(_differences((zone, *mine), (again.zone, *its)), None)
     if lost is not None:
         raise _unsayable(machine, lost)

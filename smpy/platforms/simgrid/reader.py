@@ -20,6 +20,7 @@ from smpy.platforms.models.machine_models import CallCosts, Models
 from smpy.platforms.parts import Part, Zone
 from smpy.platforms.profiles import Changing
 from smpy.platforms.simgrid.clusters import CLUSTER_ATTRIBUTES, read_names, read_speed_flop_per_s
+from smpy.platforms.simgrid.disks import DiskReader
 from smpy.platforms.simgrid.elements import Element, read_elements
 from smpy.platforms.simgrid.options import OVERHEAD_PROPERTIES, parse_overheads, with_options
 from smpy.platforms.simgrid.profiles import HOST_PROFILES, LINK_PROFILES, ProfileReader
@@ -35,7 +36,7 @@ _REFUSED_TAGS: Final = dict.fromkeys(
     ("storage", "storage_type", "mount", "mstorage", "include", "process"), _REMOVED
 ) | {"actor": "is not supported: ranks are placed by --hostfile"}
 _REFUSED_ROUTINGS: Final = ("WIFI",)
-_IGNORED_TAGS: Final = ("random", "model_prop", "disk")  # nothing that a message or a computation meets
+_IGNORED_TAGS: Final = ("random", "model_prop")  # nothing that a message or a computation meets
 _DIRECTIONS: Final = [direction.value for direction in Direction]
 _SHARINGS: Final = (*(policy.value for policy in Sharing), "FULLDUPLEX", "WIFI")
 _ROUTE_ATTRIBUTES: Final = ("src", "dst", "symmetrical")
@@ -100,6 +101,7 @@ def read_simgrid_xml(
     if zone is None:
         raise root.error(f"{path} has no hosts: a platform needs at least one")
     connections = reader.profiles.connections()
+    reader.disks.check_remote()
     return Description(
         str(path), zone, models, sha256=sha256(data).hexdigest(), origin=root.origin, connections=connections
     )
@@ -117,6 +119,7 @@ class _PartMaker:
 
     def __init__(self) -> None:
         self.profiles: Final = ProfileReader()
+        self.disks: Final = DiskReader()
         self._methods: Final[dict[str, Callable[[Element], Part | None]]] = {
             "zone": self._zone,
             "AS": self._zone,
@@ -185,6 +188,7 @@ class _PartMaker:
             coordinates=_coordinates(element),
             speed_profile=profiles.get(Changing.SPEED),
             state_profile=profiles.get(Changing.HOST_IS_ON),
+            disks=self.disks.of_host(element),
             origin=element.origin,
         )
 
@@ -193,7 +197,10 @@ class _PartMaker:
         for child in element.children:
             if child.tag == "prop" and child.text("id") in OVERHEAD_PROPERTIES:
                 _check_overhead(child)
-            self._leaf(child, ("prop", "disk"))
+            if child.tag != "disk":
+                self._leaf(child, ("prop", "disk"))
+            elif element.tag != "host":
+                raise child.error("a disk stands in a <host>: of the hosts of a cluster none has a disk")
 
     def _leaf(self, child: Element, tags: tuple[str, ...]) -> None:
         if child.tag not in (*tags, *_IGNORED_TAGS, *_REFUSED_TAGS):

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from smpy.engine.platform import Platform
     from smpy.platforms.models.machine_models import Models
 
-__all__ = ["Accesses"]
+__all__ = ["WindowAccesses"]
 
 
-class Accesses(PointToPoint):
+class WindowAccesses(PointToPoint):
     """The calls that access windows. They append to the timeline; what waits says so."""
 
     def __init__(self, platform: Platform, models: Models, host_of_rank: Sequence[int]) -> None:

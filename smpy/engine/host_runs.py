@@ -1,0 +1,39 @@
+"""A value of each host of a machine, kept once for all hosts in a row that are alike."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final, Generic, TypeVar
+
+V = TypeVar("V")
+
+
+class HostRuns(Generic[V]):
+    """A value of each host: one for each run of hosts that are alike.
+
+    Parameters
+    ----------
+    default : V
+        Value of hosts before the first that is added.
+    """
+
+    def __init__(self, default: V) -> None:
+        self._firsts: Final = [0]  # the first host of each run, rising
+        self._values: Final = [default]
+
+    def add(self, first_host: int, value: V) -> None:
+        """The value of a host, and of those after it until the next one is added."""
+        if value != self._values[-1]:
+            self._firsts.append(first_host)
+            self._values.append(value)
+
+    def runs(self, n_hosts: int) -> Iterator[tuple[range, V]]:
+        """Hosts in a row that are alike, and their value."""
+        for run, (first, end) in enumerate(pairwise((*self._firsts, n_hosts))):
+            if first < end:
+                yield range(first, end), self._values[run]
+
+    def of(self, host: int) -> V:
+        return self._values[bisect_right(self._firsts, host) - 1]
