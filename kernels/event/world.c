@@ -61,6 +61,7 @@ void sim_free(sim *s)
     match_free(&s->match);
     network_free(&s->network);
     elapse_free(&s->elapsing);
+    shared_cores_free(&s->shared_cores);
     memories_free(&s->memories);
     storage_free(&s->storage);
     performing_free(s->performing);
@@ -92,9 +93,15 @@ int sim_timeline_new(sim *s, int rank)
     if (id < 0) return id;
     if (s->changes.host_is_off && s->changes.host_is_off[at]) keep_error(s, change_lose_rank(s, at, rank));
     timeline_runs_next(s, id);
-    const int error = elapse_crowd(s, at);
+    const int is_first = s->timelines.at[id].next_of_rank < 0;
+    const int error = is_first ? elapse_crowd(s, at) : shared_cores_begin(s, rank);
     keep_error(s, error);
     return error < 0 ? error : id;
+}
+
+void sim_cores_per_rank(sim *s, int n)
+{
+    s->cores_per_rank = n;
 }
 
 int sim_shift(sim *s, double seconds)

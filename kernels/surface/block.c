@@ -77,28 +77,28 @@ static PyObject *switch_to_hub(int next)
     return result;
 }
 
-/* The greenlet of a rank that was started and has not ended, or NULL; borrowed. */
-static PyGreenlet *greenlet_of(int rank)
+/* The greenlet of a timeline that was started and has not ended, or NULL; borrowed. */
+static PyGreenlet *greenlet_of(int timeline)
 {
-    if (rank < 0 || rank >= PyList_GET_SIZE(surface.greenlets)) return NULL;
-    PyObject *body = PyList_GET_ITEM(surface.greenlets, rank);
+    if (timeline < 0 || timeline >= PyList_GET_SIZE(surface.greenlets)) return NULL;
+    PyObject *body = PyList_GET_ITEM(surface.greenlets, timeline);
     return body == Py_None ? NULL : (PyGreenlet *)body;
 }
 
-/* The rank comes back here: in its body's greenlet, or in one that its program has made. */
-static int wait_in_this_greenlet(int rank)
+/* The timeline comes back here: in its body's greenlet, or in one that its program has made. */
+static int wait_in_this_greenlet(int timeline)
 {
     PyGreenlet *current = PyGreenlet_GetCurrent();
     if (!current) return -1;
-    if ((PyObject *)current != PyList_GET_ITEM(surface.greenlets, rank))
-        return PyList_SetItem(surface.greenlets, rank, (PyObject *)current);
+    if ((PyObject *)current != PyList_GET_ITEM(surface.greenlets, timeline))
+        return PyList_SetItem(surface.greenlets, timeline, (PyObject *)current);
     Py_DECREF(current);
     return 0;
 }
 
 int block_on(PyObject *call)
 {
-    const int me = surface.rank;
+    const int me = surface.timeline, rank = surface.rank;
     const unsigned epoch = surface.epoch;
     int next;
     if (PyList_SetItem(surface.waits_in, me, Py_NewRef(call)) < 0 || wait_in_this_greenlet(me) < 0) return -1;
@@ -111,8 +111,9 @@ int block_on(PyObject *call)
     PyGreenlet *other = greenlet_of(next);
     PyObject *result = other ? PyGreenlet_Switch(other, NULL, NULL) : switch_to_hub(next);
     Py_XDECREF(result);
-    if (result && surface.epoch == epoch && surface.rank != me) {
-        PyErr_Format(PyExc_RuntimeError, "a greenlet that waits in MPI, of rank %d, was switched to by rank %d", me, surface.rank);
+    if (result && surface.epoch == epoch && surface.timeline != me) {
+        PyErr_Format(PyExc_RuntimeError, "a greenlet that waits in MPI, of rank %d, was switched to by rank %d", rank,
+                     surface.rank);
         return -1;
     }
     return result ? 0 : -1;

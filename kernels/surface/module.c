@@ -158,10 +158,17 @@ static PyObject *surface_add_ranks(PyObject *module, PyObject *args)
     int *grown = PyMem_Realloc(surface.world_of_added, (size_t)(surface.n_added + n) * sizeof *grown);
     if (!grown) return PyErr_NoMemory();
     surface.world_of_added = grown;
-    if (sequence_add_ranks(surface.n_ranks + surface.n_added, n) < 0) return NULL;
+    if (sequence_add_timelines((int)PyList_GET_SIZE(surface.greenlets)) < 0) return NULL;
     for (int i = 0; i < n; i++) grown[surface.n_added + i] = world;
     surface.n_added += n;
     Py_RETURN_NONE;
+}
+
+static PyObject *surface_add_timelines(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    if (!surface.sim) return PyErr_Format(PyExc_RuntimeError, "no world is attached");
+    return sequence_add_timelines((int)PyList_GET_SIZE(surface.greenlets)) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *list_of_engine(PyObject *engine, const char *name, Py_ssize_t n)
@@ -272,6 +279,8 @@ static PyMethodDef functions[] = {
     {"detach", surface_detach, METH_NOARGS, PyDoc_STR("detach()\n--\n\nThe world is over: its kernel will move no more bytes.")},
     {"add_ranks", surface_add_ranks, METH_VARARGS,
      PyDoc_STR("add_ranks(n, world, /)\n--\n\nThere are n ranks more, whose COMM_WORLD has this number.")},
+    {"add_timelines", surface_add_timelines, METH_NOARGS,
+     PyDoc_STR("add_timelines()\n--\n\nThe engine's lists have items for further timelines.")},
     {"watch", surface_watch, METH_O,
      PyDoc_STR("watch(whether, /)\n--\n\nFrom now on, whether the running world's calls are all smpy.mpi's own.")},
     {"rank", surface_rank, METH_NOARGS, PyDoc_STR("rank()\n--\n\nThe running world rank, -1 when there is none.")},
@@ -291,7 +300,7 @@ static PyMethodDef functions[] = {
     {"collective", (PyCFunction)(void (*)(void))surface_collective, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("collective(comm, schedule, root, nbytes, call, tables=())\n--\n\nThe engine's method of that name.")},
     {"step_waited_for", (PyCFunction)(void (*)(void))sequence_step_waited_for, METH_FASTCALL,
-     PyDoc_STR("step_waited_for(rank, request)\n--\n\n(call, step) for which a rank is blocked in a sequence, or None.")},
+     PyDoc_STR("step_waited_for(timeline, request)\n--\n\n(call, step) for which a timeline is blocked in a sequence, or None.")},
     {"situation", lines_situation, METH_NOARGS,
      PyDoc_STR("situation()\n--\n\nrank << 32 | line << 1 | whether it polls in vain, of the running rank.")},
     {"start_sampler", sampler_start, METH_O,

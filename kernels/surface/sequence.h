@@ -89,8 +89,8 @@ int sequence_overlap(sequence_object *self, const sequence_gifts *given, int tim
 
 /* step_waited_for(rank, request): the call and the number of the step for which a rank, blocked in a sequence, waits; or None. */
 PyObject *sequence_step_waited_for(PyObject *module, PyObject *const *at, Py_ssize_t n);
-int sequence_add_ranks(int n_before, int n); /* n ranks more than n_before: 0, or -1 with an exception */
-int sequence_attach(int n_ranks);         /* a world has so many ranks, none of them in a sequence: 0, or -1 with an exception */
+int sequence_add_timelines(int n);        /* there are n by now: 0, or -1 with an exception */
+int sequence_attach(int n_timelines);     /* a world has so many, none of them in a sequence: 0, or -1 with an exception */
 
 /* Looks for an arrival once, or until it is there, and then performs what follows: as above. */
 int arrival_look(arrival_object *self, int until_there, int is_timed);

@@ -40,7 +40,7 @@ typedef struct sequence_run {
     PyObject *handle;               /* handle of the communicator */
     arrival_object *arrival;
     int comm;                       /* COMM_NULL when a function has freed it */
-    int tag, rank;
+    int tag, timeline;
     int is_timed;                   /* sequence_gifts */
     unsigned epoch;
     int n_arrays, n_given, n_started, started_room, n_due, due_room;
@@ -106,8 +106,8 @@ static sequence_run *begin(sequence_object *of, const sequence_gifts *given)
         PyErr_NoMemory();
         return NULL;
     }
-    *p = (sequence_run){.handle = given->comm, .arrival = given->arrival, .comm = comm, .tag = given->tag, .rank = surface.rank,
-                       .is_timed = given->is_timed, .epoch = surface.epoch};
+    *p = (sequence_run){.handle = given->comm, .arrival = given->arrival, .comm = comm, .tag = given->tag,
+                       .timeline = surface.timeline, .is_timed = given->is_timed, .epoch = surface.epoch};
     p->given = (long long *)(void *)((char *)p->array + arrays_bytes);
     int is_ours = take_numbers(p, numbers);
     for (; is_ours && p->n_arrays < given->n_arrays; p->n_arrays++) {
@@ -235,10 +235,10 @@ static int learn(sequence_run *p)
     return from.of ? report_truncated(p, from, &truncated) : 0;
 }
 
-/* Notes the step in which the rank is blocked, for reports of deadlocks (sequence_step_waited_for). */
+/* Notes the step in which the timeline is blocked, for reports of deadlocks (sequence_step_waited_for). */
 static void note(const sequence_run *p, sequence_run *blocked)
 {
-    if (surface.performed_epoch == p->epoch) surface.performed[p->rank] = blocked;
+    if (surface.performed_epoch == p->epoch) surface.performed[p->timeline] = blocked;
 }
 
 static int catch_up(sequence_run *p)
@@ -249,32 +249,34 @@ static int catch_up(sequence_run *p)
     return result < 0 ? -1 : learn(p);
 }
 
-int sequence_add_ranks(int n_before, int n)
+int sequence_add_timelines(int n)
 {
-    struct sequence_run **grown = PyMem_Realloc(surface.performed, (size_t)(n_before + n) * sizeof *grown);
+    if (n <= surface.performed_room) return 0;
+    const int room = 2 * surface.performed_room > n ? 2 * surface.performed_room : n;
+    struct sequence_run **grown = PyMem_Realloc(surface.performed, (size_t)room * sizeof *grown);
     if (!grown) return PyErr_NoMemory(), -1;
-    for (int i = 0; i < n; i++) grown[n_before + i] = NULL;
+    for (int i = surface.performed_room; i < room; i++) grown[i] = NULL;
     surface.performed = grown;
+    surface.performed_room = room;
     return 0;
 }
 
-int sequence_attach(int n_ranks)
+int sequence_attach(int n_timelines)
 {
     PyMem_Free(surface.performed);
+    surface.performed = NULL;
+    surface.performed_room = 0;
     surface.performed_epoch = surface.epoch;
-    surface.performed = PyMem_Calloc((size_t)n_ranks, sizeof *surface.performed);
-    if (!surface.performed) return PyErr_NoMemory(), -1;
-    return 0;
+    return sequence_add_timelines(n_timelines);
 }
 
 PyObject *sequence_step_waited_for(PyObject *module, PyObject *const *at, Py_ssize_t n)
 {
     (void)module;
-    int rank, request;
-    if (n != 2 || !arguments_int(at[0], &rank) || !arguments_int(at[1], &request))
-        return PyErr_Format(PyExc_TypeError, "step_waited_for(rank, request)");
-    const int is_rank = rank >= 0 && rank < surface.n_ranks + surface.n_added;
-    const sequence_run *p = surface.performed && is_rank ? surface.performed[rank] : NULL;
+    int timeline, request;
+    if (n != 2 || !arguments_int(at[0], &timeline) || !arguments_int(at[1], &request))
+        return PyErr_Format(PyExc_TypeError, "step_waited_for(timeline, request)");
+    const sequence_run *p = timeline >= 0 && timeline < surface.performed_room ? surface.performed[timeline] : NULL;
     int k = p && request > 0 ? p->n_due - 1 : -1;
     while (k >= 0 && p->due[k] != request) k--;
     if (k < 0) Py_RETURN_NONE;

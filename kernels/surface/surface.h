@@ -49,12 +49,13 @@ typedef struct {
     sim *sim;
     const kernel_calls *calls;
     PyObject *engine;
-    PyObject *greenlets;            /* list: where each rank runs or waits; None until the hub has started it */
-    PyObject *waits_in;             /* list: name of the call each rank last blocked in */
+    PyObject *greenlets;            /* list: where each timeline runs or waits; None until the hub has started it */
+    PyObject *waits_in;             /* list: name of the call each timeline last blocked in */
     PyObject *call_numbers;         /* dict: those of the calls that were made, by name */
-    struct sequence_run **performed; /* by rank: the sequence in which it is blocked, or NULL; like the lines below, until another
-                                     * world is attached, */
-    unsigned performed_epoch;       /* epoch of the world whose ranks these are */
+    struct sequence_run **performed; /* by timeline: the sequence in which it is blocked, or NULL; like the lines below, until
+                                     * another world is attached, */
+    int performed_room;
+    unsigned performed_epoch;       /* epoch of the world whose timelines these are */
     int n_ranks;                    /* of the first world */
     int *world_of_added, n_added;   /* COMM_WORLD of each rank that was added to them, and how many were */
     int rank, timeline;             /* the running one; -1 before the first */

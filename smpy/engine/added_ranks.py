@@ -31,6 +31,7 @@ class AddedRanks(Collectives):
             n_new = timeline + 1 - len(self._greenlets)
             self._greenlets.extend([None] * n_new)
             self._waits_in.extend([""] * n_new)
+            self._first_of_added.append(timeline)
             self.n_ranks += 1
         self.has_added_ranks = True
         ranks = range(first, self.n_ranks)

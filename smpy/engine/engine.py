@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpy.engine.accounts import Accounts, accounts, caused_waits_s, kept_waiting_s, link_loads, message_pairs
 from smpy.engine.added_ranks import AddedRanks
+from smpy.engine.added_timelines import AddedTimelines
 from smpy.engine.file_accesses import FileAccesses
 from smpy.engine.kernel import ffi, lib
 from smpy.engine.messages import LeftKind, LeftOver, WaitingRank, WaitKind
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _SEQUENCE: Final = "MessageProgram.perform"
 
 
-class Engine(WindowAccesses, FileAccesses, AddedRanks):
+class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines):
     """One simulated world.
 
     Parameters
@@ -44,13 +45,13 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks):
         """The number of the host each of some world ranks runs on."""
         return map(self._host_of_rank.__getitem__, ranks)
 
-    def frame_of(self, rank: int) -> Any:
-        """The innermost Python frame of a rank that waits, or None."""
-        body = self._greenlets[rank]
+    def frame_of(self, timeline: int) -> Any:
+        """The innermost Python frame of a timeline that waits, or None."""
+        body = self._greenlets[timeline]
         return None if body is None else body.gr_frame
 
     def waiting(self) -> list[WaitingRank]:
-        """Waits of all ranks that have not ended."""
+        """Waits of all ranks that have not ended, and of their threads."""
         return self._found(lib.sim_waiting)
 
     def polling(self) -> list[WaitingRank]:
@@ -64,25 +65,40 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks):
     def _found(self, look: Callable[..., None]) -> list[WaitingRank]:
         found = []
         out = ffi.new("waiting *")
-        for rank in range(self.n_ranks):
-            look(self._sim, rank, out)
+        for timeline in range(len(self._greenlets)):
+            look(self._sim, timeline, out)
             if out.kind != lib.WAIT_NOTHING:
-                kind, (call, step) = WaitKind(out.kind), self._blocked_in(rank, out)
+                rank, (call, step) = int(lib.sim_rank_of(self._sim, timeline)), self._blocked_in(timeline, out)
+                thread = self._bodies[timeline].name if timeline in self._bodies else ""
                 found.append(
-                    WaitingRank(rank, kind, out.comm, out.peer, out.tag, out.bytes, out.n_requests, call, step)
+                    WaitingRank(
+                        rank,
+                        timeline,
+                        WaitKind(out.kind),
+                        out.comm,
+                        out.peer,
+                        out.tag,
+                        out.bytes,
+                        out.n_requests,
+                        call,
+                        step,
+                        thread,
+                    )
                 )
         return found
 
-    def _blocked_in(self, rank: int, wait: Any) -> tuple[str, int]:
-        """The call in which a rank waits, and its step of a sequence, or -1."""
-        if surface is not None and (of_sequence := surface.step_waited_for(rank, wait.request)):
+    def _blocked_in(self, timeline: int, wait: Any) -> tuple[str, int]:
+        """The call in which a timeline waits, and its step of a sequence, or -1."""
+        if timeline in self.parked:
+            return self.parked[timeline](), -1
+        if surface is not None and (of_sequence := surface.step_waited_for(timeline, wait.request)):
             call, step = of_sequence
             return ("Wait" if call in ("Isend", "Irecv") else call), step
         if (
-            wait.kind == lib.WAIT_PROBE and self._waits_in[rank] == _SEQUENCE
+            wait.kind == lib.WAIT_PROBE and self._waits_in[timeline] == _SEQUENCE
         ):  # `AwaitedMessage.wait`, and what follows it
             return "Iprobe", -1
-        return self._waits_in[rank], -1
+        return self._waits_in[timeline], -1
 
     def left_over(self) -> Iterator[LeftOver]:
         """Operations that the program started and did not complete, in no particular order."""
@@ -114,7 +130,7 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks):
     def path(self, rank: int) -> list[float]:
         """The sums over the critical path to a rank's date; the last one is of variances."""
         sums = ffi.new("double[]", lib.PATH_SUMS)
-        lib.sim_path(self._sim, rank, sums)
+        lib.sim_path(self._sim, self.first_timeline(rank), sums)
         return list(sums)
 
     def finish_s(self) -> array[float]:

@@ -35,6 +35,7 @@ from smpy.engine.surface import surface
 from smpy.errors import DeadlockError, Interrupted, MachineFailure, SmpyError, UsageError
 
 if TYPE_CHECKING:
+    from smpy.engine.added_timelines import ThreadBody
     from smpy.engine.launching import Launcher
     from smpy.engine.platform import Platform
     from smpy.platforms.models.machine_models import Models
@@ -154,6 +155,10 @@ class Loop:
         Number of ranks, and of those that the run began with.
     has_added_ranks : bool
         Whether ranks were added to those that the run began with: COMM_WORLD is not the same for all.
+    has_threads : bool
+        Whether ranks have had further timelines, for their threads.
+    parked : dict of int to callable
+        Tells what a timeline that is parked without end waits for.
     launcher : Launcher or None
         Starts programs on further ranks; None: there can be none.
     guard : callable or None
@@ -190,7 +195,11 @@ class Loop:
         self._greenlets: list[greenlet | None] = [None] * self.n_ranks
         self._waits_in: list[str] = [""] * self.n_ranks
         self._added_worlds: list[int] = []
+        self._first_of_added: list[int] = []
         self.has_added_ranks = False
+        self.has_threads = False
+        self._bodies: dict[int, ThreadBody] = {}
+        self.parked: dict[int, Callable[[], str]] = {}
         self.launcher: Launcher | None = None
         self.call_numbers: dict[str, int] = {"": 0}
         self.kernel_names = {"execute"}
@@ -240,6 +249,15 @@ class Loop:
         if get_ident() != self._thread:
             self._refuse()
         return int(lib.sim_running(self._sim))
+
+    @property
+    def running_timeline(self) -> int:
+        """The timeline that runs, or -1."""
+        return int(lib.sim_running(self._sim))
+
+    def first_timeline(self, rank: int) -> int:
+        """The timeline in which a rank's own program runs."""
+        return rank if rank < self.n_first_ranks else self._first_of_added[rank - self.n_first_ranks]
 
     def must_be_here(self) -> None:
         """Check the thread of a call that changes the world beside the timeline: other threads end here."""
@@ -350,15 +368,20 @@ class Loop:
             f"{ends[0]} to {ends[1]} needs it: {remedy}"
         )
 
-    def _resume(self, rank: int) -> int | None:
-        body = self._greenlets[rank]
+    def _resume(self, timeline: int) -> int | None:
+        body = self._greenlets[timeline]
         if body is None:
-            body = self._greenlets[rank] = greenlet(self._live, self._hub)
-            return body.switch(rank)  # type: ignore[no-any-return]
+            body = self._greenlets[timeline] = greenlet(self._live, self._hub)
+            return body.switch(timeline)  # type: ignore[no-any-return]
         return body.switch()  # type: ignore[no-any-return]
 
     def _live(self, timeline: int) -> None:
-        self._body(int(lib.sim_rank_of(self._sim, timeline)))
+        added = self._bodies.get(timeline)
+        if added is None:
+            self._body(int(lib.sim_rank_of(self._sim, timeline)))
+        else:
+            added()
+            del self._bodies[timeline]
         lib.sim_append_end(self._sim, timeline)
         self._greenlets[timeline] = None
 
@@ -370,18 +393,19 @@ class Loop:
 
     def block(self, call: str) -> None:
         """Give way until the kernel has executed everything the running rank appended."""
-        rank = self.timeline
-        self._waits_in[rank] = call
-        self._greenlets[rank] = getcurrent()
+        timeline = self.timeline
+        self._waits_in[timeline] = call
+        self._greenlets[timeline] = getcurrent()
         word = self._next()
-        if word == rank:
+        if word == timeline:
             return
         other = self._greenlets[word] if word >= 0 else None
         if other is not None:
             other.switch()
         else:
             self._hub.switch(word)
-        if lib.sim_running(self._sim) != rank:
+        if lib.sim_running(self._sim) != timeline:
+            rank = lib.sim_rank_of(self._sim, timeline)
             raise RuntimeError(f"a greenlet that waits in MPI, of rank {rank}, was switched to by rank {self.rank}")
 
     if not TYPE_CHECKING and surface is not None:
@@ -500,7 +524,7 @@ class Loop:
         lib.sim_append_stop(self._sim, self.timeline, key)
 
     def _keep_pace(self) -> None:
-        if lib.sim_is_far_ahead(self._sim, self.rank):
+        if lib.sim_is_far_ahead(self._sim, self.timeline):
             self.block("")
 
     # ---- time ----
@@ -508,9 +532,9 @@ class Loop:
     def clock_s(self) -> float:
         """The caller's date, in seconds; in another thread the clock of `smpy.engine.thread_ranks`."""
         if get_ident() != self._thread:
-            known_s = float(lib.sim_clock_s(self._sim, self.rank))
+            known_s = float(lib.sim_clock_s(self._sim, self.first_timeline(thread_ranks.rank())))
             return thread_ranks.date_s(self.now_s if isnan(known_s) else known_s)
-        date_s = float(lib.sim_clock_s(self._sim, self.rank))
+        date_s = float(lib.sim_clock_s(self._sim, self.timeline))
         if isnan(date_s):
             self.block("Wtime")
             return self.now_s
@@ -535,7 +559,7 @@ class Loop:
             return self.clock_s()
         clock = self.clock
         mark_s = -1.0 if clock is None else clock.pause()
-        date_s = float(lib.sim_earliest_clock_s(self._sim, self.rank))
+        date_s = float(lib.sim_earliest_clock_s(self._sim, self.timeline))
         lib.sim_extend_overhead(self._sim, self.timeline, self._wtime_s)
         if clock is not None:
             date_s += clock.charge_s(mark_s)
@@ -587,4 +611,4 @@ class Loop:
 
     def speed_flop_per_s(self) -> float:
         """Speed of a core of the running rank's host."""
-        return float(lib.sim_speed_flop_per_s(self._sim, self.rank))
+        return float(lib.sim_speed_flop_per_s(self._sim, self.timeline))

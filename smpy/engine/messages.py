@@ -119,15 +119,18 @@ class WaitKind(IntEnum):
     TIME = lib.WAIT_TIME
     WINDOW = lib.WAIT_WINDOW
     STORAGE = lib.WAIT_STORAGE
+    PARKED = lib.WAIT_PARKED
 
 
 class WaitingRank(NamedTuple):
-    """Wait of one rank.
+    """Wait of one rank, or of a thread of it.
 
-    `step` is the number of the step that it waits for in a `MessageProgram`, elsewhere -1.
+    `step` is the number of the step that it waits for in a `MessageProgram`, elsewhere -1; `thread` the name of the
+    thread, empty for the rank itself.
     """
 
     rank: int
+    timeline: int
     kind: WaitKind
     comm: int
     peer: int
@@ -136,6 +139,7 @@ class WaitingRank(NamedTuple):
     n_requests: int
     call: str
     step: int = -1
+    thread: str = ""
 
 
 class LeftKind(IntEnum):

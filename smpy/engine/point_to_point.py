@@ -117,21 +117,21 @@ class PointToPoint(Loop):
         numbers = array("i", requests)
         check(lib.sim_append_wait_any(self._sim, self.timeline, len(numbers), ffi.from_buffer("int[]", numbers)))
         self.block(call)
-        index = int(lib.sim_answer(self._sim, self.rank))
+        index = int(lib.sim_answer(self._sim, self.timeline))
         return index, self._collect(numbers[index])
 
     def test(self, request: int, call: str = "Test") -> Envelope | None:
         """Poll one request; it is released when complete. A poll takes simulated time."""
         check(lib.sim_append_test(self._sim, self.timeline, request))
         self.block(call)
-        return self._collect(request) if lib.sim_answer(self._sim, self.rank) else None
+        return self._collect(request) if lib.sim_answer(self._sim, self.timeline) else None
 
     def test_any(self, requests: Sequence[int], call: str = "Testany") -> tuple[int, Envelope] | None:
         """Poll several requests: index and message of the first that is complete, or None."""
         numbers = array("i", requests)
         check(lib.sim_append_test_any(self._sim, self.timeline, len(numbers), ffi.from_buffer("int[]", numbers)))
         self.block(call)
-        index = int(lib.sim_answer(self._sim, self.rank))
+        index = int(lib.sim_answer(self._sim, self.timeline))
         return None if index < 0 else (index, self._collect(numbers[index]))
 
     def get_status(self, request: int, call: str = "Get_status") -> Envelope | None:
@@ -140,7 +140,7 @@ class PointToPoint(Loop):
             return NO_MESSAGE
         check(lib.sim_append_get_status(self._sim, self.timeline, request))
         self.block(call)
-        return _envelope_of(lib.sim_request(self._sim, request)) if lib.sim_answer(self._sim, self.rank) else None
+        return _envelope_of(lib.sim_request(self._sim, request)) if lib.sim_answer(self._sim, self.timeline) else None
 
     def cancel(self, request: int) -> None:
         """Cancel a request: unless it has matched by then, it ends, and its envelope says that it was cancelled."""
@@ -164,14 +164,14 @@ class PointToPoint(Loop):
         lib.sim_release(self._sim, request)
 
     def _probed(self) -> Envelope:
-        found = lib.sim_probed(self._sim, self.rank)
+        found = lib.sim_probed(self._sim, self.timeline)
         return Envelope(found.source, found.tag, found.bytes, found.bytes)
 
     def iprobe(self, comm: int, source: int, tag: int) -> Envelope | None:
         """Look for a message that could be received; a look takes simulated time."""
         check(lib.sim_append_iprobe(self._sim, self.timeline, comm, source, tag))
         self.block("Iprobe")
-        return self._probed() if lib.sim_answer(self._sim, self.rank) else None
+        return self._probed() if lib.sim_answer(self._sim, self.timeline) else None
 
     def probe(self, comm: int, source: int, tag: int) -> Envelope:
         """Wait until a message could be received."""
@@ -183,14 +183,14 @@ class PointToPoint(Loop):
         """Look for a message, and hold it: its number, by which only `imrecv` receives it, and its envelope."""
         check(lib.sim_append_improbe(self._sim, self.timeline, comm, source, tag))
         self.block("Improbe")
-        held = int(lib.sim_answer(self._sim, self.rank))
+        held = int(lib.sim_answer(self._sim, self.timeline))
         return (held, self._probed()) if held else None
 
     def mprobe(self, comm: int, source: int, tag: int) -> tuple[int, Envelope]:
         """Wait for a message, and hold it."""
         check(lib.sim_append_mprobe(self._sim, self.timeline, comm, source, tag))
         self.block("Mprobe")
-        return int(lib.sim_answer(self._sim, self.rank)), self._probed()
+        return int(lib.sim_answer(self._sim, self.timeline)), self._probed()
 
     def imrecv(self, held: int, load: Load) -> int:
         """Start to receive the message that a probe holds: the request number."""

@@ -215,7 +215,7 @@ static void executions_under_way_share_the_cores_with_a_newcomer(const platform 
     sim_free(s);
 }
 
-/* Four executions on four cores, which end together, newest first: also when a fifth timeline comes to the host meanwhile. */
+/* Four executions on four cores, which end together, newest first: also when a fifth rank comes to the host meanwhile. */
 static int is_crowded, n_ended, order_of_ends[MOST_RANKS];
 
 static void end_together(sim *s, int timeline, int stage)
@@ -227,7 +227,7 @@ static void end_together(sim *s, int timeline, int stage)
         assert(sim_append_sleep(s, timeline, 1e-4) == 0 && sim_append_compute(s, timeline, 1e6, 0) == 0);
     } else {
         assert(sim_append_sleep(s, timeline, 5e-4) == 0);
-        if (timeline == 4 && is_crowded) assert(sim_timeline_new(s, 0) == 5);
+        if (timeline == 4 && is_crowded) assert(sim_rank_new(s, 0) == 5 && sim_timeline_new(s, 5) == 5);
     }
 }
 
@@ -327,6 +327,81 @@ static void an_arrival_cuts_short_the_poll_of_any_timeline(const platform *p, co
     }
 }
 
+/* ---- timelines that park ---- */
+
+/* Rank 0's second timeline parks for a second, but the first wakes it at 1e-3 s; then for 2e-3 s, which pass; then for good. */
+static void park_and_be_woken(sim *s, int timeline, int stage)
+{
+    static const double until_s[] = {1, 1e-3 + 2e-3, INFINITY};
+    if (timeline == 2) {
+        if (stage == 0) assert(sim_wake(s, 2) == SIM_BAD_REQUEST && sim_wake(s, 9) == SIM_BAD_RANK && sim_is_idle(s, 2));
+        if (stage == 1) assert(sim_answer(s, 2) == 1 && is_at(sim_now_s(s), 1e-3));
+        if (stage == 2) assert(sim_answer(s, 2) == 0 && is_at(sim_now_s(s), 3e-3));
+        if (stage == 3) assert(sim_answer(s, 2) == 1 && is_at(sim_now_s(s), 4e-3));
+        assert((stage < 3 ? sim_append_park(s, 2, until_s[stage]) : sim_append_end(s, 2)) == 0);
+    } else if (timeline == 0 && stage < 3) {
+        if (stage > 0) assert(sim_wake(s, 2) == 0);
+        assert(sim_append_sleep(s, 0, stage ? 3e-3 : 1e-3) == 0);
+    } else {
+        assert(sim_append_end(s, timeline) == 0);
+    }
+}
+
+static void a_parked_timeline_goes_on_when_it_is_woken_or_its_date_comes(const platform *p, const model *m)
+{
+    sim *s = world(p, m, 2);
+    double spent_s[SPENT_KINDS];
+    assert(sim_timeline_new(s, 0) == 2 && run(s, 3, park_and_be_woken) == SIM_DONE);
+    sim_spent_s(s, spent_s);
+    assert(is_at(finish(s, 0), 7e-3) && is_at(spent_s[SPENT_SLEEPING], 7e-3 + 4e-3));
+    sim_free(s);
+}
+
+static void park_for_good(sim *s, int timeline, int stage)
+{
+    assert(stage == 0 && (timeline == 2 ? sim_append_park(s, 2, INFINITY) : sim_append_end(s, timeline)) == 0);
+}
+
+static void a_timeline_that_nobody_wakes_is_stuck(const platform *p, const model *m)
+{
+    sim *s = world(p, m, 2);
+    waiting what;
+    assert(sim_timeline_new(s, 0) == 2 && run(s, 3, park_for_good) == SIM_STUCK);
+    sim_waiting(s, 2, &what);
+    assert(what.kind == WAIT_PARKED && isnan(finish(s, 0)));
+    sim_free(s);
+}
+
+/* ---- timelines of a rank share its cores ---- */
+
+static void compute_in_three(sim *s, int timeline, int stage)
+{
+    if (stage == 0 && timeline != 1) {
+        assert(sim_append_compute(s, timeline, timeline == 3 ? 2e6 : 1e6, 0) == 0 && isnan(sim_clock_s(s, timeline)));
+    } else {
+        assert(sim_append_end(s, timeline) == 0);
+    }
+}
+
+/* On hosts of four cores each rank has as many as it was given, and the other ranks keep theirs. */
+static void timelines_of_a_rank_share_its_cores(const model *m)
+{
+    /* 1e6 + 1e6 + 2e6 flop on 1, 2 and 4 cores; three share two until 1.5e-3 s, when 1e6 are left */
+    static const double finish_s[] = {4e-3, 2.5e-3, 2e-3};
+    platform *p = platform_new();
+    const cluster c = {.n_hosts = 2, .cores = 4, .speed_flop_per_s = 1e9, .bandwidth_bytes_per_s = 1e9, .latency_s = 1e-5};
+    assert(platform_add_flat_cluster(p, -1, &c) >= 0);
+    for (int i = 0; i < 3; i++) {
+        sim *s = sim_new(p, m, 2, (int[]){0, 0});
+        sim_cores_per_rank(s, 1 << i);
+        assert(sim_timeline_new(s, 0) == 2 && sim_timeline_new(s, 0) == 3);
+        assert(run(s, 4, compute_in_three) == SIM_DONE && finish(s, 1) == 0);
+        assert(is_at(finish(s, 0), finish_s[i]));
+        sim_free(s);
+    }
+    platform_free(p);
+}
+
 int main(void)
 {
     platform *p = machine();
@@ -337,6 +412,9 @@ int main(void)
     two_timelines_test_one_collective(p, &m);
     a_rank_may_come_while_the_world_runs(p, &m);
     executions_under_way_share_the_cores_with_a_newcomer(p, &m);
+    a_parked_timeline_goes_on_when_it_is_woken_or_its_date_comes(p, &m);
+    a_timeline_that_nobody_wakes_is_stuck(p, &m);
+    timelines_of_a_rank_share_its_cores(&m);
     shared_executions_end_in_the_order_they_would_have(&m);
     a_shift_moves_the_dates_that_are_told_later_and_nothing_else(p, &m);
     an_arrival_cuts_short_the_poll_of_any_timeline(p, &m);

@@ -16,6 +16,21 @@ void heap_init(heap *h, int keeps_places)
     }
 }
 
+int heap_keep_places(heap *h)
+{
+    if (h->place) return 0;
+    int room = 64;
+    for (int i = 0; i < h->n; i++)
+        while (room <= h->item[i].id) room *= 2;
+    int *place = malloc((size_t)room * sizeof *place);
+    if (!place) return -1;
+    for (int i = 0; i < room; i++) place[i] = -1;
+    for (int i = 0; i < h->n; i++) place[h->item[i].id] = i;
+    h->place = place;
+    h->place_room = room;
+    return 0;
+}
+
 void heap_free(heap *h)
 {
     free(h->item);

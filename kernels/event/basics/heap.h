@@ -20,6 +20,7 @@ typedef struct {
 } heap;
 
 void heap_init(heap *h, int keeps_places);
+int heap_keep_places(heap *h);                               /* from now on: 0, or -1 without memory */
 void heap_free(heap *h);
 int heap_push(heap *h, double date_s, int64_t order, int id); /* 0, or -1 without memory */
 void heap_pop(heap *h);                                      /* drops the first item */

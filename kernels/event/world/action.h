@@ -55,6 +55,7 @@ struct action {
         struct { double flop, bytes; } compute;
         struct { double seconds; int spent_on; } sleep; /* SPENT_* */
         struct { int sum; double amount, variance; } path;
+        struct { double until_s; } park;
         struct { int request; } post, cancel, wait_collective;
         struct { int request; struct storage_range *range; } file_access; /* the range is owned */
         struct collective_test {

@@ -44,7 +44,7 @@ int sim_append_compute(sim *s, int id, double flop, double bytes)
     a->compute.flop = flop;
     a->compute.bytes = bytes;
     t->earliest_tail_s += moves ? fmax(flop / h->fastest_flop_per_s, memory_alone_s(h, bytes)) : flop / h->fastest_flop_per_s;
-    t->tail_s += host_knows_ends(h) && !moves ? flop / host_speed_flop_per_s(h) : NAN;
+    t->tail_s += host_knows_ends(h) && !t->shares_cores && !moves ? flop / host_speed_flop_per_s(h) : NAN;
     return 0;
 }
 

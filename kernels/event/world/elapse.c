@@ -87,7 +87,12 @@ int elapse_sleep_until(sim *s, int id, double date_s, int spends)
 
 static int join_cores(sim *s, int id, double flop, int is_limited, int64_t order)
 {
-    const int at = s->timelines.at[id].host;
+    const int at = s->timelines.at[id].host, shared = shared_cores_of(s, &s->timelines.at[id]);
+    if (shared) {
+        resource *own = &s->shared_cores.at[shared].cores;
+        const int full = resource_join(own, id, flop, is_limited, order, s->clock.now_s);
+        return full < 0 ? full : shared_cores_date(s, shared);
+    }
     int error = resource_join(&s->hosts.at[at].cores, id, flop, is_limited, order, s->clock.now_s);
     return error < 0 ? error : date_host(s, at);
 }
@@ -102,10 +107,17 @@ int elapse_execute(sim *s, int id, execution amount, int spends)
         int error = memory_join(s, id, amount.bytes);
         if (error < 0 || !computes) return error < 0 ? error : BLOCKED;
     }
-    if (host_knows_ends(h)) return end_at(s, id, s->clock.now_s + amount.flop / host_speed_flop_per_s(h), spends);
+    if (host_knows_ends(h) && !s->timelines.at[id].shares_cores)
+        return end_at(s, id, s->clock.now_s + amount.flop / host_speed_flop_per_s(h), spends);
     timeline_enter(s, id, EXECUTING, spends);
     int error = join_cores(s, id, amount.flop, amount.is_limited, s->order++);
     return error < 0 ? error : BLOCKED;
+}
+
+int elapse_sleep_until_woken(sim *s, int id, double date_s, int spends)
+{
+    if (heap_keep_places(&s->elapsing.ends) < 0) return SIM_OUT_OF_MEMORY;
+    return elapse_sleep_until(s, id, date_s, spends);
 }
 
 void elapse_end_by(sim *s, int id, double date_s)
@@ -143,7 +155,7 @@ int elapse_crowd(sim *s, int id)
 {
     const host *h = &s->hosts.at[id];
     int n_executing = 0;
-    if (h->n_timelines != h->cores.n_units + 1) return 0;
+    if (h->n_ranks != h->cores.n_units + 1) return 0;
     for (int at = h->first_timeline; at >= 0; at = s->timelines.at[at].next_of_host) {
         timeline *t = &s->timelines.at[at];
         const int is_executing = t->state == ASLEEP && t->is_executing;
@@ -159,6 +171,7 @@ int elapse_change_speed(sim *s, int id, double factor)
 {
     host *h = &s->hosts.at[id];
     resource_set_speed(&h->cores, factor * host_speed_flop_per_s(h), s->clock.now_s);
+    if (s->shared_cores.n && shared_cores_set_speed(s, id) < 0) return SIM_OUT_OF_MEMORY;
     if (!resource_n_users(&h->cores)) return 0;
     s->date_order = ++s->order; /* executions that began before at this date were scheduled earlier */
     reschedule(s, h);
@@ -171,13 +184,16 @@ double elapse_next_s(const sim *s)
 {
     const elapsing *e = &s->elapsing;
     const double end_s = e->ends.n ? e->ends.item[0].date_s : INFINITY, host_s = e->hosts.n ? e->hosts.item[0].date_s : INFINITY;
-    return smaller(end_s < host_s ? end_s : host_s, memory_next_s(&s->memories));
+    const heap *shared = &s->shared_cores.next;
+    const double first_s = shared->n ? smaller(end_s, shared->item[0].date_s) : end_s;
+    return smaller(first_s < host_s ? first_s : host_s, memory_next_s(&s->memories));
 }
 
 static elapse_due due_of(sim *s, const heap_item *it, int of)
 {
     const timeline *t = of == OF_TIMELINE ? &s->timelines.at[it->id] : NULL;
-    const host *h = t ? host_of(s, it->id) : &s->hosts.at[it->id];
+    const int rank = of == OF_SHARED_CORES ? s->shared_cores.at[it->id].rank : -1;
+    const host *h = t ? host_of(s, it->id) : &s->hosts.at[rank < 0 ? it->id : s->timelines.rank[rank].host];
     const int is_sleep = t && !t->is_executing;
     return (elapse_due){.of = of, .id = it->id, .date_s = it->date_s,
                         .epoch = is_sleep ? t->began_at_date : h->rescheduled_at, .place = is_sleep ? -1 : h->reschedule_order,
@@ -245,11 +261,28 @@ static int wake_served(sim *s, int id)
     return error < 0 ? error : date_host(s, id);
 }
 
+static int wake_sharing(sim *s, int number)
+{
+    resource *cores = &s->shared_cores.at[number].cores;
+    int served, error = 0;
+    while (error == 0 && (served = resource_take_served(cores, s->clock.now_s, CLOCK_SAME_DATE_S)) >= 0) {
+        error = shared_cores_date(s, number);
+        end_part(s, served);
+    }
+    return error < 0 ? error : shared_cores_date(s, number);
+}
+
 static int wake_moved(sim *s, int id)
 {
     int moved;
     while ((moved = memory_take_served(s, id)) >= 0) end_part(s, moved);
     return moved < -1 ? moved : 0;
+}
+
+void elapse_wake(sim *s, int id)
+{
+    heap_remove(&s->elapsing.ends, id);
+    end_part(s, id);
 }
 
 int elapse_fire(sim *s)
@@ -258,16 +291,19 @@ int elapse_fire(sim *s)
     const double limit_s = clock_same_date_s(&s->clock);
     e->n_due = 0;
     if (take_due(s, &e->ends, limit_s, OF_TIMELINE) < 0 || take_due(s, &e->hosts, limit_s, OF_CORES) < 0 ||
+        take_due(s, &s->shared_cores.next, limit_s, OF_SHARED_CORES) < 0 ||
         take_due(s, &s->memories.hosts, limit_s, OF_MEMORY) < 0)
         return SIM_OUT_OF_MEMORY;
     sort_nearly(e->due, e->n_due, sizeof *e->due, in_order);
     for (int i = 0; i < e->n_due; i++) {
         const elapse_due *due = &e->due[i];
         int error = 0;
-        if (due->of == OF_TIMELINE)
-            end_part(s, due->id);
-        else
-            error = due->of == OF_CORES ? wake_served(s, due->id) : wake_moved(s, due->id);
+        switch (due->of) {
+        case OF_TIMELINE: end_part(s, due->id); break;
+        case OF_CORES: error = wake_served(s, due->id); break;
+        case OF_SHARED_CORES: error = wake_sharing(s, due->id); break;
+        default: error = wake_moved(s, due->id);
+        }
         if (error < 0) return error;
     }
     return e->n_due;
@@ -292,6 +328,10 @@ void elapse_check(const sim *s)
         n_users += resource_n_users(&s->hosts.at[h].cores);
         if (s->hosts.at[h].memory) n_users += resource_n_users(s->hosts.at[h].memory);
         assert(heap_has(&e->hosts, h) == (resource_n_users(&s->hosts.at[h].cores) > 0));
+    }
+    for (int i = 1; i <= s->shared_cores.n; i++) {
+        n_users += resource_n_users(&s->shared_cores.at[i].cores);
+        assert(heap_has(&s->shared_cores.next, i) == (resource_n_users(&s->shared_cores.at[i].cores) > 0));
     }
     assert(n == e->n_under_way && n_parts == e->ends.n + n_users);
 }

@@ -8,7 +8,7 @@
  * happened, where a host on which nothing is left under way has lost its place. (The end of a sleep or of a wait changes no
  * shares: it is not a reason for a place.)
  *
- * Invariants: (1) a timeline is ASLEEP or EXECUTING exactly while n_parts of it are in `ends` or among a host's users;
+ * Invariants: (1) a timeline is ASLEEP or EXECUTING exactly while n_parts of it are in `ends` or among users of its host or rank;
  *             (2) a host is in `hosts` exactly while it has users, with the date of the first one's end. */
 #ifndef SMPY_ELAPSE_H
 #define SMPY_ELAPSE_H
@@ -16,8 +16,8 @@
 #include "world/host.h"
 #include "world/timeline.h"
 
-/* Event due at one date: a timeline's end, or the first end among the executions on a host's cores or memory. */
-enum { OF_TIMELINE, OF_CORES, OF_MEMORY };
+/* Event due at one date: a timeline's end, or the first end among the executions on a host's cores or memory, or a rank's cores. */
+enum { OF_TIMELINE, OF_CORES, OF_SHARED_CORES, OF_MEMORY };
 typedef struct {
     int of, id;                  /* OF_* */
     double date_s;
@@ -39,8 +39,10 @@ void elapse_free(elapsing *e);
 /* These block the timeline: BLOCKED, or an error. What the time goes to is a SPENT_*. */
 int elapse_sleep_until(sim *s, int timeline, double date_s, int spends);
 int elapse_execute(sim *s, int timeline, execution amount, int spends);
+int elapse_sleep_until_woken(sim *s, int timeline, double date_s, int spends); /* a sleep that elapse_wake may end */
+void elapse_wake(sim *s, int timeline);                 /* ends that sleep now */
 void elapse_end_by(sim *s, int timeline, double date_s); /* a sleep that may end sooner (moves_ends) */
-/* A host has got one timeline more: if it is the first without a core of its own, executions under way share the cores from now on.
+/* A host has got one rank more: if it is the first without a core of its own, executions under way share the cores from now on.
  * 0, or an error: then some are lost. */
 int elapse_crowd(sim *s, int host);
 

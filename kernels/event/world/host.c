@@ -16,7 +16,7 @@ int hosts_init(hosts *all, const platform *p)
     return 0;
 }
 
-static void release(resource *r)
+void resource_free(resource *r)
 {
     heap_free(&r->free.users);
     if (r->limited) heap_free(&r->limited->queue.users);
@@ -26,8 +26,8 @@ static void release(resource *r)
 void hosts_free(hosts *all)
 {
     for (int h = 0; all->at && h < all->n; h++) {
-        release(&all->at[h].cores);
-        if (all->at[h].memory) release(all->at[h].memory);
+        resource_free(&all->at[h].cores);
+        if (all->at[h].memory) resource_free(all->at[h].memory);
         free(all->at[h].memory);
     }
     free(all->at);
@@ -41,6 +41,16 @@ static int limit(resource *r, double part)
     if (!r->limited) return SIM_OUT_OF_MEMORY;
     r->limited->nominal_per_s = r->unit_per_s;
     r->limited->per_s = part * r->unit_per_s;
+    return 0;
+}
+
+int resource_like(resource *r, const resource *other, double n_units)
+{
+    *r = (resource){.unit_per_s = other->unit_per_s, .n_units = n_units};
+    if (!other->limited) return 0;
+    if (limit(r, 1) < 0) return SIM_OUT_OF_MEMORY;
+    r->limited->nominal_per_s = other->limited->nominal_per_s;
+    r->limited->per_s = other->limited->per_s;
     return 0;
 }
 

@@ -8,7 +8,8 @@
  *
  * Invariants: (1) served is what one user of a queue has received since the queue was empty, up to since_s;
  *             (2) users holds the marks of all users; its ids are timelines;
- *             (3) while n_timelines <= cores no execution shares: none is among the users, unless the host's speed changes. */
+ *             (3) while n_ranks <= cores no execution shares with other ranks: none is among the users, unless the host's speed
+ *                 changes. */
 #ifndef SMPY_HOST_H
 #define SMPY_HOST_H
 #include "basics/heap.h"
@@ -42,8 +43,8 @@ typedef struct {
     resource cores;              /* units of flop */
     resource *memory;            /* units of bytes; NULL: its bandwidth is not known */
     double fastest_flop_per_s;   /* the highest speed of one */
-    int first_timeline;          /* first timeline that may compute there: n_timelines, linked by next_of_host; -1: none */
-    int n_timelines;
+    int first_timeline;          /* first timeline that may compute there, linked by next_of_host; -1: none */
+    int n_ranks;                 /* ranks of these timelines */
     int n_under_way;             /* executions, sleeps and waits for one request */
     int64_t rescheduled_at;      /* the date (order of creation when it began) its executions were scheduled at, or -1 */
     int64_t reschedule_order;    /* and when then, as a count */
@@ -63,10 +64,10 @@ static inline double host_speed_flop_per_s(const host *h)
     return h->cores.limited ? h->cores.limited->nominal_per_s : h->cores.unit_per_s;
 }
 
-/* Has each timeline a core of its own? */
+/* Has each rank a core of its own? Its timelines share that (shared_cores.h). */
 static inline int host_has_a_core_for_each(const host *h)
 {
-    return h->n_timelines <= h->cores.n_units;
+    return h->n_ranks <= h->cores.n_units;
 }
 
 /* Is the end of an execution known when it begins? */
@@ -83,6 +84,8 @@ static inline int resource_n_users(const resource *r)
     return r->free.users.n + (r->limited ? r->limited->queue.users.n : 0);
 }
 
+void resource_free(resource *r);
+int resource_like(resource *r, const resource *other, double n_units); /* so many units of its speeds: 0, or SIM_OUT_OF_MEMORY */
 void resource_set_speed(resource *r, double unit_per_s, double now_s);
 int resource_join(resource *r, int id, double amount, int is_limited, int64_t order, double now_s); /* 0, or SIM_OUT_OF_MEMORY */
 double resource_next_s(const resource *r, double now_s);        /* date at which the first user is served; INFINITY: none */

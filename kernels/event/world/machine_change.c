@@ -185,7 +185,8 @@ int change_may_wake(const sim *s)
     for (int i = 0; i < c->next.n; i++) {
         const int id = c->next.item[i].id;
         const profile *f = &c->table->at[id];
-        if (f->kind == PROFILE_SPEED && resource_n_users(&s->hosts.at[f->resource].cores) && highest(c, id) > 0) return 1;
+        if (f->kind != PROFILE_SPEED || !(highest(c, id) > 0)) continue;
+        if (resource_n_users(&s->hosts.at[f->resource].cores) || shared_cores_n_users(s, f->resource)) return 1;
     }
     return 0;
 }

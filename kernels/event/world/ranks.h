@@ -8,7 +8,7 @@
 /* cdef */
 enum {                                /* kind of a rank's wait (sim_waiting) */
     WAIT_NOTHING = 0, WAIT_SEND = 1, WAIT_RECV = 2, WAIT_SEVERAL = 3, WAIT_PROBE = 4, WAIT_COLLECTIVE = 5, WAIT_TIME = 6,
-    WAIT_WINDOW = 7, WAIT_STORAGE = 8
+    WAIT_WINDOW = 7, WAIT_STORAGE = 8, WAIT_PARKED = 9
 };
 
 typedef struct {
@@ -41,9 +41,11 @@ typedef struct {
 } waiting;
 
 /* ---- ranks and their timelines: both may grow while the world runs ----
- * The ranks that a world begins with have one timeline each, of the rank's number. A new timeline begins at the present date. */
+ * The ranks that a world begins with have one timeline each, of the rank's number. A new timeline begins at the present date. From
+ * its second timeline on a rank's timelines share its cores (shared_cores.h). */
 int sim_rank_new(sim *s, int host);                  /* a rank in no communicator, without a timeline: its number */
 int sim_timeline_new(sim *s, int rank);              /* its number: what sim_next names and sim_append_* take */
+void sim_cores_per_rank(sim *s, int n);              /* cores of its host for the timelines of each rank; before the run */
 int sim_rank_of(const sim *s, int timeline);         /* or SIM_BAD_RANK */
 int sim_host_of(const sim *s, int rank);             /* or SIM_BAD_RANK */
 
@@ -64,6 +66,13 @@ int sim_append_compute(sim *s, int timeline, double flop, double bytes); /* at o
 int sim_append_sleep(sim *s, int timeline, double seconds);
 int sim_append_overhead(sim *s, int timeline, double seconds);              /* likewise, inside MPI */
 int sim_extend_overhead(sim *s, int timeline, double seconds);   /* one in a row, as part of the last: they need no switch */
+
+/* A timeline parks until another one wakes it or, with a date from now on, until then: the answer is 1 if it was woken, else 0.
+ * Whoever wakes a timeline finds it parked: its queue was empty when it appended, and sim_next was called since. */
+int sim_append_park(sim *s, int timeline, double until_s); /* INFINITY: without end */
+int sim_wake(sim *s, int timeline);                          /* at the present date: 0, or SIM_BAD_REQUEST: it is not parked */
+int sim_is_idle(const sim *s, int timeline);                 /* has all that was appended been executed? */
+
 int sim_append_marker(sim *s, int timeline, int64_t id);                     /* executed notes: sim_notes */
 int sim_append_stop(sim *s, int timeline, int64_t id);                     /* ends the run at that date */
 int sim_append_end(sim *s, int timeline);

@@ -72,8 +72,8 @@ int timeline_new(sim *s, int rank)
     all->at[all->n] = (timeline){.rank = rank, .host = of->host, .next_of_rank = of->first_timeline,
                                  .next_of_host = h->first_timeline, .since_s = now_s, .met_s = INFINITY, .tail_s = now_s,
                                  .earliest_tail_s = now_s, .spends = SPENT_OVERHEAD, .late_rank = -1, .n_sends_seen = -1};
+    h->n_ranks += of->first_timeline < 0;
     h->first_timeline = of->first_timeline = all->n;
-    h->n_timelines++;
     of->n_live++;
     of->finish_s = NAN;
     return all->n++;
@@ -226,9 +226,10 @@ void timelines_check(const sim *s)
         assert(n_live == all->rank[rank].n_live);
     }
     for (int h = 0; h < s->hosts.n; h++) {
-        int n_timelines = 0;
-        for (int id = s->hosts.at[h].first_timeline; id >= 0; id = all->at[id].next_of_host) n_timelines += all->at[id].host == h;
-        assert(n_timelines == s->hosts.at[h].n_timelines);
+        int n_ranks = 0;
+        for (int id = s->hosts.at[h].first_timeline; id >= 0; id = all->at[id].next_of_host)
+            n_ranks += all->at[id].host == h && all->at[id].next_of_rank < 0;
+        assert(n_ranks == s->hosts.at[h].n_ranks);
     }
 }
 #endif

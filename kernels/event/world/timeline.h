@@ -36,6 +36,7 @@ typedef struct {
     uint8_t n_parts;             /* parts of it that are not over */
     uint8_t waits_for_one;       /* request, which the host knows of */
     uint8_t has_polled;          /* `poll` may remember something */
+    uint8_t shares_cores;        /* with the other timelines of its rank (shared_cores.h) */
     double busy_until_s;         /* receive overheads of the wait under way */
     int64_t ahead_bytes;         /* payload of sends not yet executed */
     int line_at_tail;            /* line of the open call, or 0 */
@@ -63,6 +64,7 @@ typedef struct {
     _Alignas(64) int host;
     int first_timeline;          /* first of its timelines, which are linked by next_of_rank */
     int n_live;                  /* timelines that have not ended */
+    int cores;                   /* number of the cores that they share (shared_cores.h), or 0 */
     double kept_waiting_s;       /* time that others waited for it */
     double caused_s;             /* lower bound of others' waiting that is due to it (blame.h) */
     own_run run;

@@ -21,6 +21,7 @@
 #include "world/memory.h"
 #include "world/performing.h"
 #include "world/row_kind.h"
+#include "world/shared_cores.h"
 #include "world/storage.h"
 #include "world/timeline.h"
 #include "world/watch.h"
@@ -39,6 +40,8 @@ struct sim {
     int n_own_costs;
     int *costs_of_host;          /* [hosts]: index of their own, or -1; NULL: all have the model's */
     elapsing elapsing;
+    shared_cores shared_cores;
+    int cores_per_rank;          /* 0: one */
     memories memories;
     watching watching;
     row_kinds row_kinds;

@@ -47,7 +47,7 @@ def collective_call(engine: Engine, wait: WaitingRank) -> CollectiveOfRank | Non
         return None
     if is_collective and wait.call.lower().startswith(("wait", "test", "get_status")):
         return _started(world().communicator(wait.comm))
-    name, number = _called(engine.frame_of(wait.rank)) or (wait.call, wait.comm)
+    name, number = _called(engine.frame_of(wait.timeline)) or (wait.call, wait.comm)
     if number < 0 or (number == wait.comm and not is_collective):
         return None
     communicator = world().communicator(number)

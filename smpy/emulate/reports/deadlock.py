@@ -32,14 +32,15 @@ def describe_deadlock(engine: Engine, home: str) -> str:
     """
     waiting = engine.waiting()
     calls = _collective_calls(engine, waiting)
-    kinds = {WaitKind.COLLECTIVE if wait.rank in calls else wait.kind for wait in waiting}
+    kinds = {WaitKind.COLLECTIVE if wait.timeline in calls else wait.kind for wait in waiting} - {WaitKind.PARKED}
     what = "wait and nothing will wake them"
-    if kinds <= {WaitKind.RECV, WaitKind.PROBE}:
+    if kinds and kinds <= {WaitKind.RECV, WaitKind.PROBE}:
         what = "wait for messages nobody will send"
     elif kinds == {WaitKind.SEND}:
         what = "wait to send messages nobody will receive"
-    who = "1 rank" if len(waiting) == 1 else f"{len(waiting)} ranks"
-    if len(waiting) == 1:
+    n_ranks = len({wait.rank for wait in waiting})
+    who = "1 rank" if n_ranks == 1 else f"{n_ranks} ranks"
+    if n_ranks == 1:
         what = what.replace("wait", "waits", 1).replace("them", "it")
     head = f"at {engine.now_s:.9g} s, {who} {what}"
     return "\n".join([head, *describe_waits(engine, waiting, home), *_hints(engine, waiting, calls, home)])
@@ -48,22 +49,25 @@ def describe_deadlock(engine: Engine, home: str) -> str:
 def describe_waits(engine: Engine, waiting: list[WaitingRank], home: str) -> list[str]:
     """A line for all ranks that are in the same call at the same place."""
     calls = _collective_calls(engine, waiting)
-    places = {wait.rank: line_of(engine, wait.rank, home) for wait in waiting}
-    lines = lines_by_rank([(wait.rank, _call(wait, calls.get(wait.rank)), places[wait.rank]) for wait in waiting])
+    places = {wait.timeline: line_of(engine, wait.timeline, home) for wait in waiting}
+    found = [(wait.rank, _call(wait, calls.get(wait.timeline)), places[wait.timeline]) for wait in waiting]
+    lines = lines_by_rank(found)
     if len(lines) > _LINES_MAX:
-        kinds_of_call = [(wait.rank, _kind_of_call(wait, calls.get(wait.rank))) for wait in waiting]
-        lines = lines_by_rank([(rank, kind, places[rank]) for rank, kind in kinds_of_call])
+        kinds_of_call = [_kind_of_call(wait, calls.get(wait.timeline)) for wait in waiting]
+        lines = lines_by_rank(
+            [(wait.rank, kind, places[wait.timeline]) for wait, kind in zip(waiting, kinds_of_call, strict=True)]
+        )
     return lines
 
 
 def _collective_calls(engine: Engine, waiting: list[WaitingRank]) -> dict[int, CollectiveOfRank]:
-    """The collectives that ranks are in, by rank."""
-    return {wait.rank: call for wait in waiting if (call := collective_call(engine, wait)) is not None}
+    """The collectives that ranks and their threads are in, by timeline."""
+    return {wait.timeline: call for wait in waiting if (call := collective_call(engine, wait)) is not None}
 
 
-def line_of(engine: Engine, rank: int, home: str) -> str:
+def line_of(engine: Engine, timeline: int, home: str) -> str:
     """File and line of the program's innermost frame."""
-    frame = engine.frame_of(rank)
+    frame = engine.frame_of(timeline)
     while frame is not None and frame.f_code.co_filename.startswith(OURS):
         frame = frame.f_back
     return line_in(frame, home)
@@ -79,7 +83,8 @@ def line_in(frame: FrameType | None, home: str) -> str:
 def _call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str:
     """The call a rank is in, as its program would write it."""
     step = f", step {wait.step} of a MessageProgram" if wait.step >= 0 else ""
-    return _plain_call(wait, collective) + step
+    thread = f"in thread {wait.thread}: " if wait.thread else ""
+    return thread + _plain_call(wait, collective) + step
 
 
 def _plain_call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str:
@@ -101,6 +106,8 @@ def _plain_call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str:
             source = "ANY_SOURCE" if wait.peer == ANY else wait.peer
             tag = "ANY_TAG" if wait.tag == ANY else wait.tag
             return _operation(wait.call, "Irecv", f"source={source}, tag={tag}") + comm
+        case WaitKind.PARKED:
+            return wait.call
         case _:
             return f"{wait.call}({wait.n_requests} requests)"
 
@@ -134,6 +141,8 @@ def _kind_of_call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str
             return f"{wait.call}()"
         case WaitKind.SEVERAL:
             return f"{wait.call}(several requests)"
+        case WaitKind.PARKED:
+            return wait.call
         case WaitKind.SEND:
             return _operation(wait.call, "Isend", "dest=various")
         case WaitKind.STORAGE:
@@ -146,9 +155,11 @@ def _kind_of_call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str
 
 
 def _hints(engine: Engine, waiting: list[WaitingRank], calls: dict[int, CollectiveOfRank], home: str) -> list[str]:
-    single = [wait for wait in waiting if wait.rank not in calls and wait.kind != WaitKind.WINDOW]  # for messages
+    single = [  # for messages
+        wait for wait in waiting if wait.timeline not in calls and wait.kind not in (WaitKind.WINDOW, WaitKind.PARKED)
+    ]
     ended = {rank for rank, finish_s in enumerate(engine.finish_s()) if not isnan(finish_s)}
-    members = {comm: engine.peers_of(comm) for comm in {wait.comm for wait in waiting} if comm >= 0}
+    members = {comm: engine.peers_of(comm) for comm in {wait.comm for wait in single} if comm >= 0}
     peers = {wait.rank: _world_peer(wait, members) for wait in single}
     return [
         *_about_collectives(calls.values(), ended)[:_HINTS_MAX],

@@ -65,7 +65,7 @@ class PollWatch:
         if self._has_told_of_clocks or looks < max(_MANY_LOOKS, _LOOKS_A_CALL * calls):
             return
         self._has_told_of_clocks = True
-        place = line_of(engine, engine.looker, self._home)
+        place = line_of(engine, engine.first_timeline(engine.looker), self._home)
         self._tell(
             f"smpy: ranks poll the clock, {looks:,} times for {format_time(passed_s)} of simulated time: "
             f"rank {engine.looker} at {place}\n"

@@ -272,7 +272,7 @@ def _run_engine(
         for outlet in outlets:  # the program's last output tells where it was
             outlet.write_rest()
         rank = engine.rank
-        line = line_of(engine, rank, home) if rank >= 0 else ""
+        line = line_of(engine, engine.running_timeline, home) if rank >= 0 else ""
         where = f", while rank {rank} was at {line}" if line else ""
         polls = watch.describe()
         told = f"interrupted at {engine.now_s:.9g} s of simulated time{where}" + (f"; {polls}" if polls else "")

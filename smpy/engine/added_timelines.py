@@ -1,0 +1,78 @@
+"""Further timelines of ranks, for their threads: each begins at the present date, and they park and wake each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Protocol
+
+from smpy.engine.kernel import lib
+from smpy.engine.loop import Loop, check
+from smpy.engine.surface import surface
+
+
+class ThreadBody(Protocol):
+    """What a further timeline of a rank executes."""
+
+    @property
+    def name(self) -> str:
+        """Name of the thread, for reports."""
+
+    def __call__(self) -> None:
+        """Live; it must catch whatever it raises."""
+
+
+class AddedTimelines(Loop):
+    """Adds timelines to the running rank.
+
+    Timelines of a rank see each other's effects on Python objects: before one acts on such an object, it catches up
+    with the kernel, so that their code executes in the order of its simulated dates.
+    """
+
+    def add_timeline(self, body: ThreadBody) -> int:
+        """Start a timeline of the running rank at the present date: its number.
+
+        Raises
+        ------
+        SmpyError
+            If there is no memory for it.
+        """
+        self.catch_up("start")
+        timeline = int(lib.sim_timeline_new(self._sim, self.rank))
+        check(timeline)
+        self.has_threads = True
+        self._bodies[timeline] = body
+        n_new = timeline + 1 - len(self._greenlets)
+        self._greenlets.extend([None] * n_new)
+        self._waits_in.extend([""] * n_new)
+        if surface is not None:
+            surface.add_timelines()
+        return timeline
+
+    def catch_up(self, call: str) -> None:
+        """Give way until the kernel has executed everything that the running timeline has appended."""
+        if not lib.sim_is_idle(self._sim, self.timeline):
+            self.block(call)
+
+    def park(self, until_s: float, waits_for: Callable[[], str]) -> bool:
+        """Have the running timeline wait until another one wakes it, or a date has come: whether it was woken.
+
+        It must have caught up. A report of a deadlock asks `waits_for` for the awaited thing.
+        """
+        check(lib.sim_append_park(self._sim, self.timeline, until_s))
+        timeline = self.timeline
+        if until_s == inf:
+            self.parked[timeline] = waits_for
+        try:
+            self.block("park")
+        finally:
+            self.parked.pop(timeline, None)
+        return bool(lib.sim_answer(self._sim, timeline))
+
+    def wake_timeline(self, timeline: int) -> None:
+        """Wake a parked timeline at the present date; the running one must have caught up."""
+        check(lib.sim_wake(self._sim, timeline))
+
+    def share_cores(self, n: int) -> None:
+        """Give each rank so many cores of its host for its threads; to be called before the run."""
+        lib.sim_cores_per_rank(self._sim, n)
