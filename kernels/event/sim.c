@@ -145,6 +145,10 @@ int sim_next(sim *s)
             timeline *t = &all->at[id];
             fetch_ahead(s);
             if (!t->n) {
+                if (t->state == ENDED) { /* it was dropped */
+                    all->at_turn++;
+                    continue;
+                }
                 t->tail_s = t->earliest_tail_s = s->clock.now_s;
                 return s->running = id;
             }

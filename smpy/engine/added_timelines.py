@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import Protocol
 
 from smpy.engine.kernel import lib
 from smpy.engine.loop import Loop, check
 from smpy.engine.surface import surface
-
-
-class ThreadBody(Protocol):
-    """What a further timeline of a rank executes."""
-
-    @property
-    def name(self) -> str:
-        """Name of the thread, for reports."""
-
-    def __call__(self) -> None:
-        """Live; it must catch whatever it raises."""
+from smpy.engine.thread_body import ThreadBody
 
 
 class AddedTimelines(Loop):
@@ -69,9 +58,13 @@ class AddedTimelines(Loop):
             self.parked.pop(timeline, None)
         return bool(lib.sim_answer(self._sim, timeline))
 
-    def wake_timeline(self, timeline: int) -> None:
-        """Wake a parked timeline at the present date; the running one must have caught up."""
-        check(lib.sim_wake(self._sim, timeline))
+    def wake_timeline(self, timeline: int) -> bool:
+        """Wake a timeline at the present date, whether it was parked; the running one must have caught up."""
+        return bool(lib.sim_wake(self._sim, timeline) == 0)
+
+    def drop_timeline(self, timeline: int) -> None:
+        """End a timeline where it is: its greenlet is never resumed."""
+        check(lib.sim_drop(self._sim, timeline))
 
     def share_cores(self, n: int) -> None:
         """Give each rank so many cores of its host for its threads; to be called before the run."""

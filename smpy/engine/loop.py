@@ -35,9 +35,9 @@ from smpy.engine.surface import surface
 from smpy.errors import DeadlockError, Interrupted, MachineFailure, SmpyError, UsageError
 
 if TYPE_CHECKING:
-    from smpy.engine.added_timelines import ThreadBody
     from smpy.engine.launching import Launcher
     from smpy.engine.platform import Platform
+    from smpy.engine.thread_body import ThreadBody
     from smpy.platforms.models.machine_models import Models
     from smpy.platforms.models.memory import Memory
 

@@ -372,6 +372,35 @@ static void a_timeline_that_nobody_wakes_is_stuck(const platform *p, const model
     sim_free(s);
 }
 
+/* Rank 0 ends while its second timeline waits for a message, the third sleeps, and two have a turn. */
+static void leave_the_others(sim *s, int timeline, int stage)
+{
+    assert(stage == 0 || timeline < 2);
+    if (timeline == 2) assert(sim_append_wait(s, 2, sim_append_recv(s, 2, 0, 1, 0, LARGE)) == 0);
+    if (timeline == 3 || (timeline == 1 && stage == 0)) assert(sim_append_sleep(s, timeline, timeline == 3 ? 5 : 1e-3) == 0);
+    if (timeline == 4) assert(sim_append_park(s, 4, INFINITY) == 0);
+    if (timeline == 0 && stage == 0) assert(sim_append_sleep(s, 0, 1e-4) == 0);
+    if (timeline == 0 && stage == 1) {
+        assert(sim_wake(s, 4) == 0 && sim_timeline_new(s, 0) == 5);
+        for (int other = 2; other < 6; other++) assert(sim_drop(s, other) == 0);
+        assert(sim_drop(s, 9) == SIM_BAD_RANK && sim_append_end(s, 0) == 0);
+    }
+    if (timeline == 1 && stage > 0) {
+        assert(sim_append_send(s, 1, 0, 0, 0, 8, SEND_STANDARD, 1) > 0 && sim_append_end(s, 1) == 0);
+    }
+}
+
+static void a_rank_ends_without_the_timelines_that_it_drops(const platform *p, const model *m)
+{
+    sim *s = world(p, m, 2);
+    double spent_s[SPENT_KINDS];
+    for (int i = 2; i < 5; i++) assert(sim_timeline_new(s, 0) == i);
+    assert(run(s, 6, leave_the_others) == SIM_DONE && is_at(finish(s, 0), 1e-4) && is_at(finish(s, 1), 1e-3));
+    sim_spent_s(s, spent_s);
+    assert(is_at(spent_s[SPENT_SLEEPING], 1e-3 + 3e-4) && is_at(spent_s[SPENT_LATE_SENDER], 1e-4));
+    sim_free(s);
+}
+
 /* ---- timelines of a rank share its cores ---- */
 
 static void compute_in_three(sim *s, int timeline, int stage)
@@ -414,6 +443,7 @@ int main(void)
     executions_under_way_share_the_cores_with_a_newcomer(p, &m);
     a_parked_timeline_goes_on_when_it_is_woken_or_its_date_comes(p, &m);
     a_timeline_that_nobody_wakes_is_stuck(p, &m);
+    a_rank_ends_without_the_timelines_that_it_drops(p, &m);
     timelines_of_a_rank_share_its_cores(&m);
     shared_executions_end_in_the_order_they_would_have(&m);
     a_shift_moves_the_dates_that_are_told_later_and_nothing_else(p, &m);

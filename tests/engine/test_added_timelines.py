@@ -53,8 +53,7 @@ def test_a_parked_timeline_is_woken_at_the_date_of_the_other(engine: Engine) -> 
     seen: list[tuple[bool, float]] = []
 
     def wait() -> None:
-        for until_s in (inf, 3.0, 100.0):
-            seen.append((engine.park(until_s, lambda: "something"), engine.now_s))
+        seen.extend((engine.park(until_s, lambda: "something"), engine.now_s) for until_s in (inf, 3.0, 100.0))
 
     def start() -> None:
         timeline = engine.add_timeline(Body(wait))

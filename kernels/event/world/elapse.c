@@ -319,7 +319,7 @@ void elapse_check(const sim *s)
     int n = 0, n_parts = 0, n_users = 0;
     for (int id = 0; id < s->timelines.n; id++) {
         const timeline *t = &s->timelines.at[id];
-        const int is_under_way = t->state == ASLEEP || t->state == EXECUTING;
+        const int is_under_way = t->state == ASLEEP || t->state == EXECUTING || (t->is_dropped && t->n_parts);
         n += is_under_way;
         n_parts += is_under_way ? t->n_parts : 0;
         assert(!is_under_way || t->n_parts > 0);

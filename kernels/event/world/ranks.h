@@ -71,6 +71,7 @@ int sim_extend_overhead(sim *s, int timeline, double seconds);   /* one in a row
  * Whoever wakes a timeline finds it parked: its queue was empty when it appended, and sim_next was called since. */
 int sim_append_park(sim *s, int timeline, double until_s); /* INFINITY: without end */
 int sim_wake(sim *s, int timeline);                          /* at the present date: 0, or SIM_BAD_REQUEST: it is not parked */
+int sim_drop(sim *s, int timeline);                          /* it has ended where it is: what it still does counts for nobody */
 int sim_is_idle(const sim *s, int timeline);                 /* has all that was appended been executed? */
 
 int sim_append_marker(sim *s, int timeline, int64_t id);                     /* executed notes: sim_notes */

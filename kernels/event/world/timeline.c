@@ -117,6 +117,7 @@ void action_end(sim *s, int id)
 void timeline_enter(sim *s, int id, int state, int spends)
 {
     timeline *t = &s->timelines.at[id];
+    if (t->is_dropped) return;
     tell_entered(s, id, state);
     t->state = state;
     t->spends = spends;
@@ -131,7 +132,17 @@ void timeline_enter(sim *s, int id, int state, int spends)
 void timeline_runs_next(sim *s, int id)
 {
     timeline_enter(s, id, AWAKE, SPENT_OVERHEAD);
+    if (s->timelines.at[id].is_dropped) return;
     s->timelines.next_turn[s->timelines.n_next_turn++] = id;
+}
+
+int sim_drop(sim *s, int id)
+{
+    if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
+    timeline *t = &s->timelines.at[id];
+    if (t->state != ENDED) timeline_enter(s, id, ENDED, SPENT_OVERHEAD);
+    t->is_dropped = 1;
+    return 0;
 }
 
 int action_block(sim *s, int id, int spends)
@@ -201,6 +212,11 @@ int sim_is_far_ahead(const sim *s, int id)
 #ifdef SMPY_CHECK
 #include <assert.h>
 
+static int has_turn(const timeline *t)
+{
+    return t->state == AWAKE || t->is_dropped;
+}
+
 void timelines_check(const sim *s)
 {
     const timelines *all = &s->timelines;
@@ -209,14 +225,14 @@ void timelines_check(const sim *s)
         const timeline *t = &all->at[id];
         assert(t->n >= 0 && t->n <= t->room && (t->room & (t->room - 1)) == 0);
         assert(t->rank >= 0 && t->rank < all->n_ranks);
-        assert(t->state != ENDED || t->n == 0);
+        assert(t->state != ENDED || t->n == 0 || t->is_dropped);
         assert(t->since_s <= s->clock.now_s);
         for (int i = 1; i < t->n; i++) assert(t->queue[(t->first + i) & (t->room - 1)].stage == 0);
         n_ended += t->state == ENDED;
     }
     assert(n_ended == all->n_ended);
-    for (int i = all->at_turn; i < all->n_turn; i++) assert(all->at[all->turn[i]].state == AWAKE);
-    for (int i = 0; i < all->n_next_turn; i++) assert(all->at[all->next_turn[i]].state == AWAKE);
+    for (int i = all->at_turn; i < all->n_turn; i++) assert(has_turn(&all->at[all->turn[i]]));
+    for (int i = 0; i < all->n_next_turn; i++) assert(has_turn(&all->at[all->next_turn[i]]));
     for (int rank = 0; rank < all->n_ranks; rank++) {
         int n_live = 0;
         for (int id = all->rank[rank].first_timeline; id >= 0; id = all->at[id].next_of_rank) {

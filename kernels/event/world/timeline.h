@@ -37,6 +37,7 @@ typedef struct {
     uint8_t waits_for_one;       /* request, which the host knows of */
     uint8_t has_polled;          /* `poll` may remember something */
     uint8_t shares_cores;        /* with the other timelines of its rank (shared_cores.h) */
+    uint8_t is_dropped;          /* ENDED for good, in the midst of its queue */
     double busy_until_s;         /* receive overheads of the wait under way */
     int64_t ahead_bytes;         /* payload of sends not yet executed */
     int line_at_tail;            /* line of the open call, or 0 */
