@@ -8,7 +8,7 @@
 #include <internal/pycore_frame.h>
 #endif
 
-enum { IS_OURS = -1 };              /* for a line: a frame of smpy's own, whose caller is looked at instead */
+enum { IS_OURS = -1 };              /* for a line: a frame of smpy's own, or of Python's waits, whose caller is looked at instead */
 
 void lines_forget(void)
 {
@@ -21,12 +21,19 @@ void lines_forget(void)
     memset(surface.lines.bucket, 0, sizeof surface.lines.bucket);
 }
 
+/* Modules whose calls are their callers', as smpy.engine.thread_ranks.PASSED_OVER has them. */
+static int is_passed_over(const char *module)
+{
+    return strncmp(module, "smpy.", 5) == 0 || strcmp(module, "threading") == 0 || strcmp(module, "queue") == 0 ||
+           strncmp(module, "concurrent.futures.", 19) == 0;
+}
+
 static int is_ours(PyFrameObject *frame)
 {
     PyObject *globals = PyFrame_GetGlobals(frame);
     PyObject *name = globals ? PyDict_GetItemString(globals, "__name__") : NULL; /* borrowed */
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    const int result = text && strncmp(text, "smpy.", 5) == 0;
+    const int result = text && is_passed_over(text);
     Py_XDECREF(globals);
     PyErr_Clear();
     return result;

@@ -55,6 +55,14 @@ class RankState:
         Functions to call when the rank ends, with their arguments, in order of registration.
     executors : list of references
         The executors of `concurrent.futures` that its program has made.
+    thread_numbers : dict or None
+        Numbers of the next thread and the next pool, by the place that counts them.
+    n_threads : int
+        Number of its living threads that have a timeline.
+    waits_for_threads : bool
+        Whether it ends only after its threads.
+    exit_functions : list
+        Functions to call before its threads are joined, as `threading._register_atexit` takes them.
     is_child : bool
         Whether this is a child process that the rank has forked.
     abort_status : int
@@ -73,6 +81,10 @@ class RankState:
     event_loops: dict[Any, dict[Any, Any]] | None = None
     at_exit: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] | None = None
     executors: list[ReferenceType[Any]] | None = None
+    thread_numbers: dict[str, Iterator[int]] | None = None
+    n_threads: int = 0
+    waits_for_threads: bool = True
+    exit_functions: list[Callable[[], object]] | None = None
     is_child: bool = False
     abort_status: int = 0
 
@@ -117,6 +129,11 @@ def begin(state: RankState) -> None:
     """Say, on a rank's own greenlet, that it is the rank's."""
     _RUNNING.set(state)
     _living[state.rank] = state
+
+
+def enter_thread(state: RankState) -> None:
+    """Say, on the greenlet of a rank's thread, that it is the rank's."""
+    _RUNNING.set(state)
 
 
 def rank_here() -> RankState | None:

@@ -65,7 +65,3 @@ class AddedTimelines(Loop):
     def drop_timeline(self, timeline: int) -> None:
         """End a timeline where it is: its greenlet is never resumed."""
         check(lib.sim_drop(self._sim, timeline))
-
-    def share_cores(self, n: int) -> None:
-        """Give each rank so many cores of its host for its threads; to be called before the run."""
-        lib.sim_cores_per_rank(self._sim, n)

@@ -101,7 +101,7 @@ def check(code: int) -> None:
 
 def _line_of_program() -> tuple[str, int]:
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.startswith(thread_ranks.OURS):
+    while frame is not None and frame.f_code.co_filename.startswith(thread_ranks.PASSED_OVER):
         frame = frame.f_back
     return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 

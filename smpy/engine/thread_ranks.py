@@ -18,6 +18,11 @@ from smpy.errors import UsageError
 _real_s: Final = monotonic  # `time`'s functions give simulated time while a program runs
 OURS: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 """Folder of smpy's own code, with a separator at its end."""
+_LIBRARY: Final = os.path.dirname(threading.__file__) + os.sep
+WAITS: Final = (f"{_LIBRARY}threading.py", f"{_LIBRARY}queue.py", f"{_LIBRARY}concurrent{os.sep}futures{os.sep}")
+"""Files, and a folder, of Python's own code that waits for threads."""
+PASSED_OVER: Final = (OURS, *WAITS)
+"""Beginnings of the paths of code whose calls are its callers'."""
 
 
 class _Beside(threading.local):
@@ -61,3 +66,13 @@ def called_from() -> tuple[str, FrameType | None]:
             return name.strip("_"), None
         frame = frame.f_back
     return name.strip("_"), frame
+
+
+def waits_at(frame: FrameType | None) -> str:
+    """The call by which a program waits for threads, as it would write it: `Event.wait()`, say."""
+    found = "Lock.acquire"
+    while frame is not None and frame.f_code.co_filename.startswith(PASSED_OVER):
+        if frame.f_code.co_filename.startswith(WAITS):
+            found = frame.f_code.co_qualname
+        frame = frame.f_back
+    return f"{found}()"

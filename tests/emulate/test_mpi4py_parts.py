@@ -39,14 +39,6 @@ def test_options_that_do_not_exist_cannot_be_set(emulated: Callable, how: str):
     assert "TypeError" in emulated(f"import mpi4py\n{how}", 1).error
 
 
-@pytest.mark.parametrize("name", ["MPIPoolExecutor", "MPICommExecutor", "ProcessPoolExecutor"])
-def test_a_pool_that_needs_threads_in_mpi_is_refused_at_once(emulated: Callable, name: str):
-    ran = emulated(
-        f"from mpi4py.futures import {name} as Pool\nwith Pool() as pool:\n    pool and pool.submit(abs, 1)", 3
-    )
-    assert "mpi4py.futures: its pools call MPI from a thread of their own" in ran.error
-
-
 def test_a_pool_of_threads_works(emulated: Callable):
     pytest.importorskip("mpi4py")
     program = """

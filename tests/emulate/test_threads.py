@@ -1,4 +1,4 @@
-"""Threads that a rank starts are the rank's; a call of MPI in one of them ends the run."""
+"""Threads that a rank starts are the rank's; a call of MPI in one of the operating system's ends the run."""
 
 import os
 import signal
@@ -92,7 +92,7 @@ def test_a_thread_finds_what_its_rank_finds(smpy_run: Callable, surface: None):
             assert (pair.rank, pair.size) == (rank // 2, 2)
             assert (MPI.COMM_SELF.rank, MPI.COMM_SELF.size) == (0, 1)
             assert MPI.Is_initialized() and not MPI.Is_finalized()
-            assert not MPI.Is_thread_main() and MPI.Query_thread() == MPI.THREAD_FUNNELED
+            assert not MPI.Is_thread_main() and MPI.Query_thread() == MPI.THREAD_MULTIPLE
             assert os.environ["MINE"] == os.environ["PMI_RANK"] == sys.argv[-1] == str(rank)
             assert sys.path[-1] == f"path{rank}"
             import helper as again
@@ -126,8 +126,8 @@ result = queue.Queue()
 def work():
     result.put({call})
 comm.Barrier()
-if comm.rank == 2:
-    threading.Thread(target=work, name="worker").start()
+if comm.rank == 2:  # compiled code calls `work`, in a thread of its own
+    threading.Thread(target=max, args=([1, 2],), kwargs={{"key": lambda _: work() or 0}}, name="worker").start()
     result.get()  # for ever, unless the run ends
 comm.Barrier()
 """
@@ -135,8 +135,8 @@ comm.Barrier()
 
 def refused(call: str) -> str:
     return (
-        f"rank 2 called {call} in a thread of its own, worker, at program.py:9: a rank calls MPI in its main thread "
-        "alone (MPI.Query_thread() is THREAD_FUNNELED); hand the work over through a queue.Queue"
+        f"rank 2 called {call} in worker, at program.py:9: this thread was started by compiled code or belongs to "
+        "multiprocessing, and cannot be simulated; call MPI in a threading.Thread"
     )
 
 
@@ -169,7 +169,7 @@ def refused(call: str) -> str:
         ("__import__('smpy').execute(1e9)", "execute"),
     ],
 )
-def test_a_call_of_mpi_in_a_thread_ends_the_run(emulated: Callable, call: str, name: str):
+def test_a_call_of_mpi_in_a_thread_of_compiled_code_ends_the_run(emulated: Callable, call: str, name: str):
     assert emulated(QUEUED.format(call=call), 3).error == refused(name)
 
 
@@ -196,13 +196,12 @@ def test_a_rank_that_is_stopped_as_it_gives_work_to_a_pool_lets_the_command_end(
     assert ran.code != 0
 
 
-@pytest.mark.parametrize("wait", ["thread.join()", "future.result()", "pool.shutdown()", "done.wait()"])
+@pytest.mark.parametrize("wait", ["thread.join()", "done.wait()"])
 def test_whatever_the_rank_waits_in_such_a_call_ends_the_run(smpy_run: Callable, wait: str):
     ran = smpy_run(
         f"""
         from mpi4py import MPI
-        from concurrent.futures import ThreadPoolExecutor
-        import threading, time
+        import threading
         comm, done = MPI.COMM_WORLD, threading.Event()
         def work():
             try:
@@ -210,10 +209,8 @@ def test_whatever_the_rank_waits_in_such_a_call_ends_the_run(smpy_run: Callable,
             except Exception:
                 "the call raises, but no exception that a program would pass over"
             done.wait()
-        pool = ThreadPoolExecutor(1)
-        thread = threading.Thread(target=work, daemon=True)
+        thread = threading.Thread(target=max, args=([1, 2],), kwargs={{"key": lambda _: work() or 0}}, daemon=True)
         thread.start()
-        future = pool.submit(comm.barrier)
         {wait}
         comm.barrier()
         """,
@@ -221,7 +218,7 @@ def test_whatever_the_rank_waits_in_such_a_call_ends_the_run(smpy_run: Callable,
         "--quiet",
     )
     assert ran.code == 1
-    assert ran.err.startswith("smpy: rank 0 called barrier in a thread of its own")
+    assert ran.err.startswith("smpy: rank 0 called barrier in Thread-1 (max)")
 
 
 def test_a_signal_that_comes_just_before_the_rank_waits_is_sent_again(
@@ -298,7 +295,7 @@ def test_a_thread_that_waits_for_a_date_sees_it_come(emulated: Callable):
         thread.start()
         thread.join()
         assert took[0] >= 0.03
-        print(MPI.Wtime() < 0.01)  # none of it was the rank's time
+        print(MPI.Wtime() > 0.03)
         """,
         2,
     )
@@ -369,7 +366,7 @@ def test_a_rank_ends_after_its_threads_that_are_no_daemons(emulated: Callable):
         """,
         2,
     )
-    os.write(writer, b"12")  # the daemons end, too
+    os.write(writer, b"12")
     assert ran.error == ""
     for rank in range(2):
         own = [line[2:] for line in ran.out.splitlines() if line.startswith(f"{rank} ")]

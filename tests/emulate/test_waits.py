@@ -122,19 +122,6 @@ assert thread.is_alive()
 os.write(in_never, b"x")
 thread.join(9)
 """,
-    "thread": """
-event = threading.Event()
-thread = threading.Timer(0.05, event.set)
-thread.start()
-assert event.wait(9)
-thread.join()
-event.clear()
-thread = threading.Thread(target=lambda: os.read(never, 1) and event.set())
-thread.start()
-assert not event.wait(0.01)
-os.write(in_never, b"x")
-thread.join()
-""",
 }
 
 

@@ -36,7 +36,7 @@ ROOMS = {  # the same within packages; "" is the package's own files
         {"conformance"},
         {"MPI"},
     ],
-    "emulate": [{""}, {"modules"}, {"process"}, {"reports"}, {"run"}],
+    "emulate": [{""}, {"modules"}, {"process", "threads"}, {"reports"}, {"run"}],
     "platforms": [{"models"}, {"", "own_format", "presets", "simgrid", "topologies"}, {"placement"}, {"inspection"}],
     "compute": [{"clock"}, {"models"}, {"folded"}],
 }

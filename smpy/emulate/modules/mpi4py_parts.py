@@ -1,4 +1,4 @@
-"""Package mpi4py on a rank: `mpi4py.MPI` is smpy's, what cannot run on it says so, the rest is mpi4py's own."""
+"""Package mpi4py on a rank: `mpi4py.MPI` is smpy's, the rest is mpi4py's own."""
 
 from __future__ import annotations
 
@@ -6,23 +6,17 @@ import importlib
 import sys
 from functools import partial
 from types import ModuleType
-from typing import Any, Final
+from typing import Any
 
 from smpy.emulate.modules.imports import Importer
 from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import RankState, running
-
-NO_POOLS: Final = (
-    "mpi4py.futures: its pools call MPI from a thread of their own or start processes, and smpy simulates neither yet; "
-    "have rank 0 send the tasks itself, or use a pool without threads, such as schwimmbad's MPIPool"
-)
 
 
 def install_mpi4py(importer: Importer, patches: Patches) -> None:
     """Give the ranks smpy's `mpi4py.MPI` until the patches are undone."""
     importer.substitute("mpi4py.MPI", partial(_load_mpi, patches), _check_options)
     importer.amend("mpi4py", partial(_have_mpi, importer))
-    importer.amend("mpi4py.futures._core", _refuse_pools)
     importer.when_imported("mpi4py._mpiabi", partial(_refuse_library, patches))
 
 
@@ -61,19 +55,6 @@ def _have_mpi(importer: Importer, package: ModuleType) -> None:
     vars(package)["__getattr__"] = find
 
 
-def _refuse_pools(core: Any) -> None:
-    """Have a pool fail as soon as it is made, save one of threads that call no MPI."""
-    make, allowed = core.Pool.__init__, core._manager_thread
-
-    def make_pool(pool: Any, executor: Any, manager: Any, *args: Any) -> None:
-        if manager is not allowed:
-            raise NotImplementedError(NO_POOLS)
-        make(pool, executor, manager, *args)
-
-    core.Pool.__init__ = make_pool
-    core.setup_mpi_threads = _look_at_no_thread_level
-
-
 def _refuse_library(patches: Patches) -> None:
     """Have mpi4py's finder of extension modules, asked to load `mpi4py.MPI` as a library, say what that is."""
     finder: Any = sys.modules["mpi4py._mpiabi"]
@@ -86,7 +67,3 @@ def _refuse_library(patches: Patches) -> None:
         return load(libmpi)
 
     patches.attribute(finder, "_dlopen_libmpi", load_library)
-
-
-def _look_at_no_thread_level() -> None:
-    """Replace mpi4py's check, which warns: threads that call no MPI need no level of thread support."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import select
 import selectors
 import sys
@@ -10,9 +11,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from smpy.emulate.patches import Patches
-from smpy.emulate.process.timed_waits import wait
+from smpy.emulate.process.timed_waits import wait, wait_beside_threads
 from smpy.emulate.process.virtual_time import sleep_s
-from smpy.emulate.ranks import rank_here
+from smpy.emulate.ranks import RankState, rank_here
 from smpy.engine.messages import WaitKind
 
 _PASSING: Final = (WaitKind.TIME, WaitKind.STORAGE)  # waits that time alone ends
@@ -28,6 +29,7 @@ _OF_SOCKETS: Final = (
 def install_descriptors(patches: Patches) -> None:
     """Have waits for descriptors know simulated time until the patches are undone."""
     patches.attribute(select, "select", _select(select.select))
+    patches.attribute(os, "read", _read(os.read))
     for name, per_s in (("poll", 1000), ("epoll", 1)):  # the units of their time-outs
         if hasattr(select, name):
             patches.attribute(select, name, _maker(getattr(select, name), per_s))
@@ -44,12 +46,38 @@ def install_sockets(patches: Patches) -> None:
         patches.attribute(kind, name, _of_socket(getattr(kind, name)))
 
 
+def _read(real: Callable[[int, int], bytes]) -> Callable[[int, int], bytes]:
+    def read(fd: int, n: int, /) -> bytes:
+        state = rank_here()
+        if state is not None and state.n_threads and isinstance(fd, int):
+            _let_threads_go_on(state, fd)
+        return real(fd, n)
+
+    return read
+
+
+def _let_threads_go_on(state: RankState, fd: Any) -> None:
+    """Give way to the rank's other threads until a descriptor can be read, if it is one that can be waited for."""
+
+    def poll(timeout_s: float | None) -> Any:
+        try:
+            return _select_now([fd], [], [], timeout_s)[0]
+        except (OSError, ValueError):
+            return True  # whoever reads it will hear of that
+
+    wait_beside_threads(state, poll, None)
+
+
 def _of_socket(real: Callable[..., Any]) -> Callable[..., Any]:
     is_accept = real.__name__ == "accept"
+    is_reading = is_accept or real.__name__.startswith("recv")
 
     @functools.wraps(real)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if is_accept and self.gettimeout() is None:
+        state = rank_here()
+        if is_reading and state is not None and state.n_threads and self.gettimeout() is None:
+            _let_threads_go_on(state, self)
+        elif is_accept and self.gettimeout() is None:
             _let_others_connect(self)
         try:
             return real(self, *args, **kwargs)

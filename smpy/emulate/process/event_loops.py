@@ -21,7 +21,8 @@ from typing import Any, Final
 from smpy.emulate.patches import Patches
 from smpy.emulate.process.timed_waits import wait
 from smpy.emulate.rank_switch_hooks import RankSwitchHooks
-from smpy.emulate.ranks import rank_here
+from smpy.emulate.ranks import RankState, rank_here
+from smpy.emulate.threads.rank_threads import RankThreads
 
 _HAS_TASK_OF_THREAD: Final = sys.version_info >= (3, 14)  # before, tasks are kept by loop
 
@@ -39,8 +40,9 @@ class _Running:
 class _Exchange:
     """Exchanges the interpreter's running loop for the running rank's."""
 
-    def __init__(self, switches: RankSwitchHooks) -> None:
+    def __init__(self, switches: RankSwitchHooks, threads: RankThreads) -> None:
         self._switches = switches
+        self._threads = threads
         self._set: Callable[[Any], None] = asyncio._set_running_loop
         self._in_force: _Running | None = None
         self._n_running = 0
@@ -51,9 +53,9 @@ class _Exchange:
         state = rank_here()
         if state is None:
             return
-        n_before = self._n_running
-        self._n_running += (loop is not None) - (state.running_loop is not None)
-        state.running_loop = self._in_force = None if loop is None else _Running(loop)
+        n_before, owner = self._n_running, self._threads.current() or state
+        self._n_running += (loop is not None) - (owner.running_loop is not None)
+        owner.running_loop = self._in_force = None if loop is None else _Running(loop)
         if self._n_running and not n_before:
             self._switches.watch(self._on_switch)
         elif n_before and not self._n_running:
@@ -61,7 +63,7 @@ class _Exchange:
 
     def _on_switch(self) -> None:
         state = rank_here()
-        next_ = None if state is None else state.running_loop
+        next_ = None if state is None else (self._threads.current() or state).running_loop
         before = self._in_force
         if next_ is before:
             return
@@ -84,17 +86,32 @@ class _Selector(selectors.DefaultSelector):
 
     n_jobs = 0  # jobs of executors and child processes that have not ended
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.wake_up = threading.Semaphore(0)
+
     def select(self, timeout: float | None = None) -> Any:
         poll = partial(_select, self)
         state = rank_here()
         if state is None:
             return poll(timeout)
         is_real = len(self.get_map()) > 1 or self.n_jobs > 0 or (timeout is None and threading.active_count() > 1)
+        if state.n_threads and len(self.get_map()) == 1:
+            return self._wait_for_threads(state, poll, timeout)
         return wait(state, poll, timeout, is_real=is_real, what="asyncio's event loop, in which no call is scheduled,")
+
+    def _wait_for_threads(self, state: RankState, poll: Any, timeout: float | None) -> Any:
+        """Wait until another thread of the rank wakes the loop."""
+        if (found := poll(0)) or (timeout is not None and timeout <= 0):
+            return found
+        self.wake_up.acquire(timeout=timeout)
+        return poll(0)
 
 
 class _OfRank:
     """An attribute of an event loop policy's `_local`: every rank's own, and every other thread's."""
+
+    threads: RankThreads | None = None
 
     def __init__(self, name: str, default: object) -> None:
         self._name = name
@@ -104,9 +121,10 @@ class _OfRank:
         state = rank_here()
         if state is None:
             return vars(local)
-        if state.event_loops is None:
-            state.event_loops = {}
-        return state.event_loops.setdefault(local, {})
+        owner = (None if self.threads is None else self.threads.current()) or state
+        if owner.event_loops is None:
+            owner.event_loops = {}
+        return owner.event_loops.setdefault(local, {})
 
     def __get__(self, local: object, owner: type) -> Any:
         return self._table(local).get(self._name, self._default)
@@ -122,17 +140,19 @@ class _Local(threading.local):
     _set_called = _OfRank("_set_called", False)
 
 
-def install_event_loops(patches: Patches, switches: RankSwitchHooks) -> None:
-    """Give every rank its own event loops until the patches are undone."""
+def install_event_loops(patches: Patches, switches: RankSwitchHooks, threads: RankThreads) -> None:
+    """Give every rank, and every thread of it, its own event loops until the patches are undone."""
+    patches.attribute(_OfRank, "threads", threads)
     _allow_descriptors(patches)
-    patches.attribute(events, "_set_running_loop", _Exchange(switches).set_running_loop)
+    patches.attribute(events, "_set_running_loop", _Exchange(switches, threads).set_running_loop)
     patches.attribute(asyncio, "_set_running_loop", events._set_running_loop)
     patches.attribute(futures, "wrap_future", _counting(futures.wrap_future))
     patches.attribute(asyncio, "wrap_future", futures.wrap_future)
     base = base_events.BaseEventLoop
     patches.attribute(base, "shutdown_default_executor", _counted(base.shutdown_default_executor))
-    loop = selector_events.BaseSelectorEventLoop
+    loop: Any = selector_events.BaseSelectorEventLoop
     patches.attribute(loop, "__init__", _with_selector(loop.__init__))
+    patches.attribute(loop, "_write_to_self", _waking(loop._write_to_self))
     policy = getattr(events, "_BaseDefaultEventLoopPolicy", None) or events.BaseDefaultEventLoopPolicy
     patches.attribute(policy, "_Local", _Local)
     patches.attribute(events, "_event_loop_policy", None)
@@ -160,6 +180,17 @@ def _with_selector(real: Callable[..., None]) -> Callable[..., None]:
         real(self, _Selector() if selector is None and rank_here() is not None else selector)
 
     return init
+
+
+def _waking(real: Callable[..., None]) -> Callable[..., None]:
+    """`_write_to_self`, by which another thread wakes a loop."""
+
+    def write_to_self(self: Any) -> None:
+        real(self)
+        if isinstance(self._selector, _Selector):
+            self._selector.wake_up.release()
+
+    return write_to_self
 
 
 def _counting(real: Callable[..., Any]) -> Callable[..., Any]:

@@ -53,8 +53,9 @@ def _refused(module: str, real: Callable[..., Any]) -> Callable[..., Any]:
         state = running()
         if state is not None and state.engine.is_here():
             raise UsageError(
-                f"{package} waits in real time, in one loop for all that a thread runs; all ranks are one thread here, "
-                f"and rank {state.rank} would run the others' greenlets: use asyncio, or greenlets without {package}"
+                f"{package} waits in real time, in one loop for all that a thread runs; all ranks and their threads "
+                f"are one thread here, and rank {state.rank} would run the others' greenlets: use asyncio, or "
+                f"greenlets without {package}"
             )
         return real(*args, **kwargs)
 

@@ -3,7 +3,7 @@
 A wait that nothing real can end (no descriptor, no thread) passes in simulated time. One for something real (a socket,
 a child process, a thread) lasts as long as that takes on this machine, for all ranks, and costs no simulated time.
 When it ends by its time-out, that much simulated time has passed, so that a loop of such waits comes to an end. A wait
-that nothing can end is an error. (`acquire` of a lock and `queue.SimpleQueue` wait in C: in real time, and no more.)
+that nothing can end is an error. (Waits for threads of ranks: `smpy.emulate.threads`.)
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from functools import partial
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from smpy.emulate.patches import Patches
 from smpy.emulate.process.virtual_time import sleep_s
@@ -22,6 +21,11 @@ from smpy.emulate.ranks import RankState, rank_here
 from smpy.errors import DeadlockError
 
 T = TypeVar("T")
+
+_FIRST_PAUSE_S: Final = 1e-6
+_PAUSE_PART: Final = 0.005  # of the time waited so far
+_PATIENCE_S: Final = 1e-4
+_REAL_WAIT_S: Final = 1e-3
 
 
 def wait(
@@ -50,6 +54,8 @@ def wait(
     found = poll(0.0)
     if found or (timeout_s is not None and timeout_s <= 0):
         return found
+    if is_real and state.n_threads:
+        return wait_beside_threads(state, poll, timeout_s)
     if is_real:
         found = poll(timeout_s)
     elif timeout_s is None:
@@ -59,23 +65,30 @@ def wait(
     return found
 
 
+def wait_beside_threads(state: RankState, poll: Callable[[float | None], T], timeout_s: float | None) -> T:
+    """Wait while other threads of the rank go on, which may end the wait: look from time to time."""
+    engine = state.engine
+    began_s = engine.clock_s()
+    waited_s = 0.0
+    while not (found := poll(_REAL_WAIT_S if waited_s > _PATIENCE_S else 0.0)):
+        left_s = max(_FIRST_PAUSE_S, _PAUSE_PART * waited_s)
+        if timeout_s is not None:
+            left_s = min(left_s, timeout_s - waited_s)
+        if left_s <= 0:
+            break
+        sleep_s(state, left_s)
+        waited_s = engine.clock_s() - began_s
+    return found
+
+
 # The real clock: what a child process does takes real time.
 _monotonic_s, _sleep = time.monotonic, time.sleep
 
 
-def install_waits(patches: Patches, has_threads: Callable[[], bool]) -> None:
-    """Have conditions of threads know simulated time until the patches are undone, when `time` knows it.
-
-    Whether any rank has threads, which could end a wait, is told by `has_threads`.
-    """
+def install_waits(patches: Patches) -> None:
+    """Have `threading` know simulated time until the patches are undone, when `time` knows it."""
     patches.attribute(threading, "_time", time.monotonic)
-    patches.attribute(threading.Condition, "wait", _condition_wait(threading.Condition.wait, has_threads))
     patches.attribute(threading.Thread, "join", _join(threading.Thread.join))
-
-
-def install_queue_clock(patches: Patches) -> None:
-    """Have `queue` know simulated time, also when it was imported before."""
-    patches.attribute(sys.modules["queue"], "time", time.monotonic)
 
 
 def install_child_waits(patches: Patches) -> None:
@@ -102,21 +115,10 @@ def _child_wait(real: Callable[..., int], expired: type[Exception]) -> Callable[
 
 def _join(real: Callable[..., None]) -> Callable[..., None]:
     def join(self: threading.Thread, timeout: float | None = None) -> None:
+        before_s = time.monotonic()
         real(self, timeout)
         state = rank_here()
-        if state is not None and timeout is not None and self.is_alive():
-            sleep_s(state, timeout)
+        if state is not None and timeout is not None and self.is_alive() and time.monotonic() < before_s + timeout:
+            sleep_s(state, timeout)  # a thread of the operating system, which is awaited in real time
 
     return join
-
-
-def _condition_wait(real: Callable[..., bool], has_threads: Callable[[], bool]) -> Callable[..., bool]:
-    """`threading.Condition.wait` on a rank; events, queues, semaphores and futures wait by it, too."""
-
-    def wait_(self: Any, timeout: float | None = None) -> bool:
-        state = rank_here()
-        if state is None:
-            return real(self, timeout)
-        return wait(state, partial(real, self), timeout, is_real=has_threads(), what="threading.Condition.wait")
-
-    return wait_

@@ -23,6 +23,7 @@ from smpy.engine.running import named_call
 
 EPOCH_S: Final = 1_600_000_000
 """`time.time()` where simulated time begins: 2020-09-13 12:26:40 UTC, in every run the same."""
+_SHORTEST_S: Final = 1e-6  # of a sleep by which a thread gives way: a loop of them comes to an end
 _ORIGIN_OF_CLOCK_S: Final = {time.CLOCK_REALTIME: EPOCH_S}  # the others begin with the run
 
 
@@ -84,8 +85,13 @@ def _exact_date_s(state: RankState) -> float:
 
 @named_call("sleep")
 def sleep_s(state: RankState, duration_s: float) -> None:
-    """Let simulated time pass for the running rank."""
-    state.engine.sleep(duration_s)
+    """Let simulated time pass for the running rank, or the thread of it that runs."""
+    engine = state.engine
+    if state.n_threads:  # others act while this one sleeps
+        engine.sleep(max(duration_s, _SHORTEST_S))
+        engine.block("sleep")
+    else:
+        engine.sleep(duration_s)
 
 
 def _seconds(origin_s: int, date_s: float) -> float:

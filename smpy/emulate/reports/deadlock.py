@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from smpy.emulate.reports.collective_calls import CollectiveOfRank, collective_call, missing_ranks
 from smpy.emulate.reports.ranks_in_text import lines_by_rank, place_of, ranks_text
 from smpy.engine.messages import ANY, LeftKind, WaitingRank, WaitKind
-from smpy.engine.thread_ranks import OURS
+from smpy.engine.thread_ranks import PASSED_OVER
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
@@ -68,7 +68,7 @@ def _collective_calls(engine: Engine, waiting: list[WaitingRank]) -> dict[int, C
 def line_of(engine: Engine, timeline: int, home: str) -> str:
     """File and line of the program's innermost frame."""
     frame = engine.frame_of(timeline)
-    while frame is not None and frame.f_code.co_filename.startswith(OURS):
+    while frame is not None and frame.f_code.co_filename.startswith(PASSED_OVER):
         frame = frame.f_back
     return line_in(frame, home)
 

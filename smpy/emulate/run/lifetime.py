@@ -23,6 +23,7 @@ from smpy.engine.outcomes import Aborted, Failed
 from smpy.engine.running import named_call
 
 if TYPE_CHECKING:
+    from smpy.emulate.threads.rank_threads import RankThreads
     from smpy.engine.engine import Engine
 
 
@@ -113,6 +114,7 @@ class Lifetime:
             return _code_of(exit_)
         except _Exit as exit_:
             state.at_exit = None  # a process that ends so asks nobody
+            state.waits_for_threads = False
             return _code_of(exit_)
         except BaseException as error:  # noqa: BLE001  # the rank fails, not smpy
             self._fail(state, error)
@@ -199,7 +201,7 @@ def _code_of(exit_: SystemExit | _Exit) -> int:
     return 1
 
 
-def install_exits(patches: Patches, importer: Importer) -> None:
+def install_exits(patches: Patches, importer: Importer, threads: RankThreads) -> None:
     """Have `atexit` and `os._exit` mean the rank until the patches are undone."""
     real_register, real_unregister, real_exit = atexit.register, atexit.unregister, os._exit
 
@@ -228,6 +230,9 @@ def install_exits(patches: Patches, importer: Importer) -> None:
             real_exit(status)
         elif not state.engine.is_here():
             state.engine.break_off(Failed(state.rank, f"its thread {current_thread().name} called os._exit({status})"))
+        elif (thread := threads.current()) is not None:
+            state.engine.stop(Failed(state.rank, f"its thread {thread.name} called os._exit({status})"))
+            threads.park(None)
         raise _Exit(status)
 
     patches.attribute(atexit, "register", register)

@@ -292,9 +292,8 @@ def _end_of(stopped: object, engine: Engine, lifetime: Lifetime, home: str) -> t
     match stopped:
         case CalledInThread(rank, call, thread, frame):
             return EXIT_FAILURE, RankFailure(
-                f"rank {rank} called {call} in a thread of its own, {thread}, at {line_in(frame, home)}: a rank calls "
-                "MPI in its main thread alone (MPI.Query_thread() is THREAD_FUNNELED); hand the work over through a "
-                "queue.Queue"
+                f"rank {rank} called {call} in {thread}, at {line_in(frame, home)}: this thread was started by "
+                "compiled code or belongs to multiprocessing, and cannot be simulated; call MPI in a threading.Thread"
             )
         case SmpyError():
             return EXIT_FAILURE, stopped

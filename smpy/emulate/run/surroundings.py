@@ -31,8 +31,7 @@ from smpy.emulate.process.rank_settings import install_process
 from smpy.emulate.process.raw_output import install_raw_output
 from smpy.emulate.process.shared_memory import install_shared_memory, install_temporary_names, new_prefix
 from smpy.emulate.process.signals import install_signals
-from smpy.emulate.process.threads import Threads
-from smpy.emulate.process.timed_waits import install_child_waits, install_queue_clock, install_waits
+from smpy.emulate.process.timed_waits import install_child_waits, install_waits
 from smpy.emulate.process.torch_state import TorchExchange
 from smpy.emulate.process.tracing import install_tracing
 from smpy.emulate.process.virtual_time import install_time, install_uuid_time
@@ -41,8 +40,11 @@ from smpy.emulate.rank_switch_hooks import RankSwitchHooks
 from smpy.emulate.ranks import is_for_all
 from smpy.emulate.run.lifetime import Lifetime, install_exits
 from smpy.emulate.run.program import Program, install_runpy
+from smpy.emulate.threads.executors import install_executors, install_queues
+from smpy.emulate.threads.starts import Threads
 
 if TYPE_CHECKING:
+    from smpy.emulate.threads.rank_threads import RankThreads
     from smpy.engine.engine import Engine
     from smpy.engine.launching import Command, Launcher
     from smpy.options import RunConfig
@@ -72,17 +74,18 @@ def install_surroundings(
     streams = install_system(patches, [program.name, *config.args], outlets, importer.table)
     install_raw_output(patches, streams)
     lifetime = Lifetime(engine, program, importer, streams)
-    threads = Threads(engine, patches, importer)
+    switches = RankSwitchHooks(patches)
+    threads = Threads(engine, patches, switches)
+    install_executors(patches, importer)
     lifetime.before_end.append(threads.finish)
     if engine.start_s > 0:
         lifetime.at_begin.append(partial(engine.spend_overhead, engine.start_s))
     if engine.ends_with_barrier:
         lifetime.at_end.append(finish_mpi)
-    install_exits(patches, importer)
+    install_exits(patches, importer, threads.own)
     install_forks(patches, outlets)
     install_kills(patches)
     refuse_loops(patches, importer)
-    switches = RankSwitchHooks(patches)
     settings = PerRankProcessState(patches, switches, is_for_all, engine.n_ranks)
     if engine.clock is not None:
         install_blas_threads(patches)
@@ -90,17 +93,17 @@ def install_surroundings(
     install_process(patches, settings, importer)
     install_tracing(patches, settings, importer)
     install_time(patches)
-    install_waits(patches, threads.are_alive)
+    install_waits(patches)
     install_descriptors(patches)
     install_signals(patches)
     install_generated(patches)
     install_random(patches)
-    importer.when_imported("queue", partial(install_queue_clock, patches))
+    importer.when_imported("queue", partial(install_queues, patches))
     importer.when_imported("socket", partial(install_sockets, patches))
     importer.when_imported("subprocess", partial(install_child_waits, patches))
     importer.when_imported("datetime", partial(_install_dates, patches))
     importer.when_imported("uuid", partial(install_uuid_time, patches))
-    importer.when_imported("asyncio", partial(_install_event_loops, patches, importer, switches))
+    importer.when_imported("asyncio", partial(_install_event_loops, patches, importer, switches, threads.own))
     importer.when_imported("runpy", partial(install_runpy, patches, importer))
     importer.when_imported("numpy.random", partial(install_numpy_random, patches))
     prefix = new_prefix()
@@ -148,10 +151,10 @@ def _install_dates(patches: Patches) -> None:
     dates.install_dates(patches)
 
 
-def _install_event_loops(patches: Patches, importer: Importer, switches: RankSwitchHooks) -> None:
+def _install_event_loops(patches: Patches, importer: Importer, switches: RankSwitchHooks, threads: RankThreads) -> None:
     from smpy.emulate.process import event_loops
 
-    event_loops.install_event_loops(patches, switches)
+    event_loops.install_event_loops(patches, switches, threads)
     importer.when_imported("uvloop", partial(event_loops.replace_uvloop, patches))
 
 

@@ -31,7 +31,7 @@ class _Open:
         known.n_sessions += 1
         self.number = known.n_sessions
         self.own = PerRankAttributes()
-        self.own.info = {"thread_level": "MPI_THREAD_FUNNELED", **pairs_of(info)}
+        self.own.info = {"thread_level": "MPI_THREAD_MULTIPLE", **pairs_of(info)}
 
 
 class Session(ErrorHandling):

@@ -91,9 +91,11 @@ def Init_thread(required: int = constants.THREAD_MULTIPLE) -> int:
     Returns
     -------
     int
-        Level there is: the rank's main thread alone may call MPI.
+        Level there is: the wanted one.
     """
     _start()
+    if is_running():
+        world().thread_levels[current().rank] = min(max(int(required), 0), constants.THREAD_MULTIPLE)
     return Query_thread()
 
 
@@ -156,13 +158,18 @@ def Is_finalized() -> bool:
 
 
 def Query_thread() -> int:
-    """Level of thread support: the rank's main thread may call MPI."""
-    return constants.THREAD_FUNNELED
+    """Level of thread support: the one that was asked for, by `Init_thread` or ``mpi4py.rc``."""
+    asked = option("thread_level", "multiple") if option("threads", True) else "single"
+    level: int = getattr(constants, f"THREAD_{asked.upper()}")
+    return world().thread_levels.get(current().rank, level) if is_running() else level
 
 
 def Is_thread_main() -> bool:
     """Whether the caller is the thread that started MPI: the one in which the rank's program runs."""
-    return not is_running() or current().is_here()
+    if not is_running():
+        return True
+    engine = current()
+    return engine.is_here() and engine.running_timeline == engine.first_timeline(engine.rank)
 
 
 def Get_version() -> tuple[int, int]:

@@ -234,7 +234,7 @@ def _environment(args: Sequence[str] | None = None) -> dict[str, str]:
     if is_running():
         engine = current()
         found |= {"maxprocs": str(engine.n_ranks), "host": engine.host_name(engine.rank)}
-        found["thread_level"] = "MPI_THREAD_FUNNELED"
+        found["thread_level"] = "MPI_THREAD_MULTIPLE"
     return found
 
 

@@ -1,5 +1,3 @@
-"""Pools of workers: not simulated."""
+"""Pools of workers: mpi4py's own code."""
 
-from smpy.emulate.modules.mpi4py_parts import NO_POOLS
-
-raise ImportError(NO_POOLS)
+raise ImportError("mpi4py.futures is Python code of mpi4py, which is not installed: pip install mpi4py")

@@ -1,0 +1,230 @@
+"""Threads of ranks as timelines: their start, their life, their end, and their waits.
+
+A thread's code runs in a greenlet of the thread that turns the loop. Before it acts on anything that other threads of
+its rank see (a lock, an event), it catches up: it gives way until the kernel has executed what it has computed so far.
+So the code of a rank's threads executes in the order of simulated dates.
+"""
+
+from __future__ import annotations
+
+import threading
+from _thread import get_ident as real_ident
+from collections.abc import Callable
+from functools import partial
+from math import inf
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from smpy.emulate.ranks import RankState, enter_thread, is_for_all
+from smpy.engine.running import named_call
+from smpy.engine.thread_ranks import waits_at
+
+if TYPE_CHECKING:
+    from smpy.engine.engine import Engine
+
+_FIRST_IDENT: Final = 1_000_000
+_SPINS: Final = 256
+_FIRST_PAUSE_S: Final = 1e-5
+_PAUSE_MAX_S: Final = 1e-3
+
+
+class Sign(Protocol):
+    """Lock that is released as a sign that a thread has ended."""
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Wait until the thread has ended."""
+
+    def release(self) -> None:
+        """Give the sign."""
+
+    def locked(self) -> bool:
+        """Whether the thread lives."""
+
+
+class RankThread:
+    """One thread of a rank.
+
+    Attributes
+    ----------
+    state : RankState
+        Its rank's.
+    timeline : int
+        The kernel's number of it.
+    is_daemon : bool
+        Whether its rank ends without waiting for it.
+    sentinel : Sign or None
+        Released when it has ended.
+    running_loop, event_loops : object
+        What `asyncio` keeps of it.
+    """
+
+    __slots__ = ("_body", "event_loops", "is_daemon", "running_loop", "sentinel", "state", "thread", "timeline")
+
+    def __init__(self, state: RankState, thread: threading.Thread | None, body: Callable[[RankThread], None]) -> None:
+        self.state = state
+        self.thread = thread
+        self.timeline = -1
+        self.is_daemon = thread is None or thread.daemon
+        self.sentinel: Sign | None = None
+        self.running_loop: object = None
+        self.event_loops: dict[Any, dict[Any, Any]] | None = None
+        self._body = body
+
+    @property
+    def ident(self) -> int:
+        """Identifier of the thread, as `threading.get_ident` tells it."""
+        return _FIRST_IDENT + self.timeline
+
+    @property
+    def name(self) -> str:
+        """Name of the thread."""
+        return f"number {self.ident}" if self.thread is None else self.thread.name
+
+    def __call__(self) -> None:
+        self._body(self)
+
+
+class RankThreads:
+    """The threads of all ranks that have a timeline.
+
+    Parameters
+    ----------
+    engine : Engine
+        The engine of the run.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._loop_ident = real_ident()
+        self._living: dict[int, RankThread] = {}
+        self._spins = 0
+        self._pause_s = 0.0
+        self._spun_at_s = -1.0
+        self.at_begin: Callable[[], None] = lambda: None
+        self.at_end: Callable[[int], None] = lambda timeline: None
+
+    @property
+    def are_alive(self) -> bool:
+        """Whether there is any."""
+        return bool(self._living)
+
+    def current(self) -> RankThread | None:
+        """The thread whose code runs; None: a rank's own code, or a thread of the operating system."""
+        if not self._living or real_ident() != self._loop_ident:
+            return None
+        return self._living.get(self._engine.running_timeline)
+
+    def ident(self) -> int:
+        """`_thread.get_ident`."""
+        thread = self.current()
+        return real_ident() if thread is None else thread.ident
+
+    def of(self, state: RankState) -> list[RankThread]:
+        """The living threads of a rank, the oldest first."""
+        return [thread for thread in self._living.values() if thread.state is state]
+
+    # ---- a thread's life ----
+
+    @named_call("start_new_thread")
+    def start(
+        self,
+        state: RankState,
+        thread: threading.Thread | None,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> RankThread:
+        """Start a thread of the running rank."""
+        started = RankThread(state, thread, partial(self._live, function, args, kwargs))
+        started.timeline = self._engine.add_timeline(started)
+        self._living[started.timeline] = started
+        state.n_threads += 1
+        return started
+
+    def _live(self, function: Callable[..., Any], args: Any, kwargs: Any, thread: RankThread) -> None:
+        state, clock = thread.state, self._engine.clock
+        enter_thread(state)
+        self.at_begin()
+        if clock is not None:
+            clock.start()
+        try:
+            function(*args, **kwargs)
+        except SystemExit:
+            pass
+        except BaseException as error:  # noqa: BLE001  # the thread ends, not the rank
+            threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, thread.thread)))
+        self.catch_up(state)
+        if thread.sentinel is not None and thread.sentinel.locked():
+            thread.sentinel.release()
+        if clock is not None:
+            clock.stop()
+        self._engine.catch_up("")
+        self._end(thread)
+
+    def _end(self, thread: RankThread) -> None:
+        if self._living.pop(thread.timeline, None) is not None:
+            thread.state.n_threads -= 1
+            self.at_end(thread.timeline)
+
+    def drop(self, thread: RankThread) -> None:
+        """End a thread where it is."""
+        self._engine.drop_timeline(thread.timeline)
+        self._end(thread)
+        _remove(thread)
+
+    # ---- waits ----
+
+    def catch_up(self, state: RankState) -> None:
+        """Have the kernel execute what the running code has computed, if its rank has threads.
+
+        Code that does this again and again at one date waits for something that must come at a later one: time passes,
+        ever more of it.
+        """
+        if not state.n_threads or is_for_all():
+            return
+        engine, clock = self._engine, self._engine.clock
+        is_stopped = clock is not None and clock.stop()
+        now_s = engine.now_s
+        if now_s != self._spun_at_s:
+            self._spun_at_s, self._spins = now_s, 0
+        self._spins += 1
+        if self._spins >= _SPINS:
+            self._pause_s = min(_PAUSE_MAX_S, max(_FIRST_PAUSE_S, 2 * self._pause_s))
+            engine.sleep(self._pause_s)
+        engine.catch_up("catch_up")
+        if is_stopped and clock is not None:
+            clock.start()
+
+    def name_of(self, timeline: int) -> str:
+        """The thread that a timeline is of; empty when there is none, or it has ended."""
+        if timeline in self._living:
+            return f"thread {self._living[timeline].name}"
+        return "the main thread" if 0 <= timeline < self._engine.n_first_ranks else ""
+
+    def park(self, timeout_s: float | None, waits_for: Callable[[], str] | None = None) -> bool:
+        """Have the running code wait until it is woken, or so much simulated time has passed: whether it was woken.
+
+        It must have caught up, in an MPI call or one like it.
+        """
+        engine = self._engine
+        self._pause_s = 0.0
+        until_s = inf if timeout_s is None else engine.now_s + timeout_s
+        return engine.park(until_s, waits_for or partial(self.waits_in, engine.running_timeline))
+
+    def waits_in(self, timeline: int) -> str:
+        """The function of the standard library in which a parked timeline waits, such as `Event.wait`."""
+        return waits_at(self._engine.frame_of(timeline))
+
+    def forget(self) -> None:
+        """Remove the threads that have not ended from the tables of `threading`: the run is over."""
+        for thread in self._living.values():
+            _remove(thread)
+        self._living.clear()
+
+
+def _remove(thread: RankThread) -> None:
+    """Remove a thread that does not end by itself from the tables of `threading`."""
+    tables: Any = threading
+    tables._active.pop(thread.ident, None)
+    tables._limbo.pop(thread.thread, None)
+    if hasattr(tables, "_shutdown_locks"):
+        tables._shutdown_locks.discard(thread.sentinel)
