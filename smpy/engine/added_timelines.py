@@ -40,8 +40,12 @@ class AddedTimelines(Loop):
 
     def catch_up(self, call: str) -> None:
         """Give way until the kernel has executed everything that the running timeline has appended."""
-        if not lib.sim_is_idle(self._sim, self.timeline):
+        if not self.has_caught_up():
             self.block(call)
+
+    def has_caught_up(self) -> bool:
+        """Whether the kernel has executed everything that the running timeline has appended."""
+        return bool(lib.sim_is_idle(self._sim, lib.sim_running(self._sim)))
 
     def park(self, until_s: float, waits_for: Callable[[], str]) -> bool:
         """Have the running timeline wait until another one wakes it, or a date has come: whether it was woken.

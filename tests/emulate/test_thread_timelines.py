@@ -1,8 +1,13 @@
 """Threads of a rank call MPI, wait and sleep in simulated time, and share the rank's core."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+
+from smpy.errors import UsageError
+from smpy.records.trace import Trace
+from smpy.replay.replay import replay
 
 IMPORTS = """
 import _thread, asyncio, concurrent.futures, os, queue, socket, sys, threading, time
@@ -367,3 +372,24 @@ assert sorted(got) == [b"x", b"y"]
     )
     assert ran.error == ""
     assert ran.outcome.summary.makespan_s == pytest.approx(0.01, rel=0.02)
+
+
+def test_a_trace_of_ranks_with_threads_has_the_time_of_ranks_and_the_messages_of_all(
+    emulated: Callable, tmp_path: Path
+):
+    ran = emulated(
+        IMPORTS
+        + """
+threads = [start(lambda i=i: (time.sleep(i), comm.sendrecv(i, 1 - rank, i, None, 1 - rank, i))) for i in (1, 2)]
+for thread in threads:
+    thread.join()
+""",
+        trace=tmp_path / "trace",
+    )
+    assert ran.error == ""
+    trace = Trace(tmp_path / "trace")
+    rows = trace.table("intervals").to_pandas()
+    assert (rows["end_s"] - rows["start_s"]).sum() == pytest.approx(2 * 2, rel=1e-3)
+    assert trace.n_rows("messages") == 4
+    with pytest.raises(UsageError, match="is of ranks with threads"):
+        replay(trace)

@@ -193,7 +193,7 @@ const row_kind took_row = {{"took", "what a receive from any source took: `peer`
 
 static trace_action *row_of(sim *s, int rank, const row_kind *kind)
 {
-    if (!trace_of(s)->has_actions) return NULL;
+    if (!trace_of(s)->has_actions || s->shared_cores.n) return NULL;
     const int number = sim_row_kind_number(s, kind);
     if (number < 0) keep_error(s, number);
     trace_action *row = number < 0 ? NULL : new_row(s, TRACE_ACTIONS);

@@ -6,6 +6,9 @@
  * Names instead of numbers: requests, communicators and latches are numbered again when they are over; a rank names its requests
  * 1, 2, 3, ..., and the serial numbers of communicators and latches are their names.
  *
+ * Of a rank with several timelines, intervals are those of the first; messages are those of all. It has no actions from the second
+ * timeline on: they would have no order.
+ *
  * Invariants: (1) a world without a trace does nothing here;
  *             (2) nothing here has an effect on a date;
  *             (3) of_request has an entry for each request that was posted or started since the trace began. */

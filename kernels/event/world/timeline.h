@@ -94,6 +94,12 @@ void timeline_enter(sim *s, int timeline, int state, int spends);
 void timeline_runs_next(sim *s, int timeline);          /* AWAKE, in the next turn */
 int timeline_next_turn(sim *s);                         /* 0 when nobody has one */
 
+/* Is it the one in which its rank's own program runs? */
+static inline int timeline_is_first(const timeline *t)
+{
+    return t->next_of_rank < 0;
+}
+
 static inline action *timeline_first(timeline *t)
 {
     return &t->queue[t->first];

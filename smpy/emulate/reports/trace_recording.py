@@ -212,7 +212,7 @@ class TraceRecording:
             "is_complete": not summary.is_partial,
             "window_s": None if self._window_s is None else [each if each < inf else None for each in self._window_s],
             "ranks": None if self._ranks is None else list(self._ranks),
-            "can_replay": self._is_replayable,
+            "can_replay": self._is_replayable and not self._engine.has_threads,
             "n_wildcards": self._n_wildcards,
             "n_polls": self._n_polls,
             "n_failed_polls": self._n_failed_polls,

@@ -182,15 +182,18 @@ class RankThreads:
         if not state.n_threads or is_for_all():
             return
         engine, clock = self._engine, self._engine.clock
-        is_stopped = clock is not None and clock.stop()
-        now_s = engine.now_s
-        if now_s != self._spun_at_s:
-            self._spun_at_s, self._spins = now_s, 0
         self._spins += 1
+        if clock is None and self._spins < _SPINS and engine.has_caught_up():
+            return
+        is_stopped = clock is not None and clock.stop()
         if self._spins >= _SPINS:
-            self._pause_s = min(_PAUSE_MAX_S, max(_FIRST_PAUSE_S, 2 * self._pause_s))
-            engine.sleep(self._pause_s)
-        engine.catch_up("catch_up")
+            self._spins = 0
+            if engine.now_s == self._spun_at_s:
+                self._pause_s = min(_PAUSE_MAX_S, max(_FIRST_PAUSE_S, 2 * self._pause_s))
+                engine.sleep(self._pause_s)
+            self._spun_at_s = engine.now_s
+        if not engine.has_caught_up():
+            engine.block("catch_up")
         if is_stopped and clock is not None:
             clock.start()
 
