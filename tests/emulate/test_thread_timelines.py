@@ -331,6 +331,23 @@ print(rank, MPI.Wtime())
     assert first.out == second.out
 
 
+def test_recorded_bursts_of_threads_replay(smpy_run: Callable, tmp_path: Path):
+    program = (
+        IMPORTS
+        + """
+with ThreadPoolExecutor(4) as pool:
+    futures = [pool.submit(lambda x: (sum(range(1000)), time.sleep(0.1), x * x)[2], x) for x in range(8)]
+    print([future.result() for future in concurrent.futures.as_completed(futures)])
+print(MPI.Wtime())
+"""
+    )
+    bursts = tmp_path / "bursts"
+    recorded = smpy_run(program, 2, "--quiet", "--compute", f"record:{bursts}")
+    replayed = [smpy_run(program, 2, "--quiet", "--compute", f"replay:{bursts}") for _ in range(2)]
+    assert (recorded.code, recorded.err) == (0, "")
+    assert [(ran.code, ran.err, ran.out) for ran in replayed] == [(0, "", recorded.out)] * 2
+
+
 def test_a_lock_handed_back_and_forth_at_one_date_starves_nobody(emulated: Callable):
     ran = emulated(
         IMPORTS

@@ -15,6 +15,7 @@ from weakref import ref
 
 from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import rank_here, running
+from smpy.emulate.threads.hashes import number_objects
 from smpy.emulate.threads.helpers import is_called_by_program
 from smpy.emulate.threads.locks import LockOfRank
 from smpy.emulate.threads.starts import IS_IN_THREAD_POOL, counter_of_rank
@@ -32,7 +33,12 @@ def install_executors(patches: Patches, importer: Importer) -> None:
     """Have pools of ranks be their own until the patches are undone."""
     for module, kind in _EXECUTORS.items():
         importer.when_imported(module, partial(_note_executors, patches, module, kind))
+    importer.when_imported("concurrent.futures._base", partial(_number_futures, patches))
     importer.when_imported("multiprocessing.pool", partial(_install_thread_pool, patches))
+
+
+def _number_futures(patches: Patches) -> None:
+    number_objects(patches, sys.modules["concurrent.futures._base"].Future)
 
 
 def _note_executors(patches: Patches, module: str, name: str) -> None:

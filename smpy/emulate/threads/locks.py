@@ -166,6 +166,11 @@ class Sentinel(Lock):
         """Whether the thread lives."""
         return self._real.locked()  # type: ignore[no-any-return]
 
+    def abandon(self) -> None:
+        """Release the lock for those who are no ranks: the thread will not do it."""
+        if self._real.locked():
+            self._real.release()
+
 
 class LockOfRank:
     """A lock of a module that all ranks share: each rank has its own."""

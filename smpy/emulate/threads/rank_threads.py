@@ -39,6 +39,9 @@ class Sign(Protocol):
     def locked(self) -> bool:
         """Whether the thread lives."""
 
+    def abandon(self) -> None:
+        """Give the sign after the run, to whoever joins the thread as the process ends."""
+
 
 class RankThread:
     """One thread of a rank.
@@ -231,3 +234,5 @@ def _remove(thread: RankThread) -> None:
     tables._limbo.pop(thread.thread, None)
     if hasattr(tables, "_shutdown_locks"):
         tables._shutdown_locks.discard(thread.sentinel)
+    if thread.sentinel is not None:
+        thread.sentinel.abandon()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import RankState, is_for_all, rank_here, running
+from smpy.emulate.threads.hashes import number_objects
 from smpy.emulate.threads.helpers import Helpers, is_called_by_program
 from smpy.emulate.threads.local_values import Local, LocalValues
 from smpy.emulate.threads.locks import Lock, Sentinel, ThreadsUnderWay
@@ -229,6 +230,7 @@ def _install_names(patches: Patches, threads: Threads) -> None:
         patches.attribute(threading, "_set_sentinel", lambda: threads.sentinel(set_sentinel))
     patches.attribute(threading, "_counter", counter_of_rank("thread", threading._counter))  # type: ignore[attr-defined]
     patches.attribute(threading, "excepthook", threading.excepthook)  # which programs replace
+    number_objects(patches, threading.Thread)
     event: Any = threading.Event
     patches.attribute(event, "is_set", _catching_up(threads, event.is_set))
     register = threading._register_atexit  # type: ignore[attr-defined]
