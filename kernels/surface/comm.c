@@ -170,6 +170,7 @@ static PyObject *perform_recv(PyObject *self, const arguments *given)
     message m;
     if (!arguments_sort(given, parameters, 4, 1, in) || !takes_source(self, in[1], in[2], &from)) return NULL;
     if (!request_can_report(in[3]) || !user_buffer_take(in[0], 1, &view, &room)) return NULL;
+    surface.taken[CHECKED_ASKS] = !is_none(in[3]);
     const int number = comm_post_recv(&from, room);
     const int result = number > 0 ? wait_for(number, surface.name.Recv, &m) : -1;
     user_buffer_release(&view, &room);
@@ -263,6 +264,7 @@ static PyObject *perform_sendrecv(PyObject *self, const arguments *given)
         user_buffer_release(&send_view, &load);
         return NULL;
     }
+    surface.taken[CHECKED_ASKS] = !is_none(in[6]);
     const int result = exchange(&to, load, &from, room, 0, surface.name.Sendrecv, &m);
     user_buffer_release(&send_view, &load);
     user_buffer_release(&recv_view, &room);

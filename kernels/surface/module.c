@@ -214,6 +214,12 @@ static PyObject *surface_watch(PyObject *module, PyObject *whether)
     Py_RETURN_NONE;
 }
 
+static PyObject *surface_taken(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyLong_FromUnsignedLongLong((uintptr_t)surface.taken);
+}
+
 static PyObject *surface_rank(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
@@ -283,6 +289,8 @@ static PyMethodDef functions[] = {
      PyDoc_STR("add_timelines()\n--\n\nThe engine's lists have items for further timelines.")},
     {"watch", surface_watch, METH_O,
      PyDoc_STR("watch(whether, /)\n--\n\nFrom now on, whether the running world's calls are all smpy.mpi's own.")},
+    {"taken", surface_taken, METH_NOARGS,
+     PyDoc_STR("taken()\n--\n\nAddress of the types of the buffers that calls have taken last, for the checks of a world.")},
     {"rank", surface_rank, METH_NOARGS, PyDoc_STR("rank()\n--\n\nThe running world rank, -1 when there is none.")},
     {"step", surface_step, METH_NOARGS,
      PyDoc_STR("step()\n--\n\nAsk the kernel who runs next, for the hub; deliveries and notes are done on return.")},

@@ -74,6 +74,7 @@ static int take_array(given_array *a, PyObject *what, int is_writable)
 {
     if (PyList_CheckExact(what) || PyTuple_CheckExact(what)) return 0;
     if (!user_buffer_take(what, is_writable, &a->view, &a->whole)) return 0;
+    surface.taken[is_writable] = 0; /* its messages are posted later, without a type */
     a->n_rows = a->view.ndim > 0 ? a->view.shape[0] : NO_ROWS;
     a->row_bytes = a->n_rows > 0 ? a->whole.bytes / a->n_rows : 0;
     return 1;

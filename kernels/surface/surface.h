@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "kernel_calls.h"
+#include "watchers/message_checks.h"
 
 enum { COMM_NULL = -1, COMM_SELF = -2 }; /* a handle's `comm` when it is not a number of the kernel's */
 
@@ -66,6 +67,7 @@ typedef struct {
     struct {
         PyObject *type, *value, *trace;
     } failure;                      /* error of a delivery or a note, until the hub raises it */
+    uint64_t taken[CHECKED_ENDS];   /* for the checks of a world (message_checks.h): of the next send, of the next receive */
     compute_clock clock;
     struct sampler *sampler;        /* NULL: there is none */
 

@@ -20,6 +20,15 @@ static int is_basic(const char *format)
     return is_number[(unsigned char)*format] && !format[1];
 }
 
+/* Key of a basic type, for the checks of a world: the characters of its format, which are three at most. */
+static uint64_t key_of(const char *format)
+{
+    if (!format) return 'B'; /* bytes */
+    uint64_t key = (unsigned char)format[0];
+    for (int i = 1; format[i]; i++) key |= (uint64_t)(unsigned char)format[i] << 8 * i;
+    return key;
+}
+
 /* Size of a basic contiguous datatype, 0 of everything else. */
 static Py_ssize_t basic_bytes(PyObject *datatype)
 {
@@ -71,6 +80,7 @@ static int take_buffer(PyObject *what, int is_writable, Py_buffer *view, user_bu
         return 0;
     }
     *out = (user_buffer){.data = has_bytes && view->len ? view->buf : NULL, .bytes = view->len};
+    surface.taken[is_writable] = key_of(view->format);
     return 1;
 }
 
@@ -122,6 +132,7 @@ static int take_specification(PyObject *what, int is_writable, Py_buffer *view, 
     const Py_ssize_t entry_bytes = basic_bytes(datatype);
     const int is_taken = entry_bytes ? take_dense(buffer, count, entry_bytes, is_writable, view, out)
                                      : take_strided(buffer, count, datatype, is_writable, view, out);
+    if (is_taken) surface.taken[is_writable] = (uintptr_t)datatype; /* compared, never followed */
     Py_DECREF(buffer);
     Py_DECREF(datatype);
     return is_taken;

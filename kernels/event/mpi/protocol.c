@@ -107,7 +107,7 @@ static int start(sim *s, int send, int recv)
     from->matched_s = to->matched_s = s->clock.now_s;
     const call_costs *costs = protocol_costs(s, to->is.rank);
     to->has_overhead = (from->is.is_detached || costs->rendezvous_overheads) && costs->n_recv_overhead > 0;
-    tell_matched(s, recv);
+    tell_matched(s, send, recv);
     if (!from->is_early) return set_out(s, &matched_pair, send, recv);
     from->partner = recv;
     if (from->has_arrived) complete_pair(s, send, recv);

@@ -353,9 +353,9 @@ static void count_probe(sim *s, int id)
     if (row) row->amount++;
 }
 
-static void matched(sim *s, void *own, int recv)
+static void matched(sim *s, void *own, int send, int recv)
 {
-    (void)own;
+    (void)own, (void)send;
     const slot *to = &s->requests.at[recv];
     if ((to->context & 1) || to->is.peer != SIM_ANY) return;
     trace_action *row = row_of(s, to->is.rank, &took_row);

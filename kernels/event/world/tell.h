@@ -39,11 +39,11 @@ static inline void tell_posted(sim *s, int request)
         if (all->at[i].is->posted) all->at[i].is->posted(s, all->at[i].own, request);
 }
 
-static inline void tell_matched(sim *s, int recv)
+static inline void tell_matched(sim *s, int send, int recv)
 {
     const watching *all = &s->watching;
     for (int i = 1; i < all->n; i++)
-        if (all->at[i].is->matched) all->at[i].is->matched(s, all->at[i].own, recv);
+        if (all->at[i].is->matched) all->at[i].is->matched(s, all->at[i].own, send, recv);
 }
 
 static inline void tell_set_out(sim *s, int transfer)

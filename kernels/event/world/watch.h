@@ -28,7 +28,7 @@ typedef struct {
     void (*called)(sim *s, void *own, int timeline);         /* its first action makes its next call */
     void (*entered)(sim *s, void *own, int timeline, int state); /* it enters the state, and is still in the one before */
     void (*posted)(sim *s, void *own, int request);
-    void (*matched)(sim *s, void *own, int recv);
+    void (*matched)(sim *s, void *own, int send, int recv);
     void (*set_out)(sim *s, void *own, int transfer);
     void (*arrived)(sim *s, void *own, int transfer);        /* its owner learns of it next */
     void (*received)(sim *s, void *own, int send, int recv); /* a message has arrived, and is complete next */

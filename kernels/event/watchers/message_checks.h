@@ -1,0 +1,33 @@
+/* message_checks.h -- messages that cannot be as their programs mean them: types that differ, receives that race.
+ *
+ * Types are keys of the outside, equal or to be compared by it; 0 is unknown and agrees with all. The outside keeps an array of
+ * CHECKED_ENDS words for whoever posts next, which a posting reads and clears; `sim_check_message` says it of a posted one.
+ *
+ * A receive from any source races when another rank has sent a message that it could have taken, and that does not follow from
+ * its match: it waits at the match, or its sender has received nothing since. So each race is one, and some are missed: of a
+ * sender that has heard of somebody else, and of a receive that others from any source have followed (CHECKED_RECENT). */
+#ifndef SMPY_MESSAGE_CHECKS_H
+#define SMPY_MESSAGE_CHECKS_H
+#include <stdint.h>
+
+#include "world/ranks.h"
+
+/* cdef */
+enum { CHECKED_SEND = 0, CHECKED_RECV = 1, CHECKED_ASKS = 2, CHECKED_ENDS = 3 }; /* types, and: the receive asks for its source */
+enum { CHECK_TYPES = 1, CHECK_RACE = 2 };
+
+/* Messages between two lines, or three, that are alike. */
+typedef struct {
+    uint64_t type[2];                 /* TYPES: sent, received */
+    int64_t bytes, n;                 /* of the largest message; number of messages, up to 2^31 - 1 */
+    int kind;
+    int rank[3], line[3];             /* receiver, sender; RACE: sender of the other message. Of the first such message */
+    int asks;                         /* RACE: some receive has asked for its source, as posted */
+} checked_messages;
+
+/* Begins to check; before the first message. The words of whoever posts next outlive the world; NULL: it has none. */
+int sim_check_messages(sim *s, uint64_t *next);
+void sim_check_message(sim *s, int request, uint64_t type); /* the type of a request that was appended last */
+int sim_checked_messages(const sim *s, const checked_messages **list);
+/* end cdef */
+#endif
