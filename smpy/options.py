@@ -298,6 +298,13 @@ class RunConfig:
         None,
         "Fail where the summary would only remark: messages nobody received, kernels faster than their host.",
     )
+    checks: bool = _option(
+        "--check",
+        "Strictness",
+        None,
+        "Look for mistakes that may change no result here: handles never freed, types that differ, buffers used while a "
+        "message needs them, receives from any source that race. With --strict they are errors.",
+    )
     json_path: Path | None = _option("--json FILE", "Records", Path, "Write the summary as JSON, too.")
     profile: bool = _option(
         "--profile",

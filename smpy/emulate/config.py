@@ -53,6 +53,14 @@ def description_of(config: RunConfig) -> Description:
     return read_machine(what, config.n_ranks, config.settings, ranks_per_host=ranks_per_host, network=config.network)
 
 
+def _engine_class(config: RunConfig) -> type[Engine]:
+    if not config.checks:
+        return Engine
+    from smpy.engine.checked_engine import CheckedEngine  # most runs need not import it
+
+    return CheckedEngine
+
+
 def new_world(config: RunConfig, machine: Description) -> tuple[Platform, list[int], Engine]:
     """The machine as the kernel knows it, the host of each rank, and an engine for them.
 
@@ -69,7 +77,7 @@ def new_world(config: RunConfig, machine: Description) -> tuple[Platform, list[i
         host_order=config.host_order,
         seed=config.seed,
     )
-    engine = Engine(platform, platform.models, host_of_rank)
+    engine = _engine_class(config)(platform, platform.models, host_of_rank)
     engine.world_storage[Modelling] = Modelling(
         *(config.compute, machine.kernels, config.host_speed_flop_per_s or 0.0, config.seed if config.noise else None)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from smpy.engine.kernel import lib
 
@@ -61,6 +61,14 @@ def piece_of(carried: Carried, first: int, last: int) -> Carried:
     return memoryview(carried).cast("B")[first:last]
 
 
+class Entries(NamedTuple):
+    """Entries of a layout (`smpy.mpi.data.layout`) in a program's memory: address of the first one, and number."""
+
+    address: int
+    n: int
+    layout: Any
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
     """The payload end of one message.
@@ -78,6 +86,8 @@ class Load:
         or with partial bytes.
     private : sequence of (int, int), optional
         Ranges of a send's bytes that have a content; None: those at the address that are not folded.
+    entries : Entries, optional
+        The entries in the program's memory that it consists of; None: it is smpy's own, or folded.
     """
 
     nbytes: int
@@ -85,6 +95,7 @@ class Load:
     keep: object = None
     take: Callable[[memoryview | PartialBytes], None] | None = None
     private: Ranges | None = None
+    entries: Entries | None = None
 
 
 class Envelope(NamedTuple):

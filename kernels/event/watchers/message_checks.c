@@ -10,6 +10,7 @@ enum { CHECKED_RECENT = 4, ROWS_MAX = 1 << 16, CACHE = 1 << 10, SEARCHED_MAX = 6
 
 typedef struct {
     uint64_t type;
+    int64_t known;               /* a send's: of its sender, as it was posted */
     int asks;
 } noted_request;
 
@@ -18,11 +19,11 @@ typedef struct {
     int sender;                  /* world rank of the message it has taken; -1: there was no such receive */
     int line[2];                 /* its own, the sender's */
     int asks;
-    double matched_s;
+    int64_t serial;              /* number of such matches up to this one */
 } wild_match;
 
 typedef struct {
-    double heard_s;              /* date at which the last message for it arrived; < 0: none has */
+    int64_t known;               /* serial of the last match from any source that anything it has received follows from */
     wild_match recent[CHECKED_RECENT];
     int oldest;
 } checked_rank;
@@ -32,6 +33,7 @@ typedef struct {
     noted_request *of;           /* by the number of the request */
     checked_rank *rank;
     checked_messages *row;
+    int64_t n_wild;              /* matches of receives from any source */
     int request_room, n_ranks, n_rows, row_room;
     int cache[CACHE];            /* by hash of lines and types: 1 + the row last found */
 } message_checks;
@@ -89,7 +91,7 @@ static noted_request *noted(sim *s, message_checks *own, int request)
             keep_error(s, SIM_OUT_OF_MEMORY);
             return NULL;
         }
-        for (int i = own->request_room; i < room; i++) grown[i] = (noted_request){0, 0};
+        for (int i = own->request_room; i < room; i++) grown[i] = (noted_request){0};
         own->of = grown;
         own->request_room = room;
     }
@@ -107,7 +109,7 @@ static checked_rank *checked(sim *s, message_checks *own, int rank)
             return NULL;
         }
         for (int i = own->n_ranks; i < n; i++) {
-            grown[i] = (checked_rank){.heard_s = -1};
+            grown[i] = (checked_rank){0};
             for (int r = 0; r < CHECKED_RECENT; r++) grown[i].recent[r].sender = -1;
         }
         own->rank = grown;
@@ -131,7 +133,7 @@ static void appended(sim *s, void *state, int timeline, const appended_action *d
     if ((did->kind->is.columns & starts) != starts || request <= 0 || s->requests.at[request].is_collective) return;
     noted_request *of = noted(s, own, request);
     if (!of) return;
-    *of = (noted_request){0, 0};
+    *of = (noted_request){0};
     if (!own->next) return;
     const int end = s->requests.at[request].is.is_send ? CHECKED_SEND : CHECKED_RECV;
     of->type = own->next[end];
@@ -152,16 +154,19 @@ static void race(sim *s, message_checks *own, int receiver, const wild_match *w,
                                     .line = {w->line[0], w->line[1], other->is.line}});
 }
 
-/* A message follows from no match that came after the last one that its sender has received. */
+/* A message follows from no match after the last one that its sender knows of. */
 static void posted(sim *s, void *state, int request)
 {
     message_checks *own = state;
     const slot *x = &s->requests.at[request];
-    if (!x->is.is_send || !is_of_program(x) || x->target >= own->n_ranks) return;
+    if (!x->is.is_send || !own->n_wild) return;
+    noted_request *of = noted(s, own, request);
+    if (!of) return;
+    of->known = x->is.rank < own->n_ranks ? own->rank[x->is.rank].known : 0;
+    if (!is_of_program(x) || x->target >= own->n_ranks) return;
     const checked_rank *target = &own->rank[x->target];
-    const double heard_s = x->is.rank < own->n_ranks ? own->rank[x->is.rank].heard_s : -1;
     for (int i = 0; i < CHECKED_RECENT; i++)
-        if (target->recent[i].sender >= 0 && heard_s < target->recent[i].matched_s && takes(&target->recent[i], x))
+        if (target->recent[i].sender >= 0 && of->known < target->recent[i].serial && takes(&target->recent[i], x))
             race(s, own, x->target, &target->recent[i], x);
 }
 
@@ -198,15 +203,18 @@ static void matched(sim *s, void *state, int send, int recv)
     wild_match *w = &receiver->recent[receiver->oldest];
     receiver->oldest = (receiver->oldest + 1) % CHECKED_RECENT;
     *w = (wild_match){.context = to->context, .tag = to->is.tag, .sender = from->is.rank, .line = {to->is.line, from->is.line},
-                      .asks = own->of[recv].asks, .matched_s = s->clock.now_s};
+                      .asks = own->of[recv].asks, .serial = ++own->n_wild};
+    receiver->known = own->n_wild;
     compare_with_waiting(s, own, to->is.rank, w);
 }
 
 static void received(sim *s, void *state, int send, int recv)
 {
-    checked_rank *rank = checked(s, state, s->requests.at[recv].is.rank);
-    (void)send;
-    if (rank) rank->heard_s = s->clock.now_s;
+    message_checks *own = state;
+    if (!own->n_wild || !noted(s, own, send)) return;
+    const int64_t known = own->of[send].known;
+    checked_rank *rank = known ? checked(s, own, s->requests.at[recv].is.rank) : NULL;
+    if (rank && rank->known < known) rank->known = known;
 }
 
 static void free_checks(sim *s, void *state)

@@ -4,8 +4,9 @@
  * CHECKED_ENDS words for whoever posts next, which a posting reads and clears; `sim_check_message` says it of a posted one.
  *
  * A receive from any source races when another rank has sent a message that it could have taken, and that does not follow from
- * its match: it waits at the match, or its sender has received nothing since. So each race is one, and some are missed: of a
- * sender that has heard of somebody else, and of a receive that others from any source have followed (CHECKED_RECENT). */
+ * its match: it waits at the match, or its sender knows of no such match so late. What a rank knows is one number, the last of all
+ * matches from any source that a message it has received follows from. So each race is one, if ranks hear of each other by messages
+ * alone, and some are missed: a sender may know of a later match elsewhere, and of a receiver's matches CHECKED_RECENT are kept. */
 #ifndef SMPY_MESSAGE_CHECKS_H
 #define SMPY_MESSAGE_CHECKS_H
 #include <stdint.h>

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isnan
@@ -175,6 +175,7 @@ def run(
         raise
     exit_code, error = frozen.end_of(exit_code, error)
     remarks = *on_threads, *remarks_on(engine, platform.models.polling, program.home), *frozen.remarks()
+    remarks = *remarks, *_mistakes(config, engine, program.home)
     if engine.has_added_ranks:
         host_of_rank = list(engine.hosts_of(range(engine.n_ranks)))
     inputs = _inputs(config, machine, platform, engine, host_of_rank, frozen)
@@ -199,6 +200,15 @@ def _tracing(config: RunConfig, engine: Engine, home: str) -> TraceRecording | N
         load_with_one_thread()  # ahead of pyarrow, which loads BLAS with all its threads
     algorithms_in(engine).asked = {}
     return TraceRecording(config, engine, home)
+
+
+def _mistakes(config: RunConfig, engine: Engine, home: str) -> Iterable[Remark]:
+    """Remarks on what checks have found, if there were any."""
+    if not config.checks:
+        return ()
+    from smpy.emulate.reports.checks import remarks_on_checks  # most runs need not import it
+
+    return remarks_on_checks(engine, home)
 
 
 def _judged(remarks: tuple[Remark, ...], exit_code: int) -> tuple[int, SmpyError | None]:
@@ -227,6 +237,10 @@ def _turn(
         running.enter(engine)
         patches.later(lambda: running.enter(None))
         patches.later(frozen.note_shared_sources)
+        if config.checks:
+            from smpy.mpi.checks.calls import install_checks  # most runs need not import it
+
+            install_checks(engine, patches)
         engine.spawn(lifetime.live)
         exit_code, error = _run_engine(engine, lifetime, interrupts, reporter, outlets, program.home, tracing)
         lifetime.write_unfinished()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, Final
 
-from smpy.engine.running import current, mpi_call
+from smpy.engine.running import current, mpi_call, mpi_question
 from smpy.mpi.collectives.leaderless_meeting import LeaderlessMeeting, form_group
 from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.comms.creation import Creation, inherit
@@ -122,6 +122,7 @@ class RemoteGroup(Creation):
 
     __slots__ = ()
 
+    @mpi_question
     def Get_remote_group(self) -> Group:
         """The group of the ranks on the other side."""
         return Group._of(member_of(self, "Get_remote_group")[0].remote.world_ranks())

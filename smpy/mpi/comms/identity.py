@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final, Self
 
-from smpy.engine.running import current
+from smpy.engine.running import current, mpi_question
 from smpy.mpi.comms.groups import Group
 from smpy.mpi.data.message_specifications import LARGEST_TAG
 from smpy.mpi.state import constants
@@ -65,6 +65,7 @@ class Identity(CommCore, Attributed, ErrorHandling):
 
     # ---- its ranks ----
 
+    @mpi_question
     def Get_group(self) -> Group:
         """The group of its ranks; of an intercommunicator, those on the running rank's side."""
         return Group._of(member_of(self, "Get_group")[0].world_ranks())

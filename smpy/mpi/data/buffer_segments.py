@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from smpy.engine.blocks import blocks_outside, new_blocks, pack_blocks, strided_of, take_blocks, unpack_blocks
 from smpy.engine.folded_memory import is_any, private_ranges
-from smpy.engine.messages import Carried, Load, PartialBytes, Ranges, piece_of
+from smpy.engine.messages import Carried, Entries, Load, PartialBytes, Ranges, piece_of
 from smpy.engine.pointers import address_of, bytes_at, int64s_of, pointer_to
 from smpy.engine.running import current
 from smpy.mpi.data.buffers import EVERYWHERE, LentMemory
@@ -55,14 +55,19 @@ class BufferSegment:
             return lent
         packed = pointer_to(pack(self.layout.typemap, self.memory, self.start, self.count))
         private = self._private(self.start, self.count) if is_any() else None
-        return Load(self.nbytes, int(address_of(packed)), packed, private=private)
+        return Load(self.nbytes, int(address_of(packed)), packed, private=private, entries=self.entries)
 
     def incoming(self) -> Load:
         """The payload end of a receive."""
         lent = self._lent()
         if lent is not None:
             return lent
-        return Load(self.nbytes, take=self.put)
+        return Load(self.nbytes, take=self.put, entries=self.entries)
+
+    @property
+    def entries(self) -> Entries:
+        """The entries where the program has them; it has no bytes of those of folded memory."""
+        return Entries(self.memory.address + self.start, self.count, self.layout)
 
     def _lent(self) -> Load | None:
         """The memory itself, when the message is one stretch of it or there is nothing to copy."""
@@ -70,7 +75,11 @@ class BufferSegment:
         if memory.is_folded:
             return Load(self.nbytes, keep=memory)
         at = self._stretch(0, self.count) if self.nbytes else self.start
-        return None if at is None else Load(self.nbytes, memory.address + at, memory.keep)
+        if at is None:
+            return None
+        address = memory.address
+        entries = Entries(address + self.start, self.count, self.layout)
+        return Load(self.nbytes, address + at, memory.keep, entries=entries)
 
     def _stretch(self, first: int, count: int) -> int | None:
         """Offset of `count` entries from the `first` on when they are one stretch of bytes, else None."""

@@ -12,7 +12,7 @@ from functools import lru_cache
 from operator import index
 from typing import Any, Final, NoReturn
 
-from smpy.engine.messages import Load
+from smpy.engine.messages import Entries, Load
 from smpy.engine.pointers import address_of, pointer_to
 from smpy.engine.running import current
 from smpy.mpi.data.buffer_segments import BufferSegment
@@ -100,11 +100,12 @@ def _whole_buffer(exporter: Any) -> Load | None:
         view = memoryview(exporter)
         if not view.nbytes or not view.c_contiguous or hasattr(exporter, "__smpy_folded__"):
             return None
-        _whole(view.format, view.nbytes, 1)
+        count, datatype = _whole(view.format, view.nbytes, 1)
     except _WRONG:
         return None
     keep = pointer_to(exporter)
-    return Load(view.nbytes, int(address_of(keep)), keep)
+    address = int(address_of(keep))
+    return Load(view.nbytes, address, keep, entries=Entries(address, count, datatype._layout))
 
 
 def lent(data: bytes) -> Load:

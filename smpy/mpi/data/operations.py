@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, ClassVar, Final, Self
 
-from smpy.engine.running import current, is_running, mpi_call, per_world
+from smpy.engine.running import current, is_running, mpi_call, mpi_question, per_world
 from smpy.mpi.data.built_in_operations import BUILT_IN, Operation
 from smpy.mpi.data.message_specifications import part_of
 from smpy.mpi.data.reductions import ReductionInProgress, check_defined
@@ -79,6 +79,7 @@ class Op(Handle):
         return self._operation_or_null
 
     @classmethod
+    @mpi_question
     def Create(cls, function: Callable[[Any, Any, Any], object], commute: bool = False) -> Op:
         """Make an operation of a function.
 
@@ -104,6 +105,7 @@ class Op(Handle):
         )
         return cls._of(operation)
 
+    @mpi_question
     def Free(self) -> None:
         """Give the operation back; predefined ones cannot be freed."""
         if self._operation.function is None:

@@ -13,7 +13,7 @@ from smpy.engine.running import current
 from smpy.engine.surface import surface
 from smpy.mpi.state.exceptions import Exception as MpiException
 
-__all__ = ["ask_before_calls", "check_calls", "tell_of_errors", "watch_calls"]
+__all__ = ["CallWrapper", "ask_before_calls", "check_calls", "is_of_mpi", "tell_of_errors", "watch_calls"]
 
 _questions: Final[list[Callable[[str], None]]] = []
 _checks: Final[list[Callable[[str, tuple[Any, ...]], None]]] = []
@@ -35,18 +35,47 @@ def tell_of_errors(listener: Callable[[tuple[Any, ...], MpiException], None]) ->
     _listeners.append(listener)
 
 
+class CallWrapper:
+    """A guard that makes all calls of a world, watched or not, the way it is told to.
+
+    Parameters
+    ----------
+    make : callable
+        Called as ``make(inner, method, args, kwargs)``; it makes the call by ``inner(method, *args, **kwargs)``.
+    """
+
+    __slots__ = ("_make", "inner")
+
+    def __init__(self, make: Callable[..., Any]) -> None:
+        self._make = make
+        self.inner: Callable[..., Any] = _plain
+
+    def __call__(self, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        return self._make(self.inner, method, args, kwargs)
+
+
 def watch_calls() -> None:
     """Have the calls of the running world watched."""
     engine = current()
-    if engine.guard is not None:
+    wrapper = engine.guard
+    if isinstance(wrapper, CallWrapper):
+        if wrapper.inner is _guarded:
+            return
+        wrapper.inner = _guarded
+    elif wrapper is not None:
         return
-    engine.guard = _guarded
+    else:
+        engine.guard = _guarded
     if surface is not None:
         surface.watch(True)
 
 
+def _plain(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return method(*args, **kwargs)
+
+
 def _guarded(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    if not _is_of_mpi(method):
+    if not is_of_mpi(method):
         return method(*args, **kwargs)
     for question in _questions:
         question(method.__name__)
@@ -62,6 +91,6 @@ def _guarded(method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         raise
 
 
-def _is_of_mpi(method: Callable[..., Any]) -> bool:
+def is_of_mpi(method: Callable[..., Any]) -> bool:
     """Whether `method` is a call of MPI's, rather than of output or sleep."""
     return str(getattr(method, "__module__", "")).startswith("smpy.mpi")

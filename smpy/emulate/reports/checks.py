@@ -1,0 +1,72 @@
+"""Remarks on the mistakes that checks have found: a remark a kind, its lines by rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import isnan
+from typing import TYPE_CHECKING, Any, Final
+
+from smpy.emulate.reports.ranks_in_text import lines_by_rank, place_of
+from smpy.mpi.checks.calls import CallChecks
+from smpy.mpi.checks.findings import Finding, Kind
+from smpy.records.remark import Remark
+
+if TYPE_CHECKING:
+    from smpy.engine.engine import Engine
+
+_LINES_MAX: Final = 24  # in the summary
+_FINDINGS_MAX: Final = 1000  # in its JSON
+
+
+def remarks_on_checks(engine: Engine, home: str) -> Iterable[Remark]:
+    """Remarks on a run that was checked.
+
+    Parameters
+    ----------
+    engine : Engine
+        The world, which is over.
+    home : str
+        The program's directory: file names are given from there.
+    """
+    checks = engine.world_storage.get(CallChecks)
+    if checks is None:
+        return
+    findings = checks.report(is_whole=not any(map(isnan, engine.finish_s())))
+    for kind in Kind:
+        found = list(findings.of_kind(kind))
+        if found:
+            yield _remark(kind, found, home)
+
+
+def _remark(kind: Kind, found: list[tuple[Finding, int]], home: str) -> Remark:
+    alone = [(*_told(finding, home)[0], n) for finding, n in found if len(finding.sides) == 1]
+    lines = lines_by_rank([(rank, what + _times(n), place) for rank, what, place, n in alone])
+    for finding, n in found:
+        if len(finding.sides) > 1:
+            lines += _side_by_side(_told(finding, home), n)
+    if len(lines) > _LINES_MAX:
+        lines = [*lines[:_LINES_MAX], f"  and so on: {len(lines)} lines in all"]
+    head = kind.told(sum(n for _, n in found)) + (" (--strict: an error)" if kind.is_mistake else "")
+    facts = {"n": sum(n for _, n in found), "first": [_facts(*each, home) for each in found[:_FINDINGS_MAX]]}
+    return Remark(kind.topic, (head, *lines), facts, is_fault=kind.is_mistake)
+
+
+def _side_by_side(told: list[tuple[int, str, str]], n: int) -> list[str]:
+    """A line for each side, also where two say the same."""
+    heads = [f"rank {rank}: {what}" for rank, what, _ in told]
+    heads[-1] += _times(n)
+    width = max(map(len, heads))
+    return [f"  {head:<{width}}   {place}".rstrip() for head, (_, _, place) in zip(heads, told, strict=True)]
+
+
+def _told(finding: Finding, home: str) -> list[tuple[int, str, str]]:
+    return [(rank, what, place_of(*line, home)) for rank, what, line in finding.sides]
+
+
+def _times(n: int) -> str:
+    return f", {n:,} times" if n > 1 else ""
+
+
+def _facts(finding: Finding, n: int, home: str) -> dict[str, Any]:
+    sides = [{"rank": rank, "what": what, "line": place} for rank, what, place in _told(finding, home)]
+    return {"n": n, "sides": sides}

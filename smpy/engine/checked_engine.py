@@ -1,0 +1,115 @@
+"""A world whose messages are told to checks as the program posts them, and compared by the kernel as they match."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from smpy.engine.engine import Engine
+from smpy.engine.kernel import ffi, lib
+from smpy.engine.messages import ANY, Load
+from smpy.engine.surface import surface
+
+if TYPE_CHECKING:
+    from smpy.engine.platform import Platform
+    from smpy.platforms.models.machine_models import Models
+
+__all__ = ["CheckedEngine", "CheckedMessages", "MessageObserver", "PostedMessage"]
+
+
+class PostedMessage(NamedTuple):
+    """A message as its request says it.
+
+    `line` is the number of the program's line (`Engine.place_of_line`); a receive from any source `is_wild`.
+    """
+
+    is_send: bool
+    is_wild: bool
+    line: int
+
+
+class CheckedMessages(NamedTuple):
+    """Messages between the same lines that do not fit, or that a receive from any source could have taken.
+
+    Parameters
+    ----------
+    is_race : bool
+        Whether it is a race, rather than types that differ.
+    types : (int, int)
+        Keys of the types: sent, received.
+    nbytes : int
+        Bytes of the largest of them.
+    n : int
+        Number of them.
+    ranks, lines : tuple of int
+        World rank and line of the receive, of the send, and of the other send of a race.
+    asks : bool
+        Whether the receive, as it was posted, asks for its source.
+    """
+
+    is_race: bool
+    types: tuple[int, int]
+    nbytes: int
+    n: int
+    ranks: tuple[int, int, int]
+    lines: tuple[int, int, int]
+    asks: bool
+
+
+class MessageObserver(Protocol):
+    """Observer of the messages that ranks post through `smpy.mpi`."""
+
+    def posted(self, message: PostedMessage, load: Load) -> tuple[int, Load]:
+        """Key of the type of the entries, 0 when it is unknown, and the payload end to post in place of `load`."""
+
+
+class CheckedEngine(Engine):
+    """One simulated world whose messages are checked.
+
+    Parameters
+    ----------
+    platform : Platform
+        The machine.
+    models : Models
+        Times of messages and calls on it.
+    host_of_rank : sequence of int
+        Host number of each rank.
+
+    Attributes
+    ----------
+    observer : MessageObserver or None
+        Hears of each message that is posted by `smpy.mpi`; the compiled surface tells the kernel of its own.
+    """
+
+    def __init__(self, platform: Platform, models: Models, host_of_rank: Sequence[int]) -> None:
+        super().__init__(platform, models, host_of_rank)
+        self.observer: MessageObserver | None = None
+        taken = ffi.NULL if surface is None else ffi.cast("uint64_t *", surface.taken())
+        if lib.sim_check_messages(self._sim, taken) < 0:
+            raise MemoryError("no memory for checks of messages")
+
+    def _post(self, number: int, load: Load) -> bool:
+        if number > 0:
+            key, observer = 0, self.observer
+            if observer is not None:
+                request = lib.sim_request(self._sim, number)
+                is_send = bool(request.is_send)
+                message = PostedMessage(is_send, not is_send and request.peer == ANY, request.line)
+                key, load = observer.posted(message, load)
+            lib.sim_check_message(self._sim, number, key)
+        return super()._post(number, load)
+
+    def checked_messages(self) -> Iterator[CheckedMessages]:
+        """Messages that the kernel has found something about, by lines."""
+        listed = ffi.new("const checked_messages **")
+        for i in range(lib.sim_checked_messages(self._sim, listed)):
+            row = listed[0][i]
+            yield CheckedMessages(
+                row.kind == lib.CHECK_RACE,
+                (row.type[0], row.type[1]),
+                row.bytes,
+                row.n,
+                tuple(row.rank),
+                tuple(row.line),
+                bool(row.asks),
+            )

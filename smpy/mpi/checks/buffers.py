@@ -1,0 +1,196 @@
+"""Buffers of started operations: they overlap no other one's, and the program leaves them alone until completion.
+
+A checksum at the start and one at the end tell whether a buffer was changed that is sent. Of one that is received into,
+a checksum just before the data arrives tells whether the program has written there, and another one whether it has
+since. Memory whose content is shared (folded arrays) is left out.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable
+from typing import Final
+from zlib import crc32
+
+from smpy.engine.folded_memory import is_any, private_ranges
+from smpy.engine.messages import Entries, Load, PartialBytes
+from smpy.engine.pointers import bytes_at, pointer_at
+from smpy.mpi.checks.findings import Findings, Kind, Line, Side
+from smpy.mpi.data.packing import places_of
+
+__all__ = ["PendingBuffer", "PendingBuffers", "has_own_content"]
+
+_STRETCHES_MAX: Final = 1 << 20
+
+
+class PendingBuffer:
+    """The entries in a program's memory that a started operation reads or writes.
+
+    Parameters
+    ----------
+    rank : int
+        World rank whose they are.
+    call : str
+        The call that has started the operation.
+    line : Line
+        Its line.
+    entries : Entries
+        The entries.
+    is_written : bool
+        Whether they are received into.
+    """
+
+    __slots__ = ("_checksum", "_has_come", "begin", "call", "end", "entries", "is_written", "line", "rank")
+
+    def __init__(self, rank: int, call: str, line: Line, entries: Entries, *, is_written: bool) -> None:
+        self.rank = rank
+        self.call = call
+        self.line = line
+        self.entries = entries
+        self.is_written = is_written
+        self._checksum: int | None = None
+        self._has_come = False
+        typemap, (address, count, _) = entries.layout.typemap, entries
+        back, ahead = sorted((0, (count - 1) * typemap.extent))
+        self.begin = address + back + typemap.true_lb
+        self.end = address + ahead + typemap.true_ub
+
+    @property
+    def side(self) -> Side:
+        """The start, as a finding tells it."""
+        return Side(
+            self.rank, f"{self.call} {'receives into' if self.is_written else 'sends from'} the buffer", self.line
+        )
+
+    def overlaps(self, other: PendingBuffer) -> bool:
+        """Whether a byte belongs to both, and one of the operations writes it."""
+        if not (self.is_written or other.is_written) or self.begin >= other.end or other.begin >= self.end:
+            return False
+        mine, its = self.stretches(), other.stretches()
+        if not mine or not its:
+            return False
+        i = j = 0
+        while i < len(mine) and j < len(its):
+            if mine[i][0] < its[j][1] and its[j][0] < mine[i][1]:
+                return True
+            if mine[i][1] <= its[j][1]:
+                i += 1
+            else:
+                j += 1
+        return False
+
+    def stretches(self) -> list[tuple[int, int]]:
+        """First byte of each stretch, and the one behind its last, in order; none where they are too many to tell."""
+        typemap, (address, count, _) = self.entries.layout.typemap, self.entries
+        if typemap.is_tiling or (typemap.is_dense and count == 1):
+            return [(self.begin, self.end)]
+        at, lengths = places_of(typemap)
+        if count * len(at) > _STRETCHES_MAX:
+            return []
+        pieces = zip(at.tolist(), lengths.tolist(), strict=True)
+        places = [(address + first, address + first + length) for first, length in pieces]
+        extent = typemap.extent
+        return sorted((a + i * extent, b + i * extent) for i in range(count) for a, b in places)
+
+    # ---- its content ----
+
+    def remember(self) -> None:
+        """Note the content as it is."""
+        self._checksum = self._sum()
+
+    def has_changed(self) -> bool:
+        """Whether the content is another one than that noted last."""
+        return self._checksum is not None and self._checksum != self._sum()
+
+    def _sum(self) -> int:
+        total = 0
+        for begin, end in self.stretches():
+            total = crc32(bytes_at(pointer_at(begin), end - begin), total)
+        return total
+
+    def arriving(self, load: Load, tell: Callable[[PendingBuffer, bool], None]) -> Load:
+        """The payload end of its receive, which looks at the memory before it puts the data there.
+
+        `tell(buffer, False)` is called when the program has written there by then.
+        """
+
+        def take(data: memoryview | PartialBytes) -> None:
+            if self.has_changed():
+                tell(self, False)
+            if load.take is not None:
+                load.take(data)
+            else:
+                _put(load.address, data, load.nbytes)
+            self._has_come = True
+            self.remember()
+
+        return Load(load.nbytes, keep=load.keep, take=take, entries=load.entries)
+
+
+def _put(address: int, data: memoryview | PartialBytes, room: int) -> None:
+    pieces = data.private if isinstance(data, PartialBytes) else [(0, len(data))]
+    content = memoryview(data.data if isinstance(data, PartialBytes) else data).cast("B")
+    into = memoryview(bytes_at(pointer_at(address), room)).cast("B") if room else memoryview(bytearray())
+    for first, last in pieces:
+        end = min(last, room)
+        if first < end:
+            into[first:end] = content[first:end]
+
+
+def has_own_content(entries: Entries) -> bool:
+    """Whether the memory is the program's own, with a content in all of it."""
+    if not entries.n or not entries.layout.size:
+        return False
+    if not is_any():
+        return True
+    typemap, (address, count, _) = entries.layout.typemap, entries
+    back, ahead = sorted((0, (count - 1) * typemap.extent))
+    first, last = address + back + typemap.true_lb, address + ahead + typemap.true_ub
+    return private_ranges(first, last - first) is None
+
+
+class PendingBuffers:
+    """The buffers of all operations of a rank that are under way, in the order of their first bytes."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._begins: array[int] = array("Q")
+        self._buffers: list[PendingBuffer] = []
+        self._longest = 0
+
+    def begin(self, new: PendingBuffer) -> None:
+        """Add a buffer; tell of each other that it overlaps."""
+        self._longest = max(self._longest, new.end - new.begin)
+        first = bisect_left(self._begins, max(new.begin - self._longest, 0))
+        for i in range(first, len(self._buffers)):
+            other = self._buffers[i]
+            if other.begin >= new.end:
+                break
+            if new.overlaps(other):
+                self._findings.add(Kind.OVERLAP, other.side, new.side)
+        at = bisect_left(self._begins, new.begin)
+        self._begins.insert(at, new.begin)
+        self._buffers.insert(at, new)
+
+    def end(self, buffer: PendingBuffer) -> None:
+        """Remove a buffer."""
+        at = bisect_left(self._begins, buffer.begin)
+        while at < len(self._buffers) and self._buffers[at] is not buffer:
+            at += 1
+        if at < len(self._buffers):
+            del self._begins[at], self._buffers[at]
+        if not self._buffers:
+            self._longest = 0
+
+    def end_looking(self, buffer: PendingBuffer, done: Side) -> None:
+        """Remove a buffer at completion; tell whether the program has changed it."""
+        self.end(buffer)
+        if buffer.has_changed():
+            self.tell(buffer, done)
+
+    def tell(self, buffer: PendingBuffer, done: Side | None = None) -> None:
+        """Note that the program has changed a buffer under way."""
+        what = "written" if buffer.is_written else "changed"
+        side = Side(buffer.rank, f"{buffer.call}: its buffer is {what} before the operation completes", buffer.line)
+        self._findings.add(Kind.BUFFERS, *((side,) if done is None else (side, done)))

@@ -1,0 +1,97 @@
+"""Findings of checks: a mistake, its kind, and the ranks and lines it concerns."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from enum import Enum
+from typing import Final, NamedTuple
+
+from smpy.engine.thread_ranks import OURS
+
+__all__ = ["NOWHERE", "Finding", "Findings", "Kind", "Line", "Side", "is_of_library", "line_here"]
+
+
+class Line(NamedTuple):
+    """A file and a line of it; an empty name where it is not known."""
+
+    file: str
+    number: int
+
+
+NOWHERE: Final = Line("", 0)
+
+
+class Kind(Enum):
+    """Kind of mistake: its name, and the words for one of it and for several."""
+
+    NOT_FREED = "not freed", "handle is never freed", "handles are never freed"
+    REQUESTS = "requests", "request is never completed", "requests are never completed"
+    TYPES = "types", "pair of calls differs in its types", "pairs of calls differ in their types"
+    OPERATIONS = "operations", "reduction has different operations", "reductions have different operations"
+    BUFFERS = "buffers", "buffer is used while a message needs it", "buffers are used while a message needs them"
+    OVERLAP = "overlap", "pair of pending buffers overlaps", "pairs of pending buffers overlap"
+    RACES = "any source", "receive may take another message", "receives may take another message"
+    ORDER = "arrival order", "result may depend on the order of arrival", "results may depend on the order of arrival"
+
+    @property
+    def topic(self) -> str:
+        """Name of the kind, in at most 14 characters."""
+        return self.value[0]
+
+    @property
+    def is_mistake(self) -> bool:
+        """Whether it is wrong whatever the program makes of it."""
+        return self is not Kind.ORDER
+
+    def told(self, n: int) -> str:
+        """So many of them, in words."""
+        return f"{n:,} {self.value[1 if n == 1 else 2]}"
+
+
+class Side(NamedTuple):
+    """One rank's part in a mistake: what it did, and its line."""
+
+    rank: int
+    what: str
+    line: Line
+
+
+class Finding(NamedTuple):
+    """A mistake, of one rank or of several that do not fit together."""
+
+    kind: Kind
+    sides: tuple[Side, ...]
+
+
+class Findings:
+    """All mistakes found in a run. One with several sides is told for its first ranks alone, if lines are the same."""
+
+    def __init__(self) -> None:
+        self._found: dict[object, tuple[Finding, int]] = {}
+
+    def add(self, kind: Kind, *sides: Side) -> None:
+        """Note a mistake."""
+        ranks = sides[0].rank if len(sides) == 1 else -1
+        key = kind, ranks, tuple(side[1:] for side in sides)
+        first, n = self._found.get(key, (Finding(kind, sides), 0))
+        self._found[key] = first, n + 1
+
+    def of_kind(self, kind: Kind) -> Iterator[tuple[Finding, int]]:
+        """Each mistake of a kind, and how often it was found."""
+        return ((found, n) for found, n in self._found.values() if found.kind is kind)
+
+
+def line_here() -> Line:
+    """The line of the innermost frame that is not smpy's own."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename.startswith(OURS):
+        if frame.f_back is None:
+            return NOWHERE
+        frame = frame.f_back
+    return Line(frame.f_code.co_filename, frame.f_lineno)
+
+
+def is_of_library(line: Line) -> bool:
+    """Whether a line is mpi4py's own, whose objects live as long as it needs them."""
+    return "/mpi4py/" in line.file.replace("\\", "/")

@@ -1,0 +1,117 @@
+"""Operations that a program has started: their buffers until completion, and requests that nobody completes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+from weakref import ref
+
+from smpy.mpi.checks.buffers import PendingBuffer, PendingBuffers
+from smpy.mpi.checks.findings import Findings, Kind, Line, Side, is_of_library
+from smpy.mpi.requests.persistent import Prequest
+from smpy.mpi.requests.request import Request
+from smpy.mpi.requests.states import RequestState, is_null, state_of
+
+__all__ = ["RequestChecks"]
+
+
+class _Started:
+    """A request under way: its operation's start and buffers. The program alone keeps it alive."""
+
+    __slots__ = ("buffers", "call", "is_over", "line", "request", "wild_lines")
+
+    def __init__(
+        self, request: ref[Request], call: str, line: Line, buffers: Sequence[PendingBuffer], wild_lines: Sequence[int]
+    ) -> None:
+        self.request = request
+        self.call = call
+        self.line = line
+        self.buffers = buffers
+        self.wild_lines = wild_lines
+        self.is_over = False
+
+
+class RequestChecks:
+    """The requests of all ranks that are under way."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._started: dict[int, dict[int, _Started]] = {}
+        self._buffers: dict[int, PendingBuffers] = {}
+
+    def buffers_of(self, rank: int) -> PendingBuffers:
+        """Buffers of a rank that are under way."""
+        found = self._buffers.get(rank)
+        if found is None:
+            found = self._buffers[rank] = PendingBuffers(self._findings)
+        return found
+
+    def started(
+        self,
+        rank: int,
+        request: Request,
+        call: str,
+        line: Line,
+        buffers: Sequence[PendingBuffer],
+        wild_lines: Sequence[int],
+    ) -> None:
+        """A call has started a request. `wild_lines`: numbers of the lines of receives from any source."""
+        if is_null(request):
+            self._end(rank, buffers)
+            return
+        own = self._started.setdefault(rank, {})
+        key, is_eager = id(request), state_of(request) is RequestState.UNSEEN
+        own[key] = _Started(ref(request, partial(self._dropped, rank, key, is_eager)), call, line, buffers, wild_lines)
+
+    def _dropped(self, rank: int, key: int, is_eager: bool, _dead: object) -> None:
+        """Python has collected a request that was under way."""
+        started = self._started[rank].pop(key, None)
+        if started is not None:
+            self._end(rank, started.buffers)
+            if is_eager:
+                self._tell_of_incomplete(rank, started)
+
+    def _tell_of_incomplete(self, rank: int, started: _Started) -> None:
+        if not is_of_library(started.line):
+            self._findings.add(Kind.REQUESTS, Side(rank, f"request of {started.call}", started.line))
+
+    def asked(self, rank: int, requests: Iterable[Any] | None) -> list[int]:
+        """Numbers of the lines of receives from any source, among requests that a call waits for."""
+        own = self._started.get(rank, {})
+        among = own.values() if requests is None else (own[id(it)] for it in requests if id(it) in own)
+        return [line for started in among for line in started.wild_lines]
+
+    def completed(self, rank: int, requests: Iterable[Any] | None, call: str, line: Line) -> None:
+        """A call has returned: look at the buffers of each request that it has completed; None: of any."""
+        own = self._started.get(rank)
+        if not own:
+            return
+        keys = list(own) if requests is None else [id(it) for it in requests if id(it) in own]
+        for key in keys:
+            request = own[key].request()
+            if request is not None and is_null(request):
+                started = own.pop(key)
+                for buffer in started.buffers:
+                    self.buffers_of(rank).end_looking(buffer, Side(rank, f"{call} completes it", line))
+
+    def forget(self, rank: int, request: object) -> None:
+        """The program has freed a request: nobody looks at it any more."""
+        started = self._started.get(rank, {}).pop(id(request), None)
+        if started is not None:
+            self._end(rank, started.buffers)
+
+    def _end(self, rank: int, buffers: Sequence[PendingBuffer]) -> None:
+        for buffer in buffers:
+            self.buffers_of(rank).end(buffer)
+
+    def report(self) -> None:
+        """Tell of requests that nobody has completed, beside those that the kernel knows to be under way."""
+        for rank, own in self._started.items():
+            for started in own.values():
+                request = started.request()
+                if request is None or isinstance(request, Prequest):
+                    continue
+                if state_of(request) is RequestState.UNSEEN:
+                    self._tell_of_incomplete(rank, started)
+        self._started.clear()

@@ -1,0 +1,50 @@
+"""Keys of the types of messages, as the kernel compares them, and the layouts that they stand for.
+
+The compiled surface's keys are the characters of a buffer's format, or the address of a `Datatype`. Those of
+`smpy.mpi` are numbers of layouts, from `_FIRST_OF_LAYOUTS` on.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from smpy.mpi.data.datatype_core import DatatypeCore
+from smpy.mpi.data.datatypes import PREDEFINED, of_format
+from smpy.mpi.data.layout import Layout
+
+__all__ = ["TypeKeys"]
+
+_FIRST_OF_LAYOUTS: Final = 1 << 62
+_FIRST_OF_ADDRESSES: Final = 1 << 24
+
+
+class TypeKeys:
+    """The layouts of all keys that a run uses."""
+
+    def __init__(self) -> None:
+        self._of_layouts: dict[int, Layout] = {}
+        self._handles: dict[int, DatatypeCore] = {id(handle): handle for handle in PREDEFINED.values()}
+        self._layouts = {key: handle._layout_or_null for key, handle in self._handles.items()}
+
+    def key_of(self, layout: Layout) -> int:
+        """Key of a layout."""
+        key = _FIRST_OF_LAYOUTS + layout.number
+        self._of_layouts[key] = layout
+        return key
+
+    def know(self, handle: Any) -> None:
+        """Note a derived datatype that the program has made; its handle stays, so that no other has its address."""
+        self._handles[id(handle)] = handle
+        self._layouts[id(handle)] = handle._layout_or_null
+
+    def layout_of(self, key: int) -> Layout | None:
+        """The layout that a key stands for; None when nobody has told."""
+        if key >= _FIRST_OF_LAYOUTS:
+            return self._of_layouts[key]
+        if key >= _FIRST_OF_ADDRESSES:
+            return self._layouts.get(key)
+        code = key.to_bytes(3, "little").rstrip(b"\0").decode("latin-1").lstrip("@=<>!")
+        try:
+            return of_format(code)._layout
+        except KeyError:
+            return None
