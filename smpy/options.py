@@ -302,8 +302,8 @@ class RunConfig:
         "--check",
         "Strictness",
         None,
-        "Look for mistakes that may change no result here: handles never freed, types that differ, buffers used while a "
-        "message needs them, receives from any source that race. With --strict they are errors.",
+        "Look for mistakes that may change no result here: handles never freed, types that differ, buffers used while "
+        "a message needs them, receives from any source that race. With --strict they are errors.",
     )
     json_path: Path | None = _option("--json FILE", "Records", Path, "Write the summary as JSON, too.")
     profile: bool = _option(
