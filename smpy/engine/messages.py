@@ -62,11 +62,15 @@ def piece_of(carried: Carried, first: int, last: int) -> Carried:
 
 
 class Entries(NamedTuple):
-    """Entries of a layout (`smpy.mpi.data.layout`) in a program's memory: address of the first one, and number."""
+    """Entries of a layout (`smpy.mpi.data.layout`) in a program's memory: address of the first one, and number.
+
+    `keep` keeps the memory alive.
+    """
 
     address: int
     n: int
     layout: Any
+    keep: object
 
 
 @dataclass(frozen=True, slots=True)

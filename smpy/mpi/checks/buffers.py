@@ -51,7 +51,7 @@ class PendingBuffer:
         self.is_written = is_written
         self._checksum: int | None = None
         self._has_come = False
-        typemap, (address, count, _) = entries.layout.typemap, entries
+        typemap, (address, count, *_) = entries.layout.typemap, entries
         back, ahead = sorted((0, (count - 1) * typemap.extent))
         self.begin = address + back + typemap.true_lb
         self.end = address + ahead + typemap.true_ub
@@ -82,7 +82,7 @@ class PendingBuffer:
 
     def stretches(self) -> list[tuple[int, int]]:
         """First byte of each stretch, and the one behind its last, in order; none where they are too many to tell."""
-        typemap, (address, count, _) = self.entries.layout.typemap, self.entries
+        typemap, (address, count, *_) = self.entries.layout.typemap, self.entries
         if typemap.is_tiling or (typemap.is_dense and count == 1):
             return [(self.begin, self.end)]
         at, lengths = places_of(typemap)
@@ -144,7 +144,7 @@ def has_own_content(entries: Entries) -> bool:
         return False
     if not is_any():
         return True
-    typemap, (address, count, _) = entries.layout.typemap, entries
+    typemap, (address, count, *_) = entries.layout.typemap, entries
     back, ahead = sorted((0, (count - 1) * typemap.extent))
     first, last = address + back + typemap.true_lb, address + ahead + typemap.true_ub
     return private_ranges(first, last - first) is None

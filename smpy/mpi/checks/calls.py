@@ -15,7 +15,7 @@ from smpy.engine.checked_engine import CheckedEngine, PostedMessage
 from smpy.engine.engine import Engine
 from smpy.engine.messages import Load
 from smpy.mpi.checks.buffers import PendingBuffer, has_own_content
-from smpy.mpi.checks.collectives import CollectiveChecks, CollectivePart, blocking_form, part_in
+from smpy.mpi.checks.collectives import CollectiveChecks, CollectivePart, is_collective, part_in
 from smpy.mpi.checks.findings import NOWHERE, Findings, Kind, Line, Side, line_here
 from smpy.mpi.checks.handles import FREEING_CALLS, HandleChecks, identity_of
 from smpy.mpi.checks.requests import RequestChecks
@@ -123,7 +123,7 @@ class CallChecks:
         """Family and key of the object that the call frees, or None."""
         first = args[0] if args else None
         if isinstance(first, CommCore):
-            if call.name in _COLLECTIVES or blocking_form(call.name) in _COLLECTIVES:
+            if is_collective(call.name):
                 part = part_in(first, call.name, _given(method, args, kwargs))
                 if part is not None:
                     self._enter(call, first, part)
@@ -250,16 +250,6 @@ class CallChecks:
                 Side(sender, f"sends {described(sent, found.nbytes)}", send),
                 Side(receiver, f"receives {described(received)}", receive),
             )
-
-
-_COLLECTIVES: Final = frozenset(
-    name + suffix
-    for name in (
-        *("Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall", "Alltoallv"),
-        *("Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter", "Reduce_scatter_block"),
-    )
-    for suffix in ("", "_init")
-)
 
 
 def _asks(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

@@ -1,12 +1,15 @@
-"""Types of the blocks that ranks exchange in a collective: what one sends another is what that one receives.
+"""Collectives whose ranks do not fit together: types of the blocks that they exchange, and operations of reductions.
 
-Sizes are compared in any run. Each rank has one type to send and one to receive, or a type for each other rank
-(Alltoallw, which is left out). Blocks without entries have no type.
+What one rank sends another is what that one receives. Sizes, roots and operations of the standard's names are compared
+in any run. Each rank has one type to send and one to receive; Alltoallw, with a type for each other rank, is left out.
+Blocks without entries have no type. A function is its code: one that two ranks define at two places may be the same.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import BuiltinFunctionType
 from typing import Any, Final, NamedTuple
 
 from smpy.engine.messages import Entries
@@ -17,10 +20,11 @@ from smpy.mpi.data.buffer_segments import BufferSegment
 from smpy.mpi.data.buffers import is_in_place
 from smpy.mpi.data.layout import Layout
 from smpy.mpi.data.message_specifications import part_of
-from smpy.mpi.state.comm_core import CommCore
+from smpy.mpi.data.operations import Op
+from smpy.mpi.state.comm_core import CommCore, number_of
 from smpy.mpi.state.world import Communicator, world
 
-__all__ = ["CollectiveChecks", "CollectivePart", "blocking_form", "part_in"]
+__all__ = ["CollectiveChecks", "CollectivePart", "blocking_form", "is_collective", "part_in"]
 
 
 class _Block(NamedTuple):
@@ -38,12 +42,21 @@ class _Block(NamedTuple):
         return self.counts is None or self.counts[rank] > 0
 
 
+class OperationKey(NamedTuple):
+    """An operation: what keys of one kind are compared by, and its name."""
+
+    kind: str
+    key: object
+    name: str
+
+
 class CollectivePart(NamedTuple):
-    """One rank's part: blocks to all others, and from all others; None: it has none."""
+    """One rank's part: blocks to all others, and from all others, and its operation; None: it has none."""
 
     call: str
     sent: _Block | None
     received: _Block | None
+    operation: OperationKey | None = None
 
     def buffers(self) -> Iterator[tuple[Entries, bool]]:
         """Entries in memory, and whether they are written."""
@@ -66,6 +79,11 @@ def blocking_form(call: str) -> str:
     if name[:1] == "I" and name[1:2].islower() and name[1:].capitalize() in _READERS:
         name = name[1:].capitalize()
     return name
+
+
+def is_collective(call: str) -> bool:
+    """Whether a call, by its name, is looked at here."""
+    return blocking_form(call) in _READERS
 
 
 def part_in(comm: CommCore, call: str, given: dict[str, Any]) -> CollectivePart | None:
@@ -92,7 +110,7 @@ def part_in(comm: CommCore, call: str, given: dict[str, Any]) -> CollectivePart 
 
 
 def _communicator(comm: CommCore) -> Communicator | None:
-    return world().communicator(comm._kernel_comm) if comm._kernel_comm >= 0 else None
+    return world().communicator(number_of(comm, "")) if comm else None
 
 
 class CollectiveChecks:
@@ -102,22 +120,26 @@ class CollectiveChecks:
         self._findings = findings
         self._open: dict[tuple[int, int], list[_Caller]] = {}
         self._n_entered: dict[tuple[int, int], int] = {}
+        self._n_calls: Counter[tuple[int, int]] = Counter()
 
     def enter(self, comm: CommCore, world_rank: int, line: Line, part: CollectivePart) -> None:
         """A rank enters a collective: compare its part with those of others."""
         communicator = _communicator(comm)
         if communicator is None:
             return
-        rank = comm.rank
-        entered = communicator.joint.entered
-        place = communicator.number, 0 if entered is None else entered[rank]
-        me = _Caller(rank, world_rank, line, part)
+        number = communicator.number
+        self._n_calls[number, world_rank] += 1
+        place = number, self._n_calls[number, world_rank]
+        me = _Caller(comm.rank, world_rank, line, part)
         callers = self._open.setdefault(place, [])
         for other in callers:
             if blocking_form(other.part.call) != blocking_form(part.call):
                 continue  # the call itself fails
             if not (_fits(other, me) and _fits(me, other)):
                 self._findings.add(Kind.TYPES, _side(other), _side(me))
+                break
+            if not _have_one_operation(other.part.operation, part.operation):
+                self._findings.add(Kind.OPERATIONS, _side_of_operation(other), _side_of_operation(me))
                 break
         if not any(_is_like(other, me) for other in callers):
             callers.append(me)
@@ -133,10 +155,16 @@ def _fits(sender: _Caller, receiver: _Caller) -> bool:
     return agree(sent.layout, received.layout)
 
 
+def _have_one_operation(one: OperationKey | None, other: OperationKey | None) -> bool:
+    return one is None or other is None or one.kind != other.kind or one.key == other.key
+
+
 def _is_like(one: _Caller, other: _Caller) -> bool:
     """Whether the parts of two ranks differ in nothing that another rank's part is compared with."""
     mine, its = one.part, other.part
-    if mine.call != its.call or any(block is not None and block.counts for block in (*mine[1:3], *its[1:3])):
+    if mine.call != its.call or mine.operation != its.operation:
+        return False
+    if any(block is not None and block.counts for block in (*mine[1:3], *its[1:3])):
         return False
     layouts = [tuple(block and block.layout for block in part[1:3]) for part in (mine, its)]
     return all(a is b for a, b in zip(*layouts, strict=True))
@@ -149,7 +177,32 @@ def _side(caller: _Caller) -> Side:
     return Side(caller.world_rank, f"{part.call} {' and '.join(told)}", caller.line)
 
 
+def _side_of_operation(caller: _Caller) -> Side:
+    operation = caller.part.operation
+    name = "" if operation is None else operation.name
+    return Side(caller.world_rank, f"{caller.part.call} with {name}", caller.line)
+
+
 # ---- the parts of calls ----
+
+
+def _operation(given: Any) -> OperationKey | None:
+    """Key of an operation; None when it cannot be told what it is."""
+    function = given
+    if isinstance(given, Op):
+        operation = given._operation_or_null
+        if operation is None:
+            return None
+        if operation.function is None:
+            return OperationKey("predefined", operation.name, operation.name)
+        function = operation.function
+    code = getattr(function, "__code__", None)
+    name = getattr(function, "__name__", "")
+    if code is not None:
+        return OperationKey("function", (code.co_code, code.co_names, repr(code.co_consts)), name)
+    if isinstance(function, BuiltinFunctionType):
+        return OperationKey("built in", (function.__module__, name), name)
+    return None
 
 
 def _block(spec: Any, n_blocks: int = 1) -> _Block | None:
@@ -224,7 +277,12 @@ def _reduction(call: str, given: dict[str, Any], size: int, rank: int) -> Collec
     n_blocks = size if blocking_form(call) == "Reduce_scatter_block" else 1
     received = _block(given["recvbuf"]) if root == rank else None
     sent = received and _Block(received.layout) if is_in_place(sendbuf) else _block(sendbuf, n_blocks)
-    return CollectivePart(call, sent, received)
+    return CollectivePart(call, sent, received, _operation(given["op"]))
+
+
+def _of_objects(call: str, given: dict[str, Any], _size: int, _rank: int) -> CollectivePart:
+    """A reduction of objects, which have no types."""
+    return CollectivePart(call, None, None, _operation(given["op"]))
 
 
 _READERS: Final[dict[str, Callable[..., CollectivePart]]] = {
@@ -238,4 +296,5 @@ _READERS: Final[dict[str, Callable[..., CollectivePart]]] = {
     "Alltoall": _alltoall(_block),
     "Alltoallv": _alltoall(_blocks),
     **dict.fromkeys(("Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter", "Reduce_scatter_block"), _reduction),
+    **dict.fromkeys(("reduce", "allreduce", "scan", "exscan"), _of_objects),
 }

@@ -67,7 +67,7 @@ class BufferSegment:
     @property
     def entries(self) -> Entries:
         """The entries where the program has them; it has no bytes of those of folded memory."""
-        return Entries(self.memory.address + self.start, self.count, self.layout)
+        return Entries(self.memory.address + self.start, self.count, self.layout, self.memory.keep)
 
     def _lent(self) -> Load | None:
         """The memory itself, when the message is one stretch of it or there is nothing to copy."""
@@ -77,9 +77,10 @@ class BufferSegment:
         at = self._stretch(0, self.count) if self.nbytes else self.start
         if at is None:
             return None
-        address = memory.address
-        entries = Entries(address + self.start, self.count, self.layout)
-        return Load(self.nbytes, address + at, memory.keep, entries=entries)
+        address, keep = memory.address, memory.keep
+        return Load(
+            self.nbytes, address + at, keep, entries=Entries(address + self.start, self.count, self.layout, keep)
+        )
 
     def _stretch(self, first: int, count: int) -> int | None:
         """Offset of `count` entries from the `first` on when they are one stretch of bytes, else None."""
