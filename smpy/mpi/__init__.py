@@ -7,8 +7,9 @@ makes one call of the engine and returns; families of calls are files of their o
 The layers, from the bottom: `state` has the state of one world and the parts that all layers share; `data` describes
 the contents of messages, `requests` operations under way, `collectives` one rank's part in a collective and the
 contributions that ranks leave for each other; `comms` holds communicators and groups; `topology`, `rma` and `io` stand
-beside each other on top. Functions for conformance alone stand apart, in `conformance`. A layer imports those below it
-(``tests/project/test_imports.py``); a higher layer registers with a lower one when it is imported.
+beside each other on top, and so do the `checks` of a run with --check. Functions for conformance alone stand apart, in
+`conformance`. A layer imports those below it (``tests/project/test_imports.py``); a higher layer registers with a lower
+one when it is imported.
 
 References
 ----------

@@ -32,7 +32,7 @@ ROOMS = {  # the same within packages; "" is the package's own files
         {"requests"},
         {"collectives"},
         {"comms", "process"},
-        {"topology", "rma", "io"},
+        {"topology", "rma", "io", "checks"},
         {"conformance"},
         {"MPI"},
     ],

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpy.emulate.reports.ranks_in_text import lines_by_rank, place_of
 from smpy.mpi.checks.calls import CallChecks
-from smpy.mpi.checks.findings import Finding, Kind
+from smpy.mpi.checks.mistakes import Kind, Mistake
 from smpy.records.remark import Remark
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
 
 _LINES_MAX: Final = 24  # in the summary
-_FINDINGS_MAX: Final = 1000  # in its JSON
+_MISTAKES_MAX: Final = 1000  # in its JSON
 
 
 def remarks_on_checks(engine: Engine, home: str) -> Iterable[Remark]:
@@ -31,23 +31,23 @@ def remarks_on_checks(engine: Engine, home: str) -> Iterable[Remark]:
     checks = engine.world_storage.get(CallChecks)
     if checks is None:
         return
-    findings = checks.report(is_whole=not any(map(isnan, engine.finish_s())))
+    mistakes = checks.report(is_whole=not any(map(isnan, engine.finish_s())))
     for kind in Kind:
-        found = list(findings.of_kind(kind))
+        found = list(mistakes.of_kind(kind))
         if found:
             yield _remark(kind, found, home)
 
 
-def _remark(kind: Kind, found: list[tuple[Finding, int]], home: str) -> Remark:
-    alone = [(*_told(finding, home)[0], n) for finding, n in found if len(finding.sides) == 1]
+def _remark(kind: Kind, found: list[tuple[Mistake, int]], home: str) -> Remark:
+    alone = [(*_told(mistake, home)[0], n) for mistake, n in found if len(mistake.sides) == 1]
     lines = lines_by_rank([(rank, what + _times(n), place) for rank, what, place, n in alone])
-    for finding, n in found:
-        if len(finding.sides) > 1:
-            lines += _side_by_side(_told(finding, home), n)
+    for mistake, n in found:
+        if len(mistake.sides) > 1:
+            lines += _side_by_side(_told(mistake, home), n)
     if len(lines) > _LINES_MAX:
         lines = [*lines[:_LINES_MAX], f"  and so on: {len(lines)} lines in all"]
     head = kind.told(sum(n for _, n in found)) + (" (--strict: an error)" if kind.is_mistake else "")
-    facts = {"n": sum(n for _, n in found), "first": [_facts(*each, home) for each in found[:_FINDINGS_MAX]]}
+    facts = {"n": sum(n for _, n in found), "first": [_facts(*each, home) for each in found[:_MISTAKES_MAX]]}
     return Remark(kind.topic, (head, *lines), facts, is_fault=kind.is_mistake)
 
 
@@ -59,14 +59,14 @@ def _side_by_side(told: list[tuple[int, str, str]], n: int) -> list[str]:
     return [f"  {head:<{width}}   {place}".rstrip() for head, (_, _, place) in zip(heads, told, strict=True)]
 
 
-def _told(finding: Finding, home: str) -> list[tuple[int, str, str]]:
-    return [(rank, what, place_of(*line, home)) for rank, what, line in finding.sides]
+def _told(mistake: Mistake, home: str) -> list[tuple[int, str, str]]:
+    return [(rank, what, place_of(*line, home)) for rank, what, line in mistake.sides]
 
 
 def _times(n: int) -> str:
     return f", {n:,} times" if n > 1 else ""
 
 
-def _facts(finding: Finding, n: int, home: str) -> dict[str, Any]:
-    sides = [{"rank": rank, "what": what, "line": place} for rank, what, place in _told(finding, home)]
+def _facts(mistake: Mistake, n: int, home: str) -> dict[str, Any]:
+    sides = [{"rank": rank, "what": what, "line": place} for rank, what, place in _told(mistake, home)]
     return {"n": n, "sides": sides}

@@ -16,7 +16,7 @@ from zlib import crc32
 from smpy.engine.folded_memory import is_any, private_ranges
 from smpy.engine.messages import Entries, Load, PartialBytes
 from smpy.engine.pointers import bytes_at, pointer_at
-from smpy.mpi.checks.findings import Findings, Kind, Line, Side
+from smpy.mpi.checks.mistakes import Kind, Line, Mistakes, Side
 from smpy.mpi.data.packing import places_of
 
 __all__ = ["PendingBuffer", "PendingBuffers", "has_own_content"]
@@ -58,7 +58,7 @@ class PendingBuffer:
 
     @property
     def side(self) -> Side:
-        """The start, as a finding tells it."""
+        """The start, as a mistake tells it."""
         return Side(
             self.rank, f"{self.call} {'receives into' if self.is_written else 'sends from'} the buffer", self.line
         )
@@ -153,8 +153,8 @@ def has_own_content(entries: Entries) -> bool:
 class PendingBuffers:
     """The buffers of all operations of a rank that are under way, in the order of their first bytes."""
 
-    def __init__(self, findings: Findings) -> None:
-        self._findings = findings
+    def __init__(self, mistakes: Mistakes) -> None:
+        self._mistakes = mistakes
         self._begins: array[int] = array("Q")
         self._buffers: list[PendingBuffer] = []
         self._longest = 0
@@ -168,7 +168,7 @@ class PendingBuffers:
             if other.begin >= new.end:
                 break
             if new.overlaps(other):
-                self._findings.add(Kind.OVERLAP, other.side, new.side)
+                self._mistakes.add(Kind.OVERLAP, other.side, new.side)
         at = bisect_left(self._begins, new.begin)
         self._begins.insert(at, new.begin)
         self._buffers.insert(at, new)
@@ -193,4 +193,4 @@ class PendingBuffers:
         """Note that the program has changed a buffer under way."""
         what = "written" if buffer.is_written else "changed"
         side = Side(buffer.rank, f"{buffer.call}: its buffer is {what} before the operation completes", buffer.line)
-        self._findings.add(Kind.BUFFERS, *((side,) if done is None else (side, done)))
+        self._mistakes.add(Kind.BUFFERS, *((side,) if done is None else (side, done)))

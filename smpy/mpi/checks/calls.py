@@ -16,8 +16,8 @@ from smpy.engine.engine import Engine
 from smpy.engine.messages import Load
 from smpy.mpi.checks.buffers import PendingBuffer, has_own_content
 from smpy.mpi.checks.collectives import CollectiveChecks, CollectivePart, is_collective, part_in
-from smpy.mpi.checks.findings import NOWHERE, Findings, Kind, Line, Side, line_here
 from smpy.mpi.checks.handles import FREEING_CALLS, HandleChecks, identity_of
+from smpy.mpi.checks.mistakes import NOWHERE, Kind, Line, Mistakes, Side, line_here
 from smpy.mpi.checks.requests import RequestChecks
 from smpy.mpi.checks.signatures import agree, described
 from smpy.mpi.checks.types import TypeKeys
@@ -80,11 +80,11 @@ class CallChecks:
 
     def __init__(self, engine: CheckedEngine) -> None:
         self._engine = engine
-        self._findings = Findings()
+        self._mistakes = Mistakes()
         self._types = TypeKeys()
         self._handles = HandleChecks()
-        self._requests = RequestChecks(self._findings)
-        self._collectives = CollectiveChecks(self._findings)
+        self._requests = RequestChecks(self._mistakes)
+        self._collectives = CollectiveChecks(self._mistakes)
         self._calls: dict[int, _Call] = {}
         self._parts: dict[int, tuple[CommCore, CollectivePart]] = {}
         self._asking_lines: set[int] = set()
@@ -219,15 +219,15 @@ class CallChecks:
 
     # ---- at the end ----
 
-    def report(self, *, is_whole: bool) -> Findings:
+    def report(self, *, is_whole: bool) -> Mistakes:
         """All that was found; in a run that has come to its end, also what ranks have left behind."""
         if not self._is_over:
             self._is_over = True
             self._report_messages()
             if is_whole:
                 self._requests.report()
-                self._handles.report(self._findings)
-        return self._findings
+                self._handles.report(self._mistakes)
+        return self._mistakes
 
     def _report_messages(self) -> None:
         for found in self._engine.checked_messages():
@@ -235,7 +235,7 @@ class CallChecks:
             receiver, sender, other_sender = found.ranks
             if found.is_race:
                 asks = found.asks or found.lines[0] in self._asking_lines
-                self._findings.add(
+                self._mistakes.add(
                     Kind.ORDER if asks else Kind.RACES,
                     Side(receiver, "receives from any source", receive),
                     Side(sender, "sends the message that it takes", send),
@@ -245,7 +245,7 @@ class CallChecks:
             sent, received = map(self._types.layout_of, found.types)
             if sent is None or received is None or agree(sent, received, found.nbytes):
                 continue
-            self._findings.add(
+            self._mistakes.add(
                 Kind.TYPES,
                 Side(sender, f"sends {described(sent, found.nbytes)}", send),
                 Side(receiver, f"receives {described(received)}", receive),

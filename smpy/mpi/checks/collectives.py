@@ -1,7 +1,7 @@
 """Collectives whose ranks do not fit together: types of the blocks that they exchange, and operations of reductions.
 
-What one rank sends another is what that one receives. Sizes, roots and operations of the standard's names are compared
-in any run. Each rank has one type to send and one to receive; Alltoallw, with a type for each other rank, is left out.
+The types that one rank sends are those that the other receives. Sizes, roots and names of operations are compared in
+any run. Each rank has one type to send and one to receive; Alltoallw, with a type for each other rank, is left out.
 Blocks without entries have no type. A function is its code: one that two ranks define at two places may be the same.
 """
 
@@ -13,7 +13,7 @@ from types import BuiltinFunctionType
 from typing import Any, Final, NamedTuple
 
 from smpy.engine.messages import Entries
-from smpy.mpi.checks.findings import Findings, Kind, Line, Side
+from smpy.mpi.checks.mistakes import Kind, Line, Mistakes, Side
 from smpy.mpi.checks.signatures import agree, described
 from smpy.mpi.data.block_specifications import vector_of
 from smpy.mpi.data.buffer_segments import BufferSegment
@@ -116,8 +116,8 @@ def _communicator(comm: CommCore) -> Communicator | None:
 class CollectiveChecks:
     """Collectives that some ranks have entered."""
 
-    def __init__(self, findings: Findings) -> None:
-        self._findings = findings
+    def __init__(self, mistakes: Mistakes) -> None:
+        self._mistakes = mistakes
         self._open: dict[tuple[int, int], list[_Caller]] = {}
         self._n_entered: dict[tuple[int, int], int] = {}
         self._n_calls: Counter[tuple[int, int]] = Counter()
@@ -136,10 +136,10 @@ class CollectiveChecks:
             if blocking_form(other.part.call) != blocking_form(part.call):
                 continue  # the call itself fails
             if not (_fits(other, me) and _fits(me, other)):
-                self._findings.add(Kind.TYPES, _side(other), _side(me))
+                self._mistakes.add(Kind.TYPES, _side(other), _side(me))
                 break
             if not _have_one_operation(other.part.operation, part.operation):
-                self._findings.add(Kind.OPERATIONS, _side_of_operation(other), _side_of_operation(me))
+                self._mistakes.add(Kind.OPERATIONS, _side_of_operation(other), _side_of_operation(me))
                 break
         if not any(_is_like(other, me) for other in callers):
             callers.append(me)

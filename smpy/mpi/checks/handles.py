@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from smpy.mpi.checks.findings import Findings, Kind, Line, Side, is_of_library, line_here
+from smpy.mpi.checks.mistakes import Kind, Line, Mistakes, Side, is_of_library, line_here
 from smpy.mpi.data.datatype_core import DatatypeCore
 from smpy.mpi.requests.request import Request
 from smpy.mpi.state.handle import Handle
@@ -64,13 +64,13 @@ class HandleChecks:
         if not made:
             self._made.pop((rank, family, key), None)
 
-    def report(self, findings: Findings) -> None:
+    def report(self, mistakes: Mistakes) -> None:
         """Tell of all objects that are left."""
         for (rank, family, _), objects in self._made.items():
             for made in objects:
                 if family == "Datatype" and not made.keep.is_committed:  # type: ignore[attr-defined]
                     continue
-                findings.add(Kind.NOT_FREED, Side(rank, f"{_FAMILIES[family]} made by {made.call}", made.line))
+                mistakes.add(Kind.NOT_FREED, Side(rank, f"{_FAMILIES[family]} made by {made.call}", made.line))
 
 
 def identity_of(handle: Any) -> tuple[str, int] | None:

@@ -8,7 +8,7 @@ from typing import Any
 from weakref import ref
 
 from smpy.mpi.checks.buffers import PendingBuffer, PendingBuffers
-from smpy.mpi.checks.findings import Findings, Kind, Line, Side, is_of_library
+from smpy.mpi.checks.mistakes import Kind, Line, Mistakes, Side, is_of_library
 from smpy.mpi.requests.persistent import Prequest
 from smpy.mpi.requests.request import Request
 from smpy.mpi.requests.states import RequestState, is_null, state_of
@@ -35,8 +35,8 @@ class _Started:
 class RequestChecks:
     """The requests of all ranks that are under way."""
 
-    def __init__(self, findings: Findings) -> None:
-        self._findings = findings
+    def __init__(self, mistakes: Mistakes) -> None:
+        self._mistakes = mistakes
         self._started: dict[int, dict[int, _Started]] = {}
         self._buffers: dict[int, PendingBuffers] = {}
 
@@ -44,7 +44,7 @@ class RequestChecks:
         """Buffers of a rank that are under way."""
         found = self._buffers.get(rank)
         if found is None:
-            found = self._buffers[rank] = PendingBuffers(self._findings)
+            found = self._buffers[rank] = PendingBuffers(self._mistakes)
         return found
 
     def started(
@@ -74,7 +74,7 @@ class RequestChecks:
 
     def _tell_of_incomplete(self, rank: int, started: _Started) -> None:
         if not is_of_library(started.line):
-            self._findings.add(Kind.REQUESTS, Side(rank, f"request of {started.call}", started.line))
+            self._mistakes.add(Kind.REQUESTS, Side(rank, f"request of {started.call}", started.line))
 
     def asked(self, rank: int, requests: Iterable[Any] | None) -> list[int]:
         """Numbers of the lines of receives from any source, among requests that a call waits for."""

@@ -1,7 +1,7 @@
 """Keys of the types of messages, as the kernel compares them, and the layouts that they stand for.
 
-The compiled surface's keys are the characters of a buffer's format, or the address of a `Datatype`. Those of
-`smpy.mpi` are numbers of layouts, from `_FIRST_OF_LAYOUTS` on.
+The compiled surface's keys are the characters of a buffer's format, or the address of a `Datatype`; keys of `smpy.mpi`
+are numbers of layouts, from `_FIRST_OF_LAYOUTS` on.
 """
 
 from __future__ import annotations

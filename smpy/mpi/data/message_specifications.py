@@ -105,7 +105,7 @@ def _whole_buffer(exporter: Any) -> Load | None:
         return None
     keep = pointer_to(exporter)
     address = int(address_of(keep))
-    return Load(view.nbytes, address, keep, entries=Entries(address, count, datatype._layout, keep))
+    return Load(view.nbytes, address, keep, entries=Entries(address, count, datatype._layout_or_null, keep))
 
 
 def lent(data: bytes) -> Load:

@@ -1,4 +1,4 @@
-"""Findings of checks: a mistake, its kind, and the ranks and lines it concerns."""
+"""Mistakes that checks have found: their kinds, and the ranks and lines they concern."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from smpy.engine.thread_ranks import OURS
 
-__all__ = ["NOWHERE", "Finding", "Findings", "Kind", "Line", "Side", "is_of_library", "line_here"]
+__all__ = ["NOWHERE", "Kind", "Line", "Mistake", "Mistakes", "Side", "is_of_library", "line_here"]
 
 
 class Line(NamedTuple):
@@ -57,27 +57,27 @@ class Side(NamedTuple):
     line: Line
 
 
-class Finding(NamedTuple):
+class Mistake(NamedTuple):
     """A mistake, of one rank or of several that do not fit together."""
 
     kind: Kind
     sides: tuple[Side, ...]
 
 
-class Findings:
+class Mistakes:
     """All mistakes found in a run. One with several sides is told for its first ranks alone, if lines are the same."""
 
     def __init__(self) -> None:
-        self._found: dict[object, tuple[Finding, int]] = {}
+        self._found: dict[object, tuple[Mistake, int]] = {}
 
     def add(self, kind: Kind, *sides: Side) -> None:
         """Note a mistake."""
         ranks = sides[0].rank if len(sides) == 1 else -1
         key = kind, ranks, tuple(side[1:] for side in sides)
-        first, n = self._found.get(key, (Finding(kind, sides), 0))
+        first, n = self._found.get(key, (Mistake(kind, sides), 0))
         self._found[key] = first, n + 1
 
-    def of_kind(self, kind: Kind) -> Iterator[tuple[Finding, int]]:
+    def of_kind(self, kind: Kind) -> Iterator[tuple[Mistake, int]]:
         """Each mistake of a kind, and how often it was found."""
         return ((found, n) for found, n in self._found.values() if found.kind is kind)
 
