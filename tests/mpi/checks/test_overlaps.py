@@ -42,7 +42,7 @@ APART = {
     "vectors one in the other": "r = [comm.Irecv([x, 1, V], left), comm.Irecv([x[1:], 1, V], left)]",
     "one after the other": ("r = []\nfor _ in range(3): q = comm.Irecv(x, left); comm.Send(x * 0, right); q.Wait()"),
     "no entries": (
-        "r = [comm.Irecv(x[:4], left)]; q = comm.Irecv(x[2:2], left, 1); comm.Send(x[:0], right, 1); q.Wait()"
+        "r = [comm.Irecv(x[:4], left, 0)]; q = comm.Irecv(x[2:2], left, 1); comm.Send(x[:0], right, 1); q.Wait()"
     ),
     "exchanged in place": "r = []; comm.Sendrecv_replace(x, right, 0, left)",
 }
