@@ -2,6 +2,7 @@
 #ifndef SMPY_KERNEL_CALLS_H
 #define SMPY_KERNEL_CALLS_H
 #include "sim.h"
+#include "watchers/message_checks.h"
 
 typedef struct {
     __typeof__(sim_append_send) *append_send;
@@ -40,6 +41,9 @@ typedef struct {
     __typeof__(sim_comm_self) *comm_self;
     __typeof__(sim_rank_of) *rank_of;
     __typeof__(sim_polls_in_vain) *polls_in_vain;
+    __typeof__(sim_check_buffer) *check_buffer;
+    __typeof__(sim_buffer_has_changed) *buffer_has_changed;
+    __typeof__(checked_sum) *sum_of;
 } kernel_calls;
 
 /* cdef */

@@ -129,6 +129,9 @@ const void *sim_kernel_calls(void)
         .comm_self = sim_comm_self,
         .rank_of = sim_rank_of,
         .polls_in_vain = sim_polls_in_vain,
+        .check_buffer = sim_check_buffer,
+        .buffer_has_changed = sim_buffer_has_changed,
+        .sum_of = checked_sum,
     };
     return &calls;
 }

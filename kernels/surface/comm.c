@@ -178,7 +178,7 @@ static PyObject *perform_recv(PyObject *self, const arguments *given)
     Py_RETURN_NONE;
 }
 
-static PyObject *perform_isend(PyObject *self, const arguments *given)
+PyObject *comm_isend(PyObject *self, const arguments *given)
 {
     PyObject *const parameters[] = {surface.name.buf, surface.name.dest, surface.name.tag};
     PyObject *in[3];
@@ -197,7 +197,7 @@ static PyObject *perform_isend(PyObject *self, const arguments *given)
     return NULL;
 }
 
-static PyObject *perform_irecv(PyObject *self, const arguments *given)
+PyObject *comm_irecv(PyObject *self, const arguments *given)
 {
     PyObject *const parameters[] = {surface.name.buf, surface.name.source, surface.name.tag};
     PyObject *in[3];
@@ -339,13 +339,13 @@ static PyObject *Comm_Recv(PyObject *self, PyObject *const *at, Py_ssize_t n, Py
 static PyObject *Comm_Isend(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
-    return perform(self, &given, surface.name.Isend, surface.name._Isend, perform_isend);
+    return perform(self, &given, surface.name.Isend, surface.name._Isend, comm_isend);
 }
 
 static PyObject *Comm_Irecv(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
-    return perform(self, &given, surface.name.Irecv, surface.name._Irecv, perform_irecv);
+    return perform(self, &given, surface.name.Irecv, surface.name._Irecv, comm_irecv);
 }
 
 static PyObject *Comm_Sendrecv(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)

@@ -4,6 +4,7 @@
  * A rank's own place in a communicator is asked of the kernel each time: a handle is shared by all ranks and knows none. */
 #ifndef SMPY_SURFACE_COMM_H
 #define SMPY_SURFACE_COMM_H
+#include "arguments.h"
 #include "user_buffer.h"
 
 /* The other end of a message. */
@@ -32,6 +33,9 @@ int comm_is_with_itself(const envelope *to, const envelope *from);
 /* Posting: the number of the request, or -1 with an exception.
  * A send that is complete when it is posted has its bytes copied, and 0 for a number; copied are also those that have to be
  * packed, and those that must not be looked at later. */
+/* The bodies of Isend and Irecv: a request, or NULL. */
+PyObject *comm_isend(PyObject *self, const arguments *given);
+PyObject *comm_irecv(PyObject *self, const arguments *given);
 int comm_post_send(const envelope *to, user_buffer load, int blocking, int must_copy);
 int comm_post_recv(const envelope *from, user_buffer room);
 #endif

@@ -19,6 +19,7 @@
 #include "exporter.h"
 #include "lines.h"
 #include "open_collective.h"
+#include "pending.h"
 #include "request.h"
 #include "sampler.h"
 #include "sequence.h"
@@ -127,6 +128,7 @@ static PyObject *surface_detach(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     request_drop_held();
+    pending_end_checks();
     surface.sim = NULL;
     surface.rank = surface.timeline = -1;
     surface.is_watched = 0;
@@ -291,6 +293,22 @@ static PyMethodDef functions[] = {
      PyDoc_STR("watch(whether, /)\n--\n\nFrom now on, whether the running world's calls are all smpy.mpi's own.")},
     {"taken", surface_taken, METH_NOARGS,
      PyDoc_STR("taken()\n--\n\nAddress of the types of the buffers that calls have taken last, for the checks of a world.")},
+    {"check", pending_check, METH_O,
+     PyDoc_STR("check(checks, /)\n--\n\nHave the buffers of started operations looked at; `checks` hears of what is found.")},
+    {"checked_methods", (PyCFunction)pending_methods, METH_NOARGS,
+     PyDoc_STR("checked_methods()\n--\n\nMethods that look at buffers, by name: of communicators, of requests.")},
+    {"pending_completed", pending_completed, METH_VARARGS,
+     PyDoc_STR("pending_completed(call, requests, asks, /)\n--\n\nA call has returned: look at the buffers of requests that are "
+               "null now, among all of the rank with None.")},
+    {"pending_forget", pending_forget, METH_O,
+     PyDoc_STR("pending_forget(request, /)\n--\n\nThe program has freed a request: nobody looks at its buffer any more.")},
+    {"pending_overlaps", pending_overlaps, METH_VARARGS,
+     PyDoc_STR("pending_overlaps(address, bytes, is_written, /)\n--\n\nLines, and whether they write, of operations of the rank "
+               "whose buffers have bytes there.")},
+    {"pending_mark", pending_mark, METH_O,
+     PyDoc_STR("pending_mark(request, /)\n--\n\nThe request is in the caller's own lists: leave its completion to it.")},
+    {"pending_elsewhere", pending_elsewhere, METH_O,
+     PyDoc_STR("pending_elsewhere(more, /)\n--\n\nSo many buffers more are in the caller's own lists.")},
     {"rank", surface_rank, METH_NOARGS, PyDoc_STR("rank()\n--\n\nThe running world rank, -1 when there is none.")},
     {"step", surface_step, METH_NOARGS,
      PyDoc_STR("step()\n--\n\nAsk the kernel who runs next, for the hub; deliveries and notes are done on return.")},

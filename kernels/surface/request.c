@@ -4,6 +4,7 @@
 #include <structmember.h>
 
 #include "arguments.h"
+#include "pending.h"
 #include "wait.h"
 
 /* ---- the kernel's side ---- */
@@ -157,6 +158,7 @@ static void Request_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     if (((request_object *)self)->number > 0 && PyObject_CallFinalizerFromDealloc(self) < 0) return;
     PyObject_GC_UnTrack(self);
+    if (((request_object *)self)->pending) pending_drop((request_object *)self);
     Request_clear(self);
     type->tp_free(self);
     Py_DECREF(type);

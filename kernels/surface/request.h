@@ -12,13 +12,14 @@
 #define SMPY_SURFACE_REQUEST_H
 #include "user_buffer.h"
 
-enum { NO_NUMBER = -1 };
+enum { NO_NUMBER = -1, PENDING_ELSEWHERE = -1 };
 
 typedef struct request_object {
     PyObject_HEAD
     int number;                     /* the kernel's */
     unsigned epoch;                 /* the world of the number, when there is a view */
     int is_held;
+    int pending;                    /* 1 + the rank that has it in its list (pending.h), PENDING_ELSEWHERE, or 0 */
     Py_buffer view;                 /* .obj is NULL when there is none */
     PyObject *layout;               /* layout of a receive with strides: kept alive as the view is */
     PyObject *buffer;               /* object that smpy.mpi keeps alive in its place */

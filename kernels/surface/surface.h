@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include "kernel_calls.h"
-#include "watchers/message_checks.h"
 
 enum { COMM_NULL = -1, COMM_SELF = -2 }; /* a handle's `comm` when it is not a number of the kernel's */
 
@@ -67,7 +66,14 @@ typedef struct {
     struct {
         PyObject *type, *value, *trace;
     } failure;                      /* error of a delivery or a note, until the hub raises it */
-    uint64_t taken[CHECKED_ENDS];   /* for the checks of a world (message_checks.h): of the next send, of the next receive */
+    uint64_t taken[CHECKED_ENDS];   /* for the checks of a world (message_checks.h): of the next send, of the next receive; */
+    struct {
+        char *data;
+        int64_t bytes;
+    } taken_from[2];                /* their buffers */
+    PyObject *checks;               /* who hears of mistakes (smpy.mpi.checks.calls); NULL: the world has no checks */
+    struct pending_buffers *pending; /* then by rank: see pending.h */
+    int pending_room, n_pending_elsewhere; /* ranks; buffers that smpy.mpi itself has in its lists */
     compute_clock clock;
     struct sampler *sampler;        /* NULL: there is none */
 

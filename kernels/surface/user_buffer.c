@@ -141,8 +141,11 @@ static int take_specification(PyObject *what, int is_writable, Py_buffer *view, 
 int user_buffer_take(PyObject *what, int is_writable, Py_buffer *view, user_buffer *out)
 {
     view->obj = NULL;
-    if (!PyList_CheckExact(what) && !PyTuple_CheckExact(what)) return take_buffer(what, is_writable, view, out);
-    return take_specification(what, is_writable, view, out);
+    const int is_plain = !PyList_CheckExact(what) && !PyTuple_CheckExact(what);
+    if (!(is_plain ? take_buffer(what, is_writable, view, out) : take_specification(what, is_writable, view, out))) return 0;
+    surface.taken_from[is_writable].data = out->data;
+    surface.taken_from[is_writable].bytes = out->bytes;
+    return 1;
 }
 
 void user_buffer_release(Py_buffer *view, user_buffer *taken)

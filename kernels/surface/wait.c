@@ -14,7 +14,7 @@ static int takes_status(const arguments *given, PyObject **status)
     return arguments_sort(given, &surface.name.status, 1, 0, status) && request_can_report(*status);
 }
 
-static PyObject *perform_wait(PyObject *self, const arguments *given)
+PyObject *wait_perform_one(PyObject *self, const arguments *given)
 {
     request_object *r = (request_object *)self;
     PyObject *status;
@@ -30,7 +30,7 @@ static PyObject *perform_wait(PyObject *self, const arguments *given)
     Py_RETURN_TRUE;
 }
 
-static PyObject *perform_test(PyObject *self, const arguments *given)
+PyObject *wait_perform_test(PyObject *self, const arguments *given)
 {
     request_object *r = (request_object *)self;
     PyObject *status;
@@ -104,7 +104,7 @@ static int wait_for_batch(batch *b)
     return batch_complete(b);
 }
 
-static PyObject *perform_waitall(PyObject *type, const arguments *given)
+PyObject *wait_perform_all(PyObject *type, const arguments *given)
 {
     (void)type;
     PyObject *const parameters[] = {surface.name.requests, surface.name.statuses};
@@ -121,17 +121,17 @@ static PyObject *perform_waitall(PyObject *type, const arguments *given)
 PyObject *wait_one(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
-    return call_perform(self, COMM_NULL, &given, surface.name.Wait, surface.name._Wait, perform_wait);
+    return call_perform(self, COMM_NULL, &given, surface.name.Wait, surface.name._Wait, wait_perform_one);
 }
 
 PyObject *wait_test(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
-    return call_perform(self, COMM_NULL, &given, surface.name.Test, surface.name._Test, perform_test);
+    return call_perform(self, COMM_NULL, &given, surface.name.Test, surface.name._Test, wait_perform_test);
 }
 
 PyObject *wait_all(PyObject *type, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
-    return call_perform(type, COMM_NULL, &given, surface.name.Waitall, surface.name._Waitall, perform_waitall);
+    return call_perform(type, COMM_NULL, &given, surface.name.Waitall, surface.name._Waitall, wait_perform_all);
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from smpy.engine.engine import Engine
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from smpy.engine.platform import Platform
     from smpy.platforms.models.machine_models import Models
 
-__all__ = ["CheckedEngine", "CheckedMessages", "MessageObserver", "PostedMessage"]
+__all__ = ["CheckedEngine", "CheckedMessages", "MessageKind", "MessageObserver", "PostedMessage"]
 
 
 class PostedMessage(NamedTuple):
@@ -28,13 +29,22 @@ class PostedMessage(NamedTuple):
     line: int
 
 
+class MessageKind(IntEnum):
+    """Kind of mistake about messages, as the kernel numbers it."""
+
+    TYPES = lib.CHECK_TYPES
+    RACE = lib.CHECK_RACE
+    WRITTEN = lib.CHECK_WRITTEN
+    """A receive's buffer was written before its message came."""
+
+
 class CheckedMessages(NamedTuple):
     """Messages between the same lines that do not fit, or that a receive from any source could have taken.
 
     Parameters
     ----------
-    is_race : bool
-        Whether it is a race, rather than types that differ.
+    kind : MessageKind
+        Kind of mistake.
     types : (int, int)
         Keys of the types: sent, received.
     nbytes : int
@@ -47,7 +57,7 @@ class CheckedMessages(NamedTuple):
         Whether the receive, as it was posted, asks for its source.
     """
 
-    is_race: bool
+    kind: MessageKind
     types: tuple[int, int]
     nbytes: int
     n: int
@@ -79,11 +89,14 @@ class CheckedEngine(Engine):
     ----------
     observer : MessageObserver or None
         Hears of each message that is posted by `smpy.mpi`; the compiled surface tells the kernel of its own.
+    before_run : callable
+        Called when the world is the compiled surface's, before any rank runs.
     """
 
     def __init__(self, platform: Platform, models: Models, host_of_rank: Sequence[int]) -> None:
         super().__init__(platform, models, host_of_rank)
         self.observer: MessageObserver | None = None
+        self.before_run: Callable[[], object] = list
         taken = ffi.NULL if surface is None else ffi.cast("uint64_t *", surface.taken())
         if lib.sim_check_messages(self._sim, taken) < 0:
             raise MemoryError("no memory for checks of messages")
@@ -99,13 +112,17 @@ class CheckedEngine(Engine):
             lib.sim_check_message(self._sim, number, key)
         return super()._post(number, load)
 
+    def _loop(self, on_yield: Callable[[], None]) -> object:
+        self.before_run()
+        return super()._loop(on_yield)
+
     def checked_messages(self) -> Iterator[CheckedMessages]:
         """Messages that the kernel has found something about, by lines."""
         listed = ffi.new("const checked_messages **")
         for i in range(lib.sim_checked_messages(self._sim, listed)):
             row = listed[0][i]
             yield CheckedMessages(
-                row.kind == lib.CHECK_RACE,
+                MessageKind(row.kind),
                 (row.type[0], row.type[1]),
                 row.bytes,
                 row.n,

@@ -97,6 +97,12 @@ int protocol_send_of(const transfer *t)
     return t->owner == &matched_pair || t->owner == &early_send ? t->number[0] : 0;
 }
 
+int protocol_recv_of(const sim *s, const transfer *t)
+{
+    const slot *send = &s->requests.at[t->number[0]];
+    return t->owner == &matched_pair ? t->number[1] : send->has_matched ? send->partner : 0;
+}
+
 static int start(sim *s, int send, int recv)
 {
     slot *from = &s->requests.at[send], *to = &s->requests.at[recv];

@@ -23,6 +23,7 @@ static inline uint8_t protocol_is_detached(const call_costs *costs, int64_t byte
 }
 
 int protocol_send_of(const transfer *t); /* the request whose message it is, or 0 */
+int protocol_recv_of(const sim *s, const transfer *t); /* the receive that such a message has matched, or 0 */
 int protocol_post(sim *s, int request); /* matches it or queues it; a match starts its transfer. >= 0, or an error */
 /* A send that travels without a match being looked for, and the receive that takes its message: >= 0, or an error. */
 int protocol_set_out(sim *s, int send);

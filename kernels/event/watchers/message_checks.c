@@ -1,9 +1,12 @@
 #include "watchers/message_checks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "mpi/match.h"
 #include "mpi/messages.h"
+#include "mpi/protocol.h"
+#include "networks/transfer.h"
 #include "world/world.h"
 
 enum { CHECKED_RECENT = 4, ROWS_MAX = 1 << 16, CACHE = 1 << 10, SEARCHED_MAX = 64 };
@@ -11,6 +14,9 @@ enum { CHECKED_RECENT = 4, ROWS_MAX = 1 << 16, CACHE = 1 << 10, SEARCHED_MAX = 6
 typedef struct {
     uint64_t type;
     int64_t known;               /* a send's: of its sender, as it was posted */
+    const char *data;            /* a receive's buffer, and what it holds; NULL: nobody asks */
+    int64_t bytes;
+    uint64_t sum;
     int asks;
 } noted_request;
 
@@ -118,6 +124,29 @@ static checked_rank *checked(sim *s, message_checks *own, int rank)
     return &own->rank[rank];
 }
 
+uint64_t checked_sum(const char *data, int64_t bytes)
+{
+    uint64_t sum = (uint64_t)bytes, word = 0;
+    for (; bytes >= (int64_t)sizeof word; bytes -= (int64_t)sizeof word, data += sizeof word) {
+        memcpy(&word, data, sizeof word);
+        sum = (sum ^ word) * 0x9E3779B97F4A7C15u;
+        sum ^= sum >> 29;
+    }
+    word = 0;
+    memcpy(&word, data, (size_t)bytes);
+    sum = (sum ^ word) * 0x9E3779B97F4A7C15u;
+    return sum ^ sum >> 29;
+}
+
+/* A message is about to be put into the buffer of its receive. */
+static void look_at(sim *s, message_checks *own, int recv)
+{
+    const slot *to = &s->requests.at[recv];
+    const noted_request *of = recv < own->request_room ? &own->of[recv] : NULL;
+    if (!of || !of->data || checked_sum(of->data, of->bytes) == of->sum) return;
+    add(s, own, &(checked_messages){.kind = CHECK_WRITTEN, .n = 1, .rank = {to->is.rank, -1, -1}, .line = {to->is.line, 0, 0}});
+}
+
 static int is_of_program(const slot *x)
 {
     return !(x->context & 1);
@@ -197,6 +226,7 @@ static void matched(sim *s, void *state, int send, int recv)
     if (sent != wanted && sent && wanted)
         add(s, own, &(checked_messages){.kind = CHECK_TYPES, .n = 1, .bytes = from->is.bytes, .type = {sent, wanted},
                                         .rank = {to->is.rank, from->is.rank, -1}, .line = {to->is.line, from->is.line, 0}});
+    if (from->has_arrived) look_at(s, own, recv);
     if (to->is.peer != SIM_ANY) return;
     checked_rank *receiver = checked(s, own, to->is.rank);
     if (!receiver) return;
@@ -208,9 +238,17 @@ static void matched(sim *s, void *state, int send, int recv)
     compare_with_waiting(s, own, to->is.rank, w);
 }
 
+static void arrived(sim *s, void *state, int transfer)
+{
+    const int send = protocol_send_of(transfer_at(s, transfer));
+    const int recv = send ? protocol_recv_of(s, transfer_at(s, transfer)) : 0;
+    if (recv) look_at(s, state, recv);
+}
+
 static void received(sim *s, void *state, int send, int recv)
 {
     message_checks *own = state;
+    if (recv < own->request_room && own->of[recv].data) own->of[recv].sum = checked_sum(own->of[recv].data, own->of[recv].bytes);
     if (!own->n_wild || !noted(s, own, send)) return;
     const int64_t known = own->of[send].known;
     checked_rank *rank = known ? checked(s, own, s->requests.at[recv].is.rank) : NULL;
@@ -227,8 +265,8 @@ static void free_checks(sim *s, void *state)
     free(own);
 }
 
-static const watcher checks_watcher = {.appended = appended, .posted = posted, .matched = matched, .received = received,
-                                       .free = free_checks};
+static const watcher checks_watcher = {.appended = appended, .posted = posted, .matched = matched, .arrived = arrived,
+                                       .received = received, .free = free_checks};
 
 /* ---- from outside ---- */
 
@@ -248,6 +286,24 @@ void sim_check_message(sim *s, int request, uint64_t type)
     message_checks *own = watch_own(s, &checks_watcher);
     noted_request *of = own && request > 0 ? noted(s, own, request) : NULL;
     if (of) of->type = type;
+}
+
+void sim_check_buffer(sim *s, int request, const char *data, int64_t bytes)
+{
+    message_checks *own = watch_own(s, &checks_watcher);
+    noted_request *of = own && request > 0 ? noted(s, own, request) : NULL;
+    if (!of) return;
+    of->data = data;
+    of->bytes = bytes;
+    of->sum = checked_sum(data, bytes);
+}
+
+int sim_buffer_has_changed(sim *s, int request)
+{
+    const message_checks *own = watch_own(s, &checks_watcher);
+    if (!own || request <= 0 || request >= own->request_room || !own->of[request].data) return 0;
+    const noted_request *of = &own->of[request];
+    return checked_sum(of->data, of->bytes) != of->sum;
 }
 
 int sim_checked_messages(const sim *s, const checked_messages **list)

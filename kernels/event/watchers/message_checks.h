@@ -1,4 +1,5 @@
-/* message_checks.h -- messages that cannot be as their programs mean them: types that differ, receives that race.
+/* message_checks.h -- messages that cannot be as their programs mean them: types that differ, receives that race, and buffers that
+ * are written before a message comes.
  *
  * Types are keys of the outside, equal or to be compared by it; 0 is unknown and agrees with all. The outside keeps an array of
  * CHECKED_ENDS words for whoever posts next, which a posting reads and clears; `sim_check_message` says it of a posted one.
@@ -15,7 +16,7 @@
 
 /* cdef */
 enum { CHECKED_SEND = 0, CHECKED_RECV = 1, CHECKED_ASKS = 2, CHECKED_ENDS = 3 }; /* types, and: the receive asks for its source */
-enum { CHECK_TYPES = 1, CHECK_RACE = 2 };
+enum { CHECK_TYPES = 1, CHECK_RACE = 2, CHECK_WRITTEN = 3 }; /* the last one has one line, that of the receive */
 
 /* Messages between two lines, or three, that are alike. */
 typedef struct {
@@ -29,6 +30,10 @@ typedef struct {
 /* Begins to check; before the first message. The words of whoever posts next outlive the world; NULL: it has none. */
 int sim_check_messages(sim *s, uint64_t *next);
 void sim_check_message(sim *s, int request, uint64_t type); /* the type of a request that was appended last */
+/* Notes what a receive's buffer holds; before its message comes, and afterwards, what it holds is compared with that. */
+void sim_check_buffer(sim *s, int request, const char *data, int64_t bytes);
+int sim_buffer_has_changed(sim *s, int request); /* since its message came; of a receive that was completed last */
+uint64_t checked_sum(const char *data, int64_t bytes);
 int sim_checked_messages(const sim *s, const checked_messages **list);
 /* end cdef */
 #endif

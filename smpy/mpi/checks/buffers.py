@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 from zlib import crc32
 
 from smpy.engine.folded_memory import is_any, private_ranges
 from smpy.engine.messages import Entries, Load, PartialBytes
 from smpy.engine.pointers import bytes_at, pointer_at
+from smpy.engine.surface import surface
 from smpy.mpi.checks.mistakes import Kind, Line, Mistakes, Side
 from smpy.mpi.data.packing import places_of
 
@@ -161,17 +162,33 @@ class PendingBuffers:
 
     def begin(self, new: PendingBuffer) -> None:
         """Add a buffer; tell of each other that it overlaps."""
-        self._longest = max(self._longest, new.end - new.begin)
-        first = bisect_left(self._begins, max(new.begin - self._longest, 0))
-        for i in range(first, len(self._buffers)):
-            other = self._buffers[i]
-            if other.begin >= new.end:
-                break
+        for other in self._near(new.begin, new.end):
             if new.overlaps(other):
                 self._mistakes.add(Kind.OVERLAP, other.side, new.side)
+        self._longest = max(self._longest, new.end - new.begin)
+        if surface is not None:
+            surface.pending_elsewhere(1)
         at = bisect_left(self._begins, new.begin)
         self._begins.insert(at, new.begin)
         self._buffers.insert(at, new)
+
+    def _near(self, begin: int, end: int) -> Iterator[PendingBuffer]:
+        """Buffers that reach into a range of addresses."""
+        first = bisect_left(self._begins, max(begin - self._longest, 0))
+        for i in range(first, len(self._buffers)):
+            other = self._buffers[i]
+            if other.begin >= end:
+                break
+            if other.end > begin:
+                yield other
+
+    def overlapped(self, begin: int, end: int, *, is_written: bool) -> list[PendingBuffer]:
+        """Buffers that have bytes in a range of addresses, where that is written or they are."""
+        return [
+            other
+            for other in self._near(begin, end)
+            if (is_written or other.is_written) and any(a < end and begin < b for a, b in other.stretches())
+        ]
 
     def end(self, buffer: PendingBuffer) -> None:
         """Remove a buffer."""
@@ -180,6 +197,8 @@ class PendingBuffers:
             at += 1
         if at < len(self._buffers):
             del self._begins[at], self._buffers[at]
+            if surface is not None:
+                surface.pending_elsewhere(-1)
         if not self._buffers:
             self._longest = 0
 

@@ -1,8 +1,8 @@
 """Checks around the calls of a world: each hears of the outermost call of a rank as it begins and returns.
 
-Installed in a run with --check alone. Sends and receives that block stay compiled; the kernel compares their types and
-sees their races. Calls that start operations or complete them go to their methods in Python, around which the checks
-are made.
+Installed in a run with --check alone. Compiled sends and receives stay compiled: the kernel compares types and sees
+races, and the surface has methods that look at the buffers of operations they start or complete. Calls of Python's
+methods are wrapped; where they complete what the surface has started, it is told.
 """
 
 from __future__ import annotations
@@ -11,18 +11,20 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
-from smpy.engine.checked_engine import CheckedEngine, PostedMessage
+from smpy.engine.checked_engine import CheckedEngine, MessageKind, PostedMessage
 from smpy.engine.engine import Engine
 from smpy.engine.messages import Load
+from smpy.engine.surface import surface
 from smpy.mpi.checks.buffers import PendingBuffer, has_own_content
 from smpy.mpi.checks.collectives import CollectiveChecks, CollectivePart, is_collective, part_in
 from smpy.mpi.checks.handles import FREEING_CALLS, HandleChecks, identity_of
-from smpy.mpi.checks.mistakes import NOWHERE, Kind, Line, Mistakes, Side, line_here
+from smpy.mpi.checks.mistakes import NOWHERE, Kind, Line, Mistakes, Side, is_of_library, line_here
 from smpy.mpi.checks.requests import RequestChecks
 from smpy.mpi.checks.signatures import agree, described
 from smpy.mpi.checks.types import TypeKeys
 from smpy.mpi.comms.comm import Comm
 from smpy.mpi.data.datatype_core import DatatypeCore
+from smpy.mpi.data.layout import Layout
 from smpy.mpi.requests.persistent import Prequest
 from smpy.mpi.requests.request import Request
 from smpy.mpi.requests.status import Status
@@ -32,7 +34,7 @@ from smpy.mpi.state.handle import Handle
 
 __all__ = ["CallChecks", "install_checks"]
 
-_WATCHED: Final = {Comm: ("Isend", "Irecv", "Sendrecv", "Sendrecv_replace"), Request: ("Wait", "Test", "Waitall")}
+_IN_PYTHON: Final = ("Sendrecv", "Sendrecv_replace")
 """Compiled calls whose methods in Python are called instead."""
 
 
@@ -88,6 +90,7 @@ class CallChecks:
         self._calls: dict[int, _Call] = {}
         self._parts: dict[int, tuple[CommCore, CollectivePart]] = {}
         self._asking_lines: set[int] = set()
+        self._left: list[Side] = []
         self._is_over = False
 
     # ---- calls ----
@@ -164,14 +167,14 @@ class CallChecks:
             elif isinstance(each, Request):
                 is_kept = True
                 self._requests.started(call.rank, each, call.name, call.here(), call.buffers, call.wild_lines)
-            elif isinstance(each, DatatypeCore):
-                self._types.know(each)
         if not is_kept:
             self._drop(call)
 
     def _end_of_request(self, call: _Call, first: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if call.name == "Free":
             self._requests.forget(call.rank, first)
+            if surface is not None:
+                surface.pending_forget(first)
         elif call.name == "Start":
             self._requests.started(call.rank, first, call.name, call.here(), call.buffers, call.wild_lines)
         elif call.name == "Startall":
@@ -184,7 +187,10 @@ class CallChecks:
                 self._drop(call)
         else:
             self._drop(call)
-            self._requests.completed(call.rank, _requests_in(args, kwargs), call.name, call.here())
+            completed = _requests_in(args, kwargs)
+            self._requests.completed(call.rank, completed, call.name, call.here())
+            if surface is not None:
+                surface.pending_completed(call.name, completed, call.asks)
 
     def _drop(self, call: _Call) -> None:
         """The call has returned, and the operations whose buffers it uses with it."""
@@ -214,8 +220,42 @@ class CallChecks:
     def _add(self, call: _Call, buffer: PendingBuffer) -> None:
         call.buffers.append(buffer)
         self._requests.buffers_of(call.rank).begin(buffer)
+        for begin, end in buffer.stretches() if surface is not None else ():
+            for line, is_written in surface.pending_overlaps(begin, end - begin, buffer.is_written):
+                other = _side(call.rank, self._line(line), is_written=bool(is_written))
+                self._mistakes.add(Kind.OVERLAP, other, buffer.side)
         if call.starts:
             buffer.remember()
+
+    # ---- buffers that the compiled surface has in its lists ----
+
+    def _line(self, number: int) -> Line:
+        return Line(*self._engine.place_of_line(number))
+
+    def overlapping(self, rank: int, line: int, is_written: int, new_line: int, is_new_written: int) -> None:
+        """Buffers of two operations, given the numbers of their lines, overlap."""
+        first = _side(rank, self._line(line), is_written=bool(is_written))
+        self._mistakes.add(Kind.OVERLAP, first, _side(rank, self._line(new_line), is_written=bool(is_new_written)))
+
+    def compare(self, rank: int, line: int, is_written: int, address: int, nbytes: int) -> None:
+        """An operation has a buffer: tell of each in the lists here that it overlaps."""
+        for other in self._requests.buffers_of(rank).overlapped(address, address + nbytes, is_written=bool(is_written)):
+            self._mistakes.add(Kind.OVERLAP, other.side, _side(rank, self._line(line), is_written=bool(is_written)))
+
+    def changed(self, rank: int, line: int, is_written: int, call: str, end_line: int) -> None:
+        """The buffer of an operation that a call has completed was changed."""
+        done = Side(rank, f"{call} completes it", self._line(end_line))
+        self._mistakes.add(Kind.BUFFERS, _changed(rank, self._line(line), is_written=bool(is_written)), done)
+
+    def left(self, rank: int, line: int) -> None:
+        """Nobody has completed a send."""
+        place = self._line(line)
+        if not is_of_library(place):
+            self._left.append(Side(rank, "request of Isend", place))
+
+    def asks(self, line: int) -> None:
+        """A wait for a receive asks who has sent."""
+        self._asking_lines.add(line)
 
     # ---- at the end ----
 
@@ -226,14 +266,19 @@ class CallChecks:
             self._report_messages()
             if is_whole:
                 self._requests.report()
+                for side in self._left:
+                    self._mistakes.add(Kind.REQUESTS, side)
                 self._handles.report(self._mistakes)
         return self._mistakes
 
     def _report_messages(self) -> None:
         for found in self._engine.checked_messages():
-            receive, send, other = (Line(*self._engine.place_of_line(line)) for line in found.lines)
+            receive, send, other = map(self._line, found.lines)
             receiver, sender, other_sender = found.ranks
-            if found.is_race:
+            if found.kind is MessageKind.WRITTEN:
+                self._mistakes.add(Kind.BUFFERS, _changed(receiver, receive, is_written=True))
+                continue
+            if found.kind is MessageKind.RACE:
                 asks = found.asks or found.lines[0] in self._asking_lines
                 self._mistakes.add(
                     Kind.ORDER if asks else Kind.RACES,
@@ -250,6 +295,17 @@ class CallChecks:
                 Side(sender, f"sends {described(sent, found.nbytes)}", send),
                 Side(receiver, f"receives {described(received)}", receive),
             )
+
+
+def _side(rank: int, line: Line, *, is_written: bool) -> Side:
+    """Start of an operation of the compiled surface, as an overlap tells it."""
+    return Side(rank, "Irecv receives into the buffer" if is_written else "Isend sends from the buffer", line)
+
+
+def _changed(rank: int, line: Line, *, is_written: bool) -> Side:
+    """Start of an operation of the compiled surface, as a change of its buffer tells it."""
+    call, what = ("Irecv", "written") if is_written else ("Isend", "changed")
+    return Side(rank, f"{call}: its buffer is {what} before the operation completes", line)
 
 
 def _asks(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -294,9 +350,35 @@ def install_checks(engine: Engine, patches: Patching) -> None:
     checks = engine.world_storage[CallChecks] = CallChecks(engine)
     engine.observer = checks
     engine.guard = CallWrapper(checks.make)
-    for owner, names in _WATCHED.items():
-        for name in names:
-            general = next((vars(base)[f"_{name}"] for base in owner.__mro__ if f"_{name}" in vars(base)), None)
-            if general is not None:
-                type.__setattr__(owner, name, general)
-                patches.later(lambda owner=owner, name=name: type.__delattr__(owner, name))  # type: ignore[misc]
+    if surface is None:
+        return
+    engine.before_run = lambda: surface.check(checks)
+    of_comm, of_request = surface.checked_methods()
+    of_comm |= {name: _method(Comm, f"_{name}") for name in _IN_PYTHON}
+    for owner, methods in ((Comm, of_comm), (Request, of_request), (DatatypeCore, {"_refer_to": _refer_to})):
+        for name, method in methods.items():
+            _replace(owner, name, method, patches)
+
+
+def _method(owner: type, name: str) -> Any:
+    """A method as the class that defines it has it."""
+    return next(vars(base)[name] for base in owner.__mro__ if name in vars(base))
+
+
+def _replace(owner: type, name: str, method: Any, patches: Patching) -> None:
+    before = vars(owner).get(name)
+    type.__setattr__(owner, name, method)
+    if before is None:
+        patches.later(lambda: type.__delattr__(owner, name))
+    else:
+        patches.later(lambda: type.__setattr__(owner, name, before))
+
+
+_refer = DatatypeCore._refer_to
+
+
+def _refer_to(self: DatatypeCore, layout: Layout | None) -> None:
+    """Refer to a layout; the compiled surface leaves entries of a derived one to Python, which knows their types."""
+    _refer(self, layout)
+    if layout is not None and not layout.is_basic:
+        self._size, self._strided = 0, None

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 from weakref import ref
 
+from smpy.engine.surface import surface
 from smpy.mpi.checks.buffers import PendingBuffer, PendingBuffers
 from smpy.mpi.checks.mistakes import Kind, Line, Mistakes, Side, is_of_library
 from smpy.mpi.requests.persistent import Prequest
@@ -60,6 +61,8 @@ class RequestChecks:
         if is_null(request):
             self._end(rank, buffers)
             return
+        if surface is not None:
+            surface.pending_mark(request)
         own = self._started.setdefault(rank, {})
         key, is_eager = id(request), state_of(request) is RequestState.UNSEEN
         own[key] = _Started(ref(request, partial(self._dropped, rank, key, is_eager)), call, line, buffers, wild_lines)

@@ -1,14 +1,13 @@
 """Keys of the types of messages, as the kernel compares them, and the layouts that they stand for.
 
-The compiled surface's keys are the characters of a buffer's format, or the address of a `Datatype`; keys of `smpy.mpi`
-are numbers of layouts, from `_FIRST_OF_LAYOUTS` on.
+The compiled surface's keys are the characters of a buffer's format, or the address of a predefined `Datatype`. Keys of
+`smpy.mpi` are numbers of layouts, from `_FIRST_OF_LAYOUTS` on.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from smpy.mpi.data.datatype_core import DatatypeCore
 from smpy.mpi.data.datatypes import PREDEFINED, of_format
 from smpy.mpi.data.layout import Layout
 
@@ -23,19 +22,13 @@ class TypeKeys:
 
     def __init__(self) -> None:
         self._of_layouts: dict[int, Layout] = {}
-        self._handles: dict[int, DatatypeCore] = {id(handle): handle for handle in PREDEFINED.values()}
-        self._layouts = {key: handle._layout_or_null for key, handle in self._handles.items()}
+        self._layouts = {id(handle): handle._layout_or_null for handle in PREDEFINED.values()}
 
     def key_of(self, layout: Layout) -> int:
         """Key of a layout."""
         key = _FIRST_OF_LAYOUTS + layout.number
         self._of_layouts[key] = layout
         return key
-
-    def know(self, handle: Any) -> None:
-        """Note a derived datatype that the program has made; its handle stays, so that no other has its address."""
-        self._handles[id(handle)] = handle
-        self._layouts[id(handle)] = handle._layout_or_null
 
     def layout_of(self, key: int) -> Layout | None:
         """The layout that a key stands for; None when nobody has told."""
