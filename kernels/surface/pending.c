@@ -19,6 +19,7 @@ typedef struct {
 typedef struct pending_buffers {
     pending_buffer *at;             /* in the order of their starts */
     int n, room;
+    int told[2];                    /* lines of the overlap that it has told of last */
 } pending_buffers;
 
 /* ---- lists ---- */
@@ -86,13 +87,17 @@ static int have_bytes_in_common(const pending_buffer *a, const pending_buffer *b
     return a->data < b->data + b->bytes && b->data < a->data + a->bytes && (a->is_written || b->is_written);
 }
 
-static void compare(const pending_buffers *all, const pending_buffer *new)
+/* Tells of the first buffer that a new one overlaps, unless it has just told of such lines. */
+static void compare(pending_buffers *all, const pending_buffer *new)
 {
     const int writes = new->is_written;
-    for (int i = 0; i < all->n; i++) {
+    int i = 0;
+    while (i < all->n && !have_bytes_in_common(&all->at[i], new)) i++;
+    if (i < all->n && (all->told[0] != all->at[i].line || all->told[1] != new->line)) {
         const pending_buffer *other = &all->at[i];
-        if (have_bytes_in_common(other, new))
-            tell("overlapping", Py_BuildValue("iiiii", surface.rank, other->line, other->is_written, new->line, writes));
+        all->told[0] = other->line;
+        all->told[1] = new->line;
+        tell("overlapping", Py_BuildValue("iiiii", surface.rank, other->line, other->is_written, new->line, writes));
     }
     if (surface.n_pending_elsewhere && new->data)
         tell("compare", Py_BuildValue("iiiKL", surface.rank, new->line, writes, (unsigned long long)(uintptr_t)new->data,

@@ -138,18 +138,18 @@ uint64_t checked_sum(const char *data, int64_t bytes)
     return sum ^ sum >> 29;
 }
 
+static int is_of_program(const slot *x)
+{
+    return !(x->context & 1);
+}
+
 /* A message is about to be put into the buffer of its receive. */
 static void look_at(sim *s, message_checks *own, int recv)
 {
     const slot *to = &s->requests.at[recv];
-    const noted_request *of = recv < own->request_room ? &own->of[recv] : NULL;
+    const noted_request *of = recv < own->request_room && is_of_program(to) ? &own->of[recv] : NULL;
     if (!of || !of->data || checked_sum(of->data, of->bytes) == of->sum) return;
     add(s, own, &(checked_messages){.kind = CHECK_WRITTEN, .n = 1, .rank = {to->is.rank, -1, -1}, .line = {to->is.line, 0, 0}});
-}
-
-static int is_of_program(const slot *x)
-{
-    return !(x->context & 1);
 }
 
 /* ---- events ---- */
@@ -248,7 +248,8 @@ static void arrived(sim *s, void *state, int transfer)
 static void received(sim *s, void *state, int send, int recv)
 {
     message_checks *own = state;
-    if (recv < own->request_room && own->of[recv].data) own->of[recv].sum = checked_sum(own->of[recv].data, own->of[recv].bytes);
+    const int is_noted = recv < own->request_room && is_of_program(&s->requests.at[recv]) && own->of[recv].data;
+    if (is_noted) own->of[recv].sum = checked_sum(own->of[recv].data, own->of[recv].bytes);
     if (!own->n_wild || !noted(s, own, send)) return;
     const int64_t known = own->of[send].known;
     checked_rank *rank = known ? checked(s, own, s->requests.at[recv].is.rank) : NULL;
