@@ -231,11 +231,11 @@ static PyObject *perform_test(PyObject *self, const arguments *given)
     return result;
 }
 
-static void end_all(PyObject *call, PyObject *const *item, Py_ssize_t n)
+static void end_all(PyObject *call, PyObject *const *item, Py_ssize_t n, int asked)
 {
     for (Py_ssize_t i = 0; i < n; i++) {
         request_object *r = (request_object *)item[i];
-        if (PyObject_TypeCheck(item[i], surface.request_base) && r->pending > 0 && r->number == NO_NUMBER) end(r, call, 0);
+        if (PyObject_TypeCheck(item[i], surface.request_base) && r->pending > 0 && r->number == NO_NUMBER) end(r, call, asked);
     }
 }
 
@@ -248,7 +248,7 @@ static PyObject *perform_waitall(PyObject *type, const arguments *given)
         if (is_elsewhere(PySequence_Fast_GET_ITEM(in[0], i))) return NULL;
     PyObject *result = wait_perform_all(type, given);
     if (result)
-        end_all(surface.name.Waitall, PySequence_Fast_ITEMS(in[0]), PySequence_Fast_GET_SIZE(in[0]));
+        end_all(surface.name.Waitall, PySequence_Fast_ITEMS(in[0]), PySequence_Fast_GET_SIZE(in[0]), 0);
     return result;
 }
 
@@ -356,10 +356,7 @@ PyObject *pending_completed(PyObject *module, PyObject *args)
         if (i < all->n && all->at[i].of->number == NO_NUMBER) end(all->at[i].of, call, asked);
     PyObject *list = requests == Py_None ? NULL : PySequence_Fast(requests, "requests are a sequence");
     if (requests != Py_None && !list) return NULL;
-    for (Py_ssize_t i = 0; list && i < PySequence_Fast_GET_SIZE(list); i++) {
-        request_object *r = (request_object *)PySequence_Fast_GET_ITEM(list, i);
-        if (PyObject_TypeCheck((PyObject *)r, surface.request_base) && r->pending > 0 && r->number == NO_NUMBER) end(r, call, asked);
-    }
+    if (list) end_all(call, PySequence_Fast_ITEMS(list), PySequence_Fast_GET_SIZE(list), asked);
     Py_XDECREF(list);
     Py_RETURN_NONE;
 }

@@ -68,6 +68,15 @@ def test_measuring_the_computing_costs_at_most_half_as_much_again(table: Table) 
     table.at_most("ring of 16 doubles, 64 ranks, compute measured over none", ratio, "", 1.5)
 
 
+def test_a_run_with_checks_takes_at_most_three_times_as_long(table: Table) -> None:
+    short, long = (
+        [smpy_command("ring", (16, n, "every"), 64, "fat_tree_64", options=options) for options in (("--check",), ())]
+        for n in (2, 5002)
+    )
+    checked, plain = marginal(short, long, repeats=3)
+    table.at_most("ring of 16 doubles, 64 ranks, with --check over without", checked.cpu_s / plain.cpu_s, "", 3)
+
+
 @pytest.mark.parametrize(
     ("form", "reference", "limit"),
     [("vector", "contiguous", 2), ("subarray", "contiguous", 2), ("replace", "exchange", 2)],
