@@ -173,7 +173,7 @@ void pending_drop(request_object *r)
 
 /* ---- methods that look at buffers ---- */
 
-/* Of a send that was complete at once the request keeps no memory. */
+/* A request that was complete at once keeps no memory. */
 static void keep_memory(request_object *r, const arguments *given)
 {
     PyObject *const parameters[] = {surface.name.buf, surface.name.dest, surface.name.tag};
