@@ -1,4 +1,4 @@
-"""The program of the trace here: messages, a choice, a poll, collectives, regions, computing."""
+"""The program of the traces here: messages, a choice, a poll, collectives, regions, computing, a window, a file."""
 
 import numpy
 import smpy
@@ -19,3 +19,12 @@ with smpy.region("all"):
         with smpy.region("work"):
             smpy.execute(1e6 * (1 + world.rank))
 # ruff: noqa: I001, ICN001  # lines as the trace has them
+window = MPI.Win.Allocate(8 * world.size, 8, comm=world)
+window.Lock(0)
+window.Put(numpy.ones(1), 0, world.rank)
+window.Unlock(0)
+file = MPI.File.Open(world, "numbers", MPI.MODE_CREATE | MPI.MODE_RDWR | MPI.MODE_DELETE_ON_CLOSE)
+file.Write_at_all(8 * world.rank, numpy.ones(1))
+file.Iread_at(0, numpy.ones(1)).Wait()
+file.Close()
+window.Free()
