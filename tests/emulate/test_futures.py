@@ -1,10 +1,13 @@
 """Pools of mpi4py run as they are: they spawn workers, share COMM_WORLD, and call MPI from threads of their own."""
 
 from collections.abc import Callable
+from importlib.util import find_spec
 
 import pytest
 
-pytest.importorskip("mpi4py")
+pytestmark = pytest.mark.skipif(
+    find_spec("mpi4py") is None, reason="mpi4py is not installed, whose Python parts these are"
+)
 
 PROGRAM = """
 import os, sys, time

@@ -164,6 +164,7 @@ LOOPS = {
     [
         "import gevent; gevent.sleep(1)",
         "from gevent import monkey; monkey.patch_all()",
+        "import gevent; import gevent; from gevent import monkey; monkey.patch_all()",
         "from gevent.monkey import patch_all; patch_all()",
         "import eventlet; eventlet.sleep(1)",
         "import eventlet; eventlet.monkey_patch()",

@@ -66,6 +66,7 @@ class Importer:
         self._facades: dict[str, ModuleProxy] = {}
         self._references: dict[str, Reference] = {}
         self._awaited: dict[str, Callable[[], None]] = {}
+        self._awaited_parts: dict[str, set[str]] = {}  # what of a package `from package import` may bring: see _awaited
         self._patches = Patches()
         self._modules = sys.modules  # the interpreter's own table
         self.table = ModuleTable(self._modules, self._claim)
@@ -115,6 +116,9 @@ class Importer:
     def when_imported(self, name: str, action: Callable[[], None]) -> None:
         """Call `action` once, when shared module `name` is there and before the program has got at it."""
         self._awaited[name] = action
+        package, _, part = name.rpartition(".")
+        if package:
+            self._awaited_parts.setdefault(package, {"*"}).add(part)
         self._look_for_awaited()
 
     def is_private(self, name: str) -> bool:
@@ -153,7 +157,7 @@ class Importer:
     ) -> ModuleType:
         """`builtins.__import__`."""
         asked = _package_of(globals) if level else name
-        if self._plain.get(asked) or (state := running()) is None:
+        if (self._plain.get(asked) and not self._brings_awaited(asked, fromlist)) or (state := running()) is None:
             return self._shared_import(name, globals, locals, fromlist, level)
         own = state.modules.get(name)
         if (
@@ -232,11 +236,12 @@ class Importer:
             parent = name.rpartition(".")[0]
             known = not self.is_private(name) and (not parent or self._is_plain(parent))
             known = known and not self._privacy.has_private_parts(name)
-            if any(part.startswith(f"{name}.") for part in self._awaited):
-                return False  # `from name import part` is to be looked at, until the part is there
-            if self._privacy.is_decided(name):
+            if self._privacy.is_decided(name) and name not in self._awaited:
                 self._plain[name] = known
         return known
+
+    def _brings_awaited(self, package: str, fromlist: Sequence[str] | None) -> bool:
+        return bool(fromlist) and package in self._awaited_parts and not self._awaited_parts[package].isdisjoint(fromlist)
 
     def _import_shared(self, name: str) -> ModuleType:
         with self._loading(_of_rank()), importing_for_all():
@@ -388,6 +393,8 @@ class Importer:
             if type(module) is not ModuleProxy and not getattr(module.__spec__, "_initializing", False):
                 tell = self._awaited.pop(name, None)  # another one may have imported it, and told
                 if tell is not None:
+                    package, _, part = name.rpartition(".")
+                    self._awaited_parts.get(package, set()).discard(part)
                     tell()
 
 
