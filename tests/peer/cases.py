@@ -201,13 +201,17 @@ def mixes() -> Iterator[Case]:
 
 
 def files() -> Iterator[Case]:
-    """Drawn calls of files: on disks of one's own, of another host, that a list of files knows or not."""
-    names = ("/tmp/smpy_peer_file", "smpy_peer_relative", "/tmp/smpy_peer_known")
+    """Drawn calls of a file of their own: on a disk of the host, of another one, named in the disk's content or not."""
+    names = ("/tmp/unknown", "relative", "/tmp/known")
     sizes = (8, 300, 5000, 20_000, 60_000, 200_000, 3_000_000)
     for seed in range(48):
-        n_ranks, drawn = 2 + seed % 7, (seed, 1 + seed % 5, sizes[seed % 7], names[seed % 3])
-        yield Case("files", drawn, "disks", n_ranks, per_host=(n_ranks + 1) // 2)
-        yield Case("files", drawn, "disks_remote", n_ranks, per_host=2 if seed % 2 else (n_ranks + 3) // 4)
+        n_ranks = 2 + seed % 7
+        for platform, per_host in (
+            ("disks", (n_ranks + 1) // 2),
+            ("disks_remote", 2 if seed % 2 else (n_ranks + 3) // 4),
+        ):
+            name = f"{names[seed % 3]}_{platform}_{seed}"
+            yield Case("files", (seed, 1 + seed % 13, sizes[seed % 7], name), platform, n_ranks, per_host=per_host)
 
 
 def anythings() -> Iterator[Case]:

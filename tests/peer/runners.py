@@ -91,7 +91,9 @@ def smpy_outcome(
 def _platform_file(case: Case, folder: Path) -> Path:
     path = folder / "platform.xml"
     path.write_text(case.platform_xml())
-    (folder / FILES_OF_DISKS).write_text((PLATFORMS / FILES_OF_DISKS).read_text())
+    name = Path(str(case.arguments[-1])).name
+    known = name if name.startswith("known") else "known"
+    (folder / FILES_OF_DISKS).write_text((PLATFORMS / FILES_OF_DISKS).read_text().replace("KNOWN", known))
     return path
 
 

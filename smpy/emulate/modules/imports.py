@@ -241,7 +241,7 @@ class Importer:
         return known
 
     def _brings_awaited(self, package: str, fromlist: Sequence[str] | None) -> bool:
-        return bool(fromlist) and package in self._awaited_parts and not self._awaited_parts[package].isdisjoint(fromlist)
+        return package in self._awaited_parts and not self._awaited_parts[package].isdisjoint(fromlist or ())
 
     def _import_shared(self, name: str) -> ModuleType:
         with self._loading(_of_rank()), importing_for_all():

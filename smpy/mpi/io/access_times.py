@@ -88,6 +88,9 @@ class FreeAccesses:
         """Start an access at the shared pointer, behind those before it; see `start`."""
         return self.start(opening, segment, first, n_moved, is_write=is_write, offset=first)
 
+    def end_shared(self, opening: RankOfFile) -> None:
+        """The rank's access at the shared pointer, or its move of it, is over."""
+
     def start_together(
         self,
         opening: RankOfFile,

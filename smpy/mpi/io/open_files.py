@@ -109,7 +109,9 @@ class OpenFile:
     shared_pointer : int
         Position of the ranks' shared pointer, in etypes.
     simgrid_pointer : int
-        Position that SMPI gives it, in bytes, on a disk of SimGrid's.
+        Position that SMPI gives it, in bytes, on a disk of SimGrid's, behind all accesses that have been started.
+    simgrid_pointer_behind_ended : int
+        The same, behind those that are over: the one that a rank sees which waits for no other.
     simgrid_sizes : dict
         Size that the file had when it was opened, on each of these disks.
     """
@@ -128,6 +130,7 @@ class OpenFile:
         "path",
         "shared_pointer",
         "simgrid_pointer",
+        "simgrid_pointer_behind_ended",
         "simgrid_sizes",
     )
 
@@ -138,7 +141,7 @@ class OpenFile:
         self.amode = amode
         self.descriptor = -1
         self.first_size = 0
-        self.origin = self.shared_pointer = self.simgrid_pointer = 0
+        self.origin = self.shared_pointer = self.simgrid_pointer = self.simgrid_pointer_behind_ended = 0
         self.simgrid_sizes: dict[tuple[int, str], int] = {}
         self._queue = 0
         self._other: tuple[str, int] | None = None

@@ -176,6 +176,7 @@ class Opening(Membership):
             return (view.etype_bytes, datarep), view
 
         current().wait(self.times.before_view(self, displacement), "File.Set_view")
+        self.times.end_shared(self)
         self.view, is_first = self.agree("Set_view", take)
         self.pointer = 0
         if is_first:
@@ -241,12 +242,18 @@ class Opening(Membership):
 
     def access_shared(self, call: str, spec: Any, *, is_write: bool) -> Envelope:
         """Read or write entries from the shared pointer on, which moves; see `access`."""
-        envelope, request = self.start_shared(call, spec, is_write=is_write)
+        envelope, request = self._start_shared(call, spec, is_write=is_write)
         current().wait(request, f"File.{call}")
+        self.times.end_shared(self)
         return envelope
 
     def start_shared(self, call: str, spec: Any, *, is_write: bool) -> tuple[Envelope, int]:
         """Start to read or write entries from the shared pointer on, which moves; see `start`."""
+        started = self._start_shared(call, spec, is_write=is_write)
+        self.times.end_shared(self)
+        return started
+
+    def _start_shared(self, call: str, spec: Any, *, is_write: bool) -> tuple[Envelope, int]:
         segment = self._entries(call, spec, 0, is_write=is_write, is_shared=True)
         current().block(f"File.{call}")
         pointer = self.file.shared_pointer
@@ -381,6 +388,7 @@ class Opening(Membership):
         if is_first:
             self.file.shared_pointer = position
         current().wait(self.times.seek_shared(self, offset, whence), f"File.{call}")
+        self.times.end_shared(self)
 
     def sought(self, call: str, pointer: int, offset: int, whence: int) -> int:
         """The position that a call seeks, in etypes, from a pointer's."""

@@ -59,6 +59,7 @@ class SimGridAccesses(FreeAccesses):
         self._queue = 0
         self._before: int | None = None
         self._reached = 0
+        self._shared_pointer: int | None = None  # once the access at it is over
 
     # ---- the handle ----
 
@@ -124,14 +125,22 @@ class SimGridAccesses(FreeAccesses):
         self._queue = shared.queue()
         request = self._access(segment.count, layout.size, layout.extent, is_write=is_write)
         self._queue = 0
-        shared.simgrid_pointer = self._position
+        self._move_shared(opening)
         return request or self._queue_alone(opening)
+
+    def _move_shared(self, opening: RankOfFile) -> None:
+        opening.file.simgrid_pointer = self._shared_pointer = self._position
+
+    def end_shared(self, opening: RankOfFile) -> None:
+        if self._shared_pointer is not None:
+            opening.file.simgrid_pointer_behind_ended = self._shared_pointer
+            self._shared_pointer = None
 
     def seek_shared(self, opening: RankOfFile, offset: int, whence: int) -> int:
         current().block("File.Seek_shared")
         self.seek(offset, whence)
         if (offset, whence) != (0, SEEK_CUR):
-            opening.file.simgrid_pointer = self._position
+            self._move_shared(opening)
         return self._queue_alone(opening)
 
     def before_view(self, opening: RankOfFile, displacement: int) -> int:
@@ -141,7 +150,7 @@ class SimGridAccesses(FreeAccesses):
         current().block("File.Set_view")
         if displacement != DISPLACEMENT_CURRENT:
             self._go_to(displacement)
-        opening.file.simgrid_pointer = self._position
+        self._move_shared(opening)
         return self._queue_alone(opening)
 
     def set_view(self, etype_extent: int) -> None:
@@ -200,13 +209,13 @@ class SimGridAccesses(FreeAccesses):
         return request, part
 
     def pointer_to_tell(self, opening: RankOfFile) -> int:
-        return opening.file.simgrid_pointer
+        return opening.file.simgrid_pointer_behind_ended
 
     def ordered_offset(self, rank: int, order: Order) -> int:
         return order.told_pointer + sum(order.n_bytes[1 : rank + 1])
 
     def end_in_order(self, opening: RankOfFile) -> None:
-        opening.file.simgrid_pointer = self._reached
+        opening.file.simgrid_pointer = opening.file.simgrid_pointer_behind_ended = self._reached
 
 
 def simgrid_accesses(places: WorldPlaces, opening: RankOfFile, filename: str, amode: int) -> SimGridAccesses | None:
