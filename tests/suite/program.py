@@ -15,7 +15,6 @@ from pathlib import Path
 
 from mpi4py import MPI
 
-SUITE, MODULE, NOTES, *EXCLUDED = sys.argv[1:]
 RANK = MPI.COMM_WORLD.Get_rank()
 
 
@@ -24,7 +23,7 @@ class NotingResult(unittest.TextTestResult):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self._notes = Path(NOTES, f"rank-{RANK}.jsonl")
+        self._notes = Path(sys.argv[3], f"rank-{RANK}.jsonl")
 
     def _note(self, test, outcome, detail=""):
         with self._notes.open("a", encoding="utf-8") as notes:
@@ -70,11 +69,12 @@ class NotingRunner(unittest.TextTestRunner):
     resultclass = NotingResult
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # workers of pools import this file, without arguments
+    suite, module, _, *names = sys.argv[1:]
     sys.dont_write_bytecode = True
-    sys.path.insert(0, os.path.join(SUITE, "test"))
+    sys.path.insert(0, os.path.join(suite, "test"))
     from main import main
 
-    excluded = [option for name in EXCLUDED for option in ("-x", f"*{name}")]
+    excluded = [option for name in names for option in ("-x", f"*{name}")]
     with contextlib.suppress(SystemExit):  # failures are noted
-        main(module=None, testRunner=NotingRunner, argv=["main.py", "-q", "-i", rf"^{MODULE}\.py$", *excluded])
+        main(module=None, testRunner=NotingRunner, argv=["main.py", "-q", "-i", rf"^{module}\.py$", *excluded])

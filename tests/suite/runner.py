@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -61,17 +62,17 @@ def run_module(suite: Path, module: str, n_ranks: int, excluded: Collection[str]
     options = ["-np", str(n_ranks), "--compute", "none", "--quiet", "--private", "unittest"]
     with tempfile.TemporaryDirectory() as folder:
         command = [smpy, "run", *options, PROGRAM, suite, module, folder, *excluded]
-        trouble = _trouble_of(command, folder)
+        trouble = _trouble_of(command, folder, suite / "test")
         notes = [list(_notes_of(Path(folder, f"rank-{rank}.jsonl"))) for rank in range(n_ranks)]
     return _judge(module, n_ranks, notes, trouble)
 
 
-def _trouble_of(command: list[str | Path], folder: str) -> str:
-    """Run the command: what stopped it early, if anything did."""
+def _trouble_of(command: list[str | Path], folder: str, modules: Path) -> str:
+    """Run the command, whose workers find the modules: what stopped it early, if anything did."""
     try:
         done = subprocess.run(
-            command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-            timeout=TIME_LIMIT_S, check=False
+            command, cwd=folder, env={**os.environ, "PYTHONPATH": str(modules)}, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, errors="replace", timeout=TIME_LIMIT_S, check=False
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return f"not finished after {TIME_LIMIT_S} s"
