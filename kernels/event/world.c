@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "sim.h"
+#include "world/tell.h"
 #include "watchers/account.h"
 
 /* Creation, growth and end of a world. */
@@ -81,9 +82,12 @@ int sim_rank_new(sim *s, int host)
     if (host < 0 || host >= s->hosts.n) return SIM_BAD_RANK;
     const int rank = timeline_rank_new(s, host);
     if (rank < 0) return rank;
-    if (match_add_rank(&s->match, rank) == 0 && comms_add_rank(&s->comms, rank) == 0) return rank;
-    s->timelines.n_ranks--; /* the world goes on without it */
-    return SIM_OUT_OF_MEMORY;
+    if (match_add_rank(&s->match, rank) < 0 || comms_add_rank(&s->comms, rank) < 0) {
+        s->timelines.n_ranks--; /* the world goes on without it */
+        return SIM_OUT_OF_MEMORY;
+    }
+    tell_added(s, rank);
+    return rank;
 }
 
 int sim_timeline_new(sim *s, int rank)

@@ -14,7 +14,7 @@ from smpy.errors import DamagedFileError, UsageError, meant
 from smpy.input_files import read_plain_file
 from smpy.records.trace_checks import Known, RowChecks
 from smpy.records.trace_info import check_file, read_info
-from smpy.records.trace_layout import COLUMNS, damaged
+from smpy.records.trace_layout import COLUMNS, COMMS_MAX, damaged
 
 if TYPE_CHECKING:
     import numpy as np
@@ -255,12 +255,10 @@ class Trace:
         from smpy.records.columns import numbers
 
         files = self.info["trace"]["files"]
-        n_sites, n_actions, n_comms = (
-            files.get(f"{name}.parquet", {"rows": 0})["rows"] for name in ("sites", "actions", "comms")
-        )
+        n_sites, n_actions = (files.get(f"{name}.parquet", {"rows": 0})["rows"] for name in ("sites", "actions"))
         file = self._open("comms")
         comms = np.zeros(1, np.int32) if file is None else numbers(file.read(["comm"])["comm"])
-        if not ((comms >= 0) & (comms <= n_comms)).all():
+        if not ((comms >= 0) & (comms < COMMS_MAX)).all():
             raise damaged(f"{self._path('comms')} has a communicator with a wrong number")
         return Known(
             n_ranks=self.n_ranks,

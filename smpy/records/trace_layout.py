@@ -12,6 +12,9 @@ FORMAT: Final = 4
 READABLE: Final = (3, 4)
 """Formats that are read: this one and the one before, from 3 on; the machine of format 2 was a pickle."""
 
+COMMS_MAX: Final = 1 << 24
+"""Limit of the numbers of communicators: readers have a table of them. Not all that were made are in a trace."""
+
 INFO: Final = "run.json"
 MACHINE: Final = "machine.json"
 MACHINE_OF_FORMAT_2: Final = "machine.pickle"  # never read; removed when a new trace replaces that of format 2

@@ -282,7 +282,7 @@ def _members(trace: Trace) -> tuple[dict[int, list[int]], dict[int, int]]:
 
 def _new_comms(engine: ReplayEngine, members: dict[int, list[int]], other_of: dict[int, int]) -> list[int]:
     """The kernel's number of each communicator, by the trace's."""
-    number_of = {0: 0}
+    number_of = {0: 0} if len(members[0]) == engine.n_ranks else {}  # else its ranks have started others
     for comm in sorted(members):
         if comm in number_of:
             continue

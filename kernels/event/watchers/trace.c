@@ -434,6 +434,19 @@ static void polled(sim *s, void *own, int id, const poll_question *asked, int is
     write_poll(s, id, kind, &poll, is_found);
 }
 
+static const trace_rank NEW_RANK = {.message = -1, .last_poll = -1, .last_overhead = -1, .last_start = -1, .until = -1};
+
+static void added(sim *s, void *own, int rank)
+{
+    trace *all = own;
+    void *list = all->rank;
+    const int error = reach(s, &list, &all->rank_room, rank, sizeof *all->rank);
+    all->rank = list;
+    if (error) return;
+    all->rank[rank] = NEW_RANK;
+    all->rank[rank].is_left_out = all->has_some_ranks != 0;
+}
+
 static void free_trace(sim *s, void *own)
 {
     trace *t = own;
@@ -445,8 +458,8 @@ static void free_trace(sim *s, void *own)
     accounts_of(s)->trace = NULL;
 }
 
-static const watcher trace_watcher = {.appended = appended, .posted = posted, .matched = matched, .set_out = set_out,
-                                      .received = received, .polled = polled, .free = free_trace};
+static const watcher trace_watcher = {.added = added, .appended = appended, .posted = posted, .matched = matched,
+                                      .set_out = set_out, .received = received, .polled = polled, .free = free_trace};
 
 /* ---- queries from outside ---- */
 
@@ -462,9 +475,12 @@ int sim_trace_begin(sim *s, double first_s, double last_s, const uint8_t *ranks)
     t->first_s = first_s;
     t->last_s = last_s;
     t->has_actions = !ranks && first_s <= 0 && isinf(last_s);
-    for (int rank = 0; rank < n_ranks; rank++)
-        t->rank[rank] = (trace_rank){.message = -1, .last_poll = -1, .last_overhead = -1, .last_start = -1, .until = -1,
-                                     .is_left_out = ranks && !ranks[rank]};
+    t->rank_room = n_ranks;
+    t->has_some_ranks = ranks != NULL;
+    for (int rank = 0; rank < n_ranks; rank++) {
+        t->rank[rank] = NEW_RANK;
+        t->rank[rank].is_left_out = ranks && !ranks[rank];
+    }
     const int error = watch_begin(s, &trace_watcher, t);
     if (error < 0) {
         free_trace(s, t);

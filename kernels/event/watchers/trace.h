@@ -43,6 +43,7 @@ typedef struct trace {
     trace_request *of_request;
     int request_room;
     trace_rank *rank;
+    int rank_room, has_some_ranks;
     uint8_t *has_members;        /* by a communicator's serial number, which is its name: they are written */
     int comm_room;
     int64_t n_messages, n_actions_taken; /* rows of actions that the outside has */

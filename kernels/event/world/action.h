@@ -56,6 +56,7 @@ struct action {
         struct { double seconds; int spent_on; } sleep; /* SPENT_* */
         struct { int sum; double amount, variance; } path;
         struct { double until_s; } park;
+        struct { int first, n; } launch; /* ranks */
         struct { int request; } post, cancel, wait_collective;
         struct { int request; struct storage_range *range; } file_access; /* the range is owned */
         struct collective_test {

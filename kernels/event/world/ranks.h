@@ -72,6 +72,8 @@ int sim_extend_overhead(sim *s, int timeline, double seconds);   /* one in a row
 int sim_append_park(sim *s, int timeline, double until_s); /* INFINITY: without end */
 int sim_wake(sim *s, int timeline);                          /* at the present date: 0, or SIM_BAD_REQUEST: it is not parked */
 int sim_drop(sim *s, int timeline);                          /* it has ended where it is: what it still does counts for nobody */
+/* Ranks from `first` on have been added by the rank of a timeline, and have appended nothing: watchers are told. */
+int sim_tell_launch(sim *s, int timeline, int first, int n);
 int sim_is_idle(const sim *s, int timeline);                 /* has all that was appended been executed? */
 
 int sim_append_marker(sim *s, int timeline, int64_t id);                     /* executed notes: sim_notes */

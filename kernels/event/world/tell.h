@@ -11,6 +11,13 @@ static inline int is_watched(const sim *s)
     return s->watching.n > 1;
 }
 
+static inline void tell_added(sim *s, int rank)
+{
+    const watching *all = &s->watching;
+    for (int i = 1; i < all->n; i++)
+        if (all->at[i].is->added) all->at[i].is->added(s, all->at[i].own, rank);
+}
+
 static inline void tell_appended(sim *s, int timeline, const appended_action *did)
 {
     const watching *all = &s->watching;

@@ -73,6 +73,7 @@ typedef struct {
     past_wait waited[2];         /* its last wait for others, and a long one before */
     double fading_s;             /* length of the long one, halved with each wait since */
     double finish_s;             /* the outside's date of the last end, or NaN */
+    uint8_t is_launched, waits_for_launch; /* in a replay, of a rank that another one starts */
 } rank_state;
 
 typedef struct {

@@ -22,6 +22,7 @@ typedef struct {
 } appended_action;
 
 typedef struct {
+    void (*added)(sim *s, void *own, int rank);              /* to those that the world began with */
     /* At the date of the program's side, which may be ahead of the world's: */
     void (*appended)(sim *s, void *own, int timeline, const appended_action *did); /* by timeline -1: a request is released */
     /* At the world's date: */

@@ -121,7 +121,7 @@ class ProgramLauncher:
         CannotStart
             If a command is no Python program, or the machine has too few free cores.
         """
-        for option in ("trace", "record", "replay"):
+        for option in ("record", "replay"):
             if getattr(self._config, option) is not None:
                 raise CannotStart(f"a run cannot start further ranks while it has a {option} of its first ones")
         starts = [(self._start_of(command), command) for command in commands]
