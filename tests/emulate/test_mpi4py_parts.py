@@ -60,3 +60,26 @@ def test_mpi_asked_for_as_a_library_says_that_it_is_none(emulated: Callable):
         """
     ran = emulated(program, 1)
     assert (ran.error, ran.out) == ("", "is no library in C: smpy's mpi4py.MPI is Python\n")
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_environment_variables_set_options_when_mpi_is_imported(
+    smpy_run: Callable, monkeypatch: pytest.MonkeyPatch, late: bool
+):
+    variables = {"MPI4PY_RC_INITIALIZE": "No", "MPI4PY_RC_IRECV_BUFSZ": "-1", "MPI4PY_RC_THREAD_LEVEL": "Single"}
+    if not late:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+    program = f"""
+        import os
+        os.environ.update({variables if late else {}})
+        from mpi4py import MPI
+        assert not MPI.Is_initialized()
+        MPI.Init()
+        import mpi4py
+        assert (mpi4py.rc.initialize, mpi4py.rc.thread_level) == (False, "single")
+        assert MPI.Query_thread() == MPI.THREAD_SINGLE
+        """
+    ran = smpy_run(program, 2, "--quiet")
+    warned = "RuntimeWarning: mpi4py.rc.irecv_bufsz: unexpected value '-1'"
+    assert [line.partition(":0: ")[2] for line in ran.err.splitlines()] == [warned] * 2

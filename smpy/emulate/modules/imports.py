@@ -61,6 +61,7 @@ class Importer:
         self._found_shared: set[str] = set()
         self._substitutes: dict[str, Callable[[], ModuleType]] = {}
         self._imported: dict[str, Callable[[], None]] = {}
+        self._needs_package: dict[str, Callable[[RankState], bool]] = {}
         self._changes: dict[str, Callable[[ModuleType], None]] = {}
         self._bundles: dict[str, ModuleType] = {}
         self._facades: dict[str, ModuleProxy] = {}
@@ -93,14 +94,21 @@ class Importer:
         patches.later(lambda: sys.meta_path.__setitem__(slice(None), meta_path))
         sys.meta_path.insert(0, finder)
 
-    def substitute(self, name: str, load: Callable[[], ModuleType], imported: Callable[[], None]) -> None:
+    def substitute(
+        self,
+        name: str,
+        load: Callable[[], ModuleType],
+        imported: Callable[[], None],
+        needs_package: Callable[[RankState], bool],
+    ) -> None:
         """Module `name` is what `load` gives.
 
-        A rank that imports nothing else of the package it lies in executes no copy of the package. `imported` is called
-        when one that does imports the module.
+        A rank that imports nothing else of the package it lies in executes no copy of the package, unless it
+        `needs_package`. `imported` is called when one that does imports the module.
         """
         self._substitutes[name] = load
         self._imported[name] = imported
+        self._needs_package[name] = needs_package
 
     def amend(self, name: str, change: Callable[[ModuleType], None]) -> None:
         """Have `change` called with each rank's copy of private module `name`, once it is executed."""
@@ -165,7 +173,7 @@ class Importer:
         ):  # the short way for late imports
             if "__path__" not in getattr(own, "__dict__", ()) if fromlist else "." not in name:
                 return self._as_seen_by(globals, name, own, state)
-        elif fromlist and len(fromlist) == 1 and f"{name}.{fromlist[0]}" in self._substitutes and level == 0:
+        elif fromlist and len(fromlist) == 1 and level == 0 and self._is_bundled(f"{name}.{fromlist[0]}", state):
             return self._bundle(name, fromlist[0])
         with self._loading(state):
             if self._is_plain(asked):
@@ -256,6 +264,9 @@ class Importer:
         self._modules[name] = module
         self._look_for_awaited()
         return module
+
+    def _is_bundled(self, name: str, state: RankState) -> bool:
+        return name in self._substitutes and not self._needs_package[name](state)
 
     def _bundle(self, package: str, part: str) -> ModuleType:
         """Module for `from package import part` to take a substitute from: the package without anything else."""

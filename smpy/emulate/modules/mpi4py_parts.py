@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from functools import partial
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 from smpy.emulate.modules.imports import Importer
 from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import RankState, running
 
+_OPTIONS: Final = "MPI4PY_RC_"
+"""Prefix of environment variables that set options of ``mpi4py.rc``."""
+
 
 def install_mpi4py(importer: Importer, patches: Patches) -> None:
     """Give the ranks smpy's `mpi4py.MPI` until the patches are undone."""
-    importer.substitute("mpi4py.MPI", partial(_load_mpi, patches), _check_options)
+    has_options = any(name.startswith(_OPTIONS) for name in os.environ)
+    needs_package = partial(_has_options, has_options)
+    importer.substitute("mpi4py.MPI", partial(_load_mpi, patches), _check_options, needs_package)
     importer.amend("mpi4py", partial(_have_mpi, importer))
     importer.when_imported("mpi4py._mpiabi", partial(_refuse_library, patches))
 
@@ -31,6 +37,11 @@ def _set_abort_status(status: int) -> None:
     state = running()
     if state is not None:
         state.abort_status = status
+
+
+def _has_options(has_common: bool, state: RankState) -> bool:  # bound when the run begins
+    """Whether environment variables, all ranks' or the rank's own, set options of ``mpi4py.rc``."""
+    return has_common or any(name.startswith(os.fsencode(_OPTIONS)) for name in state.environment or ())
 
 
 def _check_options() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from typing import Any, Final, NoReturn
@@ -42,6 +43,10 @@ __all__ = [
 
 
 _SWITCH: Final = {True: True, "yes": True, False: False, "no": False}
+_WORDS: Final = {
+    **dict.fromkeys(("true", "yes", "on", "y", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "n", "0"), False),
+}
 _OPTIONS: Final[dict[str, dict[Any, Any]]] = {
     "initialize": _SWITCH,
     "threads": _SWITCH,
@@ -63,6 +68,16 @@ def option(name: str, default: Any) -> Any:
         return _OPTIONS[name].get(value, default)
     except TypeError:  # no key of a dictionary
         return default
+
+
+def _take_variables() -> None:
+    """Set options that the rank's environment variables name, as mpi4py does when MPI is imported."""
+    options = getattr(sys.modules.get("mpi4py"), "rc", None)
+    for name in (*_OPTIONS, "irecv_bufsz"):
+        text = os.environ.get(f"MPI4PY_RC_{name.upper()}")
+        if text is not None:
+            is_number = name == "irecv_bufsz" and text.isdecimal()
+            setattr(options, name, int(text) if is_number else _WORDS.get(text.lower(), text.lower()))
 
 
 def _warn_of_options() -> None:
@@ -123,6 +138,7 @@ def finish() -> None:
 
 def imported() -> None:
     """Prepare a rank that imports `mpi4py.MPI`: if ``mpi4py.rc.initialize`` is false, calls before `Init` fail."""
+    _take_variables()
     _warn_of_options()
     if not option("initialize", True):
         watch_calls()
