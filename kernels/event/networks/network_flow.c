@@ -8,9 +8,8 @@
 #include "basics/heap.h"
 #include "basics/lanes.h"
 #include "basics/sort.h"
-#include "machine/plan_cache.h"
 #include "machine/profile.h"
-#include "networks/flow_links.h"
+#include "networks/flow_planner.h"
 #include "networks/link_uses.h"
 #include "solver/fair.h"
 
@@ -32,14 +31,6 @@ typedef struct {
     int has_own_penalty;         /* else 1, like the peer: it began without latency, and no link of its has changed */
 } flow;
 
-/* The flow that is handed to the solver; its links are among the kept plans, or in flow_network.links. */
-typedef struct {
-    double latency_s, penalty, bound_bytes_per_s;
-    int n;
-    const int *link;
-    const double *coefficient;
-} flow_plan;
-
 typedef struct {
     int64_t order;
     int id, is_latency;          /* the transfer, and which of its phases ends */
@@ -56,7 +47,6 @@ typedef struct {
 } flow_origin;
 
 typedef struct {
-    flow_parameters model;
     flow *at;                    /* by transfer */
     flow_origin *origin;         /* likewise; NULL: no link of the machine changes */
     link_uses uses;
@@ -66,10 +56,7 @@ typedef struct {
     heap ends;                   /* ends of flows */
     fair *shares;
     int shares_are_old;
-    platform_path path, way_back;
-    flow_links links;
-    flow_plan planned;
-    plan_cache plans;            /* without slots where links change */
+    flow_planner planner;        /* it keeps no plans where links change */
     flow_due *due;
     int n_due, due_room;
     flow_watcher watcher;        /* its functions: or NULL */
@@ -84,10 +71,7 @@ static void free_state(void *state)
     free(n->at);
     free(n->origin);
     link_uses_free(&n->uses);
-    free(n->path.link);
-    free(n->way_back.link);
-    flow_links_free(&n->links);
-    plan_cache_free(&n->plans);
+    flow_planner_free(&n->planner);
     free(n->due);
     free(n);
 }
@@ -98,7 +82,7 @@ static void *begin(sim *s, const network_calls *kernel, const void *parameters)
     const platform *p = network_platform(s);
     flow_network *n = calloc(1, sizeof *n);
     if (!n) return NULL;
-    n->model = *(const flow_parameters *)parameters;
+    n->planner.model = *(const flow_parameters *)parameters;
     lanes_init(&n->latencies);
     heap_init(&n->ends, 1);
     n->shares = fair_new(platform_n_links(p), network_bandwidth_bytes_per_s(s), platform_policy(p));
@@ -107,116 +91,19 @@ static void *begin(sim *s, const network_calls *kernel, const void *parameters)
     return NULL;
 }
 
-/* ---- the links of a flow ---- */
-
-/* The route between two hosts, as the model has it. */
-static int find_route(sim *s, const flow_network *n, int source_host, int target_host, platform_path *path)
-{
-    const int error = network_route(s, source_host, target_host, path);
-    if (n->model.has_no_latency) path->latency_s = 0;
-    return error;
-}
-
-static double bandwidth_factor(const flow_network *n, int row)
-{
-    return row >= 0 ? n->model.bandwidth_factor[row] : 1.0;
-}
-
-/* Finds the routes there and back, and what the flow loads; its bound is the least bandwidth on the way there. */
-static int compose_plan(sim *s, flow_network *n, int source_host, int target_host)
-{
-    const double *bandwidth = network_bandwidth_bytes_per_s(s);
-    const uint8_t *policy = platform_policy(network_platform(s));
-    const flow_parameters *m = &n->model;
-    platform_path *path = &n->path, *back = &n->way_back;
-    flow_links *f = &n->links;
-    back->n = 0;
-    int error = find_route(s, n, source_host, target_host, path);
-    if (!error && m->crosstraffic > 0) error = network_route(s, target_host, source_host, back);
-    if (error < 0) return error;
-    if (flow_links_make_room(f, path->n + back->n) < 0) return SIM_OUT_OF_MEMORY;
-    f->n = 0;
-    double penalty = path->latency_s, least_bytes_per_s = path->n ? INFINITY : -1;
-    for (int i = 0; i < path->n; i++) {
-        int l = path->link[i];
-        flow_links_load(f, l, 1.0, policy[l] == LINK_FATPIPE);
-        if (m->weight_bytes > 0) penalty += m->weight_bytes / bandwidth[l];
-        if (bandwidth[l] < least_bytes_per_s) least_bytes_per_s = bandwidth[l];
-    }
-    for (int i = 0; i < back->n; i++)
-        flow_links_load(f, back->link[i], m->crosstraffic, policy[back->link[i]] == LINK_FATPIPE);
-    n->planned = (flow_plan){path->latency_s, penalty, least_bytes_per_s, f->n, f->link, f->coefficient};
-    return 0;
-}
-
-static void keep_plan(const flow_network *n, int source_host, int target_host)
-{
-    const flow_plan *f = &n->planned;
-    cached_plan *kept = plan_cache_slot(&n->plans, source_host, target_host);
-    if (!kept || f->n > PLAN_CACHE_LINKS || !n->path.n) return;
-    kept->source_host = source_host;
-    kept->target_host = target_host;
-    kept->n = f->n;
-    kept->latency_s = f->latency_s;
-    kept->penalty = f->penalty;
-    kept->least_bandwidth_bytes_per_s = f->bound_bytes_per_s;
-    memcpy(kept->link, f->link, (size_t)f->n * sizeof *f->link);
-    memcpy(kept->coefficient, f->coefficient, (size_t)f->n * sizeof *f->coefficient);
-}
-
-#ifdef SMPY_CHECK
-/* A kept plan is the one that would be composed. */
-static int check_plan(sim *s, flow_network *n, const cached_plan *kept)
-{
-    const int error = compose_plan(s, n, kept->source_host, kept->target_host);
-    if (error < 0) return error;
-    const flow_plan *f = &n->planned;
-    if (n->origin || f->n != kept->n || f->latency_s != kept->latency_s || f->penalty != kept->penalty
-        || f->bound_bytes_per_s != kept->least_bandwidth_bytes_per_s)
-        abort();
-    for (int i = 0; i < f->n; i++)
-        if (f->link[i] != kept->link[i] || f->coefficient[i] != kept->coefficient[i]) abort();
-    return 0;
-}
-#endif
-
-static int plan(sim *s, flow_network *n, int source_host, int target_host, int row)
-{
-    const flow_parameters *m = &n->model;
-    const cached_plan *kept = plan_cache_find(&n->plans, source_host, target_host);
-    flow_plan *f = &n->planned;
-    if (kept) {
-#ifdef SMPY_CHECK
-        const int error = check_plan(s, n, kept);
-        if (error < 0) return error;
-#endif
-        *f = (flow_plan){kept->latency_s, kept->penalty, kept->least_bandwidth_bytes_per_s, kept->n, kept->link,
-                         kept->coefficient};
-    } else {
-        const int error = compose_plan(s, n, source_host, target_host);
-        if (error < 0) return error;
-        keep_plan(n, source_host, target_host);
-    }
-    if (f->bound_bytes_per_s < 0) return 0; /* no links on the way there */
-    if (m->factor_caps) f->bound_bytes_per_s *= bandwidth_factor(n, row);
-    if (f->latency_s > 0 && m->tcp_gamma_bytes > 0)
-        f->bound_bytes_per_s = fmin(f->bound_bytes_per_s, m->tcp_gamma_bytes / (2 * f->latency_s));
-    return 0;
-}
-
 /* ---- transfers on links that change ---- */
 
 /* Notes the penalty, bound and links of a new transfer: 0, or an error. */
 static int keep_origin(sim *s, flow_network *n, int id)
 {
     const transfer *t = transfer_at(s, id);
-    const flow_plan *f = &n->planned;
-    const int row = n->at[id].row, error = plan(s, n, t->source_host, t->target_host, row);
+    const flow_plan *f = &n->planner.planned;
+    const int row = n->at[id].row, error = flow_planner_plan(s, &n->planner, t->source_host, t->target_host, row);
     if (error < 0) return error;
-    double least = n->path.n ? INFINITY : -1;
-    for (int i = 0; i < n->path.n; i++) least = fmin(least, network_bandwidth_bytes_per_s(s)[n->path.link[i]]);
-    if (n->path.n && n->model.factor_caps) least *= bandwidth_factor(n, row);
-    n->origin[id] = (flow_origin){.order = t->order, .latency_s = n->path.latency_s, .penalty = f->penalty,
+    double least = n->planner.path.n ? INFINITY : -1;
+    for (int i = 0; i < n->planner.path.n; i++) least = fmin(least, network_bandwidth_bytes_per_s(s)[n->planner.path.link[i]]);
+    if (n->planner.path.n && n->planner.model.factor_caps) least *= flow_bandwidth_factor(&n->planner.model, row);
+    n->origin[id] = (flow_origin){.order = t->order, .latency_s = n->planner.path.latency_s, .penalty = f->penalty,
                                   .first_penalty = f->penalty, .least_bandwidth_bytes_per_s = least,
                                   .bound_bytes_per_s = f->bound_bytes_per_s,
                                   .first_bound_bytes_per_s = f->bound_bytes_per_s};
@@ -235,42 +122,31 @@ static double penalty_of(const flow_origin *o)
 
 static double rate_for(const flow_network *n, int row, double share_bytes_per_s)
 {
-    return n->model.factor_caps ? share_bytes_per_s : share_bytes_per_s * bandwidth_factor(n, row);
-}
-
-/* The share of the planned flow if there were no other. */
-static double share_alone_bytes_per_s(sim *s, const flow_network *n)
-{
-    const double *bandwidth = network_bandwidth_bytes_per_s(s);
-    const flow_plan *f = &n->planned;
-    double share = f->bound_bytes_per_s > 0 ? f->bound_bytes_per_s : INFINITY;
-    for (int i = 0; i < f->n; i++)
-        if (f->coefficient[i] > 0 && bandwidth[f->link[i]] > 0) share = fmin(share, bandwidth[f->link[i]] / f->coefficient[i]);
-    return share;
+    return n->planner.model.factor_caps ? share_bytes_per_s : share_bytes_per_s * flow_bandwidth_factor(&n->planner.model, row);
 }
 
 /* Plans a transfer under way: links may have changed since it began, and it keeps what it was told of them. */
 static int plan_again(sim *s, flow_network *n, int id)
 {
     const transfer *t = transfer_at(s, id);
-    const int error = plan(s, n, t->source_host, t->target_host, n->at[id].row);
+    const int error = flow_planner_plan(s, &n->planner, t->source_host, t->target_host, n->at[id].row);
     if (error < 0 || !n->origin) return error;
-    n->planned.penalty = penalty_of(&n->origin[id]);
-    n->planned.bound_bytes_per_s = n->origin[id].bound_bytes_per_s;
+    n->planner.planned.penalty = penalty_of(&n->origin[id]);
+    n->planner.planned.bound_bytes_per_s = n->origin[id].bound_bytes_per_s;
     return 0;
 }
 
 /* The bound over the slowdown; like in the peer, a flow with latency has none to slow down without a window. */
 static double slowed(const flow_network *n, int id, double bound_bytes_per_s, double latency_s)
 {
-    const int is_bound = n->model.tcp_gamma_bytes > 0 || !(latency_s > 0);
+    const int is_bound = n->planner.model.tcp_gamma_bytes > 0 || !(latency_s > 0);
     return is_bound ? bound_bytes_per_s / n->at[id].slowdown : bound_bytes_per_s;
 }
 
 /* Adds the planned flow to those that share: 0, or an error. */
 static int add_share(flow_network *n, int id)
 {
-    const flow_plan *f = &n->planned;
+    const flow_plan *f = &n->planner.planned;
     const double penalty = n->at[id].has_own_penalty ? f->penalty : 1.0;
     const double bound = slowed(n, id, f->bound_bytes_per_s, f->latency_s);
     n->at[id].share = fair_add(n->shares, penalty, bound, f->n, f->link, f->coefficient, id);
@@ -282,7 +158,7 @@ static int add_share(flow_network *n, int id)
 static double end_alone_s(sim *s, flow_network *n, int id)
 {
     flow *f = &n->at[id];
-    f->rate_bytes_per_s = rate_for(n, f->row, share_alone_bytes_per_s(s, n));
+    f->rate_bytes_per_s = rate_for(n, f->row, flow_planner_share_alone_bytes_per_s(s, &n->planner));
     return network_clock(s)->now_s + f->remaining_bytes / f->rate_bytes_per_s;
 }
 
@@ -296,9 +172,9 @@ static int start_flow(sim *s, flow_network *n, int id, int has_latency)
     f->has_own_penalty = has_latency;
     if (n->origin) n->origin[id].order = -1;
     double end_s = now_s; /* no link on the way: nothing left to wait for */
-    if (n->planned.n && !n->model.has_no_bandwidth_limit) {
-        if (!n->model.has_no_contention) {
-            const flow_plan *p = &n->planned;
+    if (n->planner.planned.n && !n->planner.model.has_no_bandwidth_limit) {
+        if (!n->planner.model.has_no_contention) {
+            const flow_plan *p = &n->planner.planned;
             const link_watcher *w = &n->links_watcher;
             if (w->began) w->began(w->own, p->n, p->link, p->coefficient, (double)transfer_at(s, id)->bytes);
             return add_share(n, id);
@@ -342,7 +218,7 @@ static int flow_for(flow_network *n, int id)
     flow *grown = realloc(n->at, (size_t)room * sizeof *grown);
     if (!grown) return SIM_OUT_OF_MEMORY;
     n->at = grown;
-    if (!n->uses.first_of_link) plan_cache_reserve(&n->plans, room);
+    if (!n->uses.first_of_link) plan_cache_reserve(&n->planner.plans, room);
     if (n->uses.first_of_link) {
         flow_origin *origin = realloc(n->origin, (size_t)room * sizeof *origin);
         if (!origin) return SIM_OUT_OF_MEMORY;
@@ -357,14 +233,14 @@ static int start(sim *s, void *state, int id)
 {
     flow_network *n = state;
     const transfer *t = transfer_at(s, id);
-    const double size = (double)t->bytes + (t->is_bare ? 0 : n->model.envelope_bytes);
-    const int row = factor_row(&n->model, size);
-    const cached_plan *kept = plan_cache_find(&n->plans, t->source_host, t->target_host);
-    int error = kept ? 0 : find_route(s, n, t->source_host, t->target_host, &n->path);
-    const double route_s = kept ? kept->latency_s : n->path.latency_s;
+    const double size = (double)t->bytes + (t->is_bare ? 0 : n->planner.model.envelope_bytes);
+    const int row = factor_row(&n->planner.model, size);
+    const cached_plan *kept = plan_cache_find(&n->planner.plans, t->source_host, t->target_host);
+    int error = kept ? 0 : flow_planner_route(s, &n->planner, t->source_host, t->target_host);
+    const double route_s = kept ? kept->latency_s : n->planner.path.latency_s;
     if (!error) error = flow_for(n, id);
     if (error < 0) return error;
-    const double latency_s = route_s * (row >= 0 ? n->model.latency_factor[row] : 1.0);
+    const double latency_s = route_s * (row >= 0 ? n->planner.model.latency_factor[row] : 1.0);
     n->at[id] = (flow){.share = -1, .row = row, .remaining_bytes = size, .slowdown = 1};
     if (n->origin) error = keep_origin(s, n, id);
     if (error < 0) return error;
@@ -401,11 +277,11 @@ static int take_change(sim *s, flow_network *n, int id)
 
 static int change_bandwidth(sim *s, flow_network *n, int link, double before)
 {
-    const double now = network_bandwidth_bytes_per_s(s)[link], weight = n->model.weight_bytes;
+    const double now = network_bandwidth_bytes_per_s(s)[link], weight = n->planner.model.weight_bytes;
     int error = 0;
     fair_set_capacity(n->shares, link, now);
     n->shares_are_old = 1;
-    const int is_felt = weight > 0 || n->model.has_no_contention;
+    const int is_felt = weight > 0 || n->planner.model.has_no_contention;
     for (int u = n->uses.first_of_link[link]; u >= 0 && is_felt && !error; u = n->uses.at[u].next) {
         const int id = n->uses.at[u].transfer;
         n->origin[id].penalty += weight > 0 ? weight / now - weight / before : 0;
@@ -416,9 +292,9 @@ static int change_bandwidth(sim *s, flow_network *n, int link, double before)
 
 static int change_latency(sim *s, flow_network *n, int link, double before)
 {
-    const double more_s = network_latency_s(s)[link] - before, gamma = n->model.tcp_gamma_bytes;
+    const double more_s = network_latency_s(s)[link] - before, gamma = n->planner.model.tcp_gamma_bytes;
     int error = 0;
-    for (int u = n->uses.first_of_link[link]; u >= 0 && !n->model.has_no_latency && !error; u = n->uses.at[u].next) {
+    for (int u = n->uses.first_of_link[link]; u >= 0 && !n->planner.model.has_no_latency && !error; u = n->uses.at[u].next) {
         const int id = n->uses.at[u].transfer;
         flow_origin *o = &n->origin[id];
         o->latency_s += more_s;
@@ -579,12 +455,12 @@ static void watch_links(void *state, const link_watcher *watcher)
 static double alone_s(sim *s, void *state, int source_host, int target_host, int64_t bytes)
 {
     flow_network *n = state;
-    const double size = (double)bytes + n->model.envelope_bytes;
-    const int row = factor_row(&n->model, size);
-    if (plan(s, n, source_host, target_host, row) < 0) return NAN;
-    const double latency_s = n->planned.latency_s * (row >= 0 ? n->model.latency_factor[row] : 1.0);
-    if (!n->planned.n || n->model.has_no_bandwidth_limit) return latency_s;
-    return latency_s + size / rate_for(n, row, share_alone_bytes_per_s(s, n));
+    const double size = (double)bytes + n->planner.model.envelope_bytes;
+    const int row = factor_row(&n->planner.model, size);
+    if (flow_planner_plan(s, &n->planner, source_host, target_host, row) < 0) return NAN;
+    const double latency_s = n->planner.planned.latency_s * (row >= 0 ? n->planner.model.latency_factor[row] : 1.0);
+    if (!n->planner.planned.n || n->planner.model.has_no_bandwidth_limit) return latency_s;
+    return latency_s + size / rate_for(n, row, flow_planner_share_alone_bytes_per_s(s, &n->planner));
 }
 
 static void check(const sim *s, const void *state)
