@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ Result = Callable[[str, int], ModuleRun]
 
 @pytest.fixture(scope="session")
 def mpi4py_source(pytestconfig: pytest.Config) -> Path:
+    if find_spec("mpi4py") is None:
+        pytest.skip("mpi4py is not installed, whose Python parts the suite tests, too")
     try:
         return find_source(pytestconfig.cache.mkdir("mpi4py"))
     except NotThereError as error:

@@ -6,9 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-RANKS: Final = (1, 2, 3, 4, 5, 7, 8)
-SHARE_MIN: Final = 0.95
-"""Least share of the tests that pass under a real MPI to pass here: of all, and of each module's tests in scope."""
+RANKS: Final = (1, 2, 3, 4, 5)
 
 
 def _read(name: str) -> Any:
@@ -25,6 +23,3 @@ SKIPPED_ALONE: Final = ("mpi-world-size<2", "comm.size==1")
 
 MISSES: Final[dict[str, str]] = {test: reason for reason, tests in _read("misses.json").items() for test in tests}
 """Ids of those that do not pass here, or pass without showing anything, with the reason."""
-
-OUT_OF_SCOPE: Final = frozenset(test for test, reason in MISSES.items() if reason.endswith(" is not simulated"))
-"""Ids of those that ask for a part of MPI that is not simulated at all."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.suite.expectations import MISSES, MUST_PASS, OUT_OF_SCOPE, RANKS, SHARE_MIN, SKIPPED_ALONE
+from tests.suite.expectations import MISSES, MUST_PASS, RANKS, SKIPPED_ALONE
 from tests.suite.runner import TIME_LIMIT_S, ModuleRun
 
 pytestmark = [pytest.mark.slow, pytest.mark.suite, pytest.mark.timeout(len(MUST_PASS) * TIME_LIMIT_S)]
@@ -40,15 +40,8 @@ def test_what_passes_under_a_real_mpi_passes_here(
     assert not run.trouble
 
 
-def test_the_suite_passes_almost_entirely():
-    every = frozenset().union(*MUST_PASS.values())
-    assert len(every - set(MISSES)) >= SHARE_MIN * len(every)
-
-
-def test_each_module_passes_almost_entirely_but_for_what_is_not_simulated():
-    for module, tests in MUST_PASS.items():
-        passed, asked = tests - set(MISSES), tests - OUT_OF_SCOPE
-        assert len(passed) >= SHARE_MIN * len(asked), f"{module}: {len(passed)} of {len(asked)}"
+def test_three_tests_are_left_out():
+    assert len(MISSES) == 3
 
 
 def test_every_miss_is_one_of_a_test_that_passes_under_a_real_mpi():
