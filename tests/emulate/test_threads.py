@@ -285,7 +285,7 @@ def test_a_thread_that_waits_for_a_date_sees_it_come(emulated: Callable):
         import asyncio, threading, time
         def work():
             start = MPI.Wtime()
-            while time.monotonic() < start + 0.01:
+            while time.monotonic() < start + 0.001:
                 pass
             time.sleep(0.01)
             asyncio.run(asyncio.sleep(0.01))
@@ -294,8 +294,8 @@ def test_a_thread_that_waits_for_a_date_sees_it_come(emulated: Callable):
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
-        assert took[0] >= 0.03
-        print(MPI.Wtime() > 0.03)
+        assert took[0] >= 0.021
+        print(MPI.Wtime() > 0.021)
         """,
         2,
     )
