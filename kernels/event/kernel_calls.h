@@ -15,6 +15,8 @@ typedef struct {
     __typeof__(sim_append_compute) *append_compute;
     __typeof__(sim_append_compute_of) *append_compute_of;
     __typeof__(sim_append_collective) *append_collective;
+    __typeof__(sim_append_access) *append_access;
+    __typeof__(sim_append_complete) *append_complete;
     __typeof__(sim_is_far_ahead) *is_far_ahead;
     __typeof__(sim_sends_at_once) *sends_at_once;
     __typeof__(sim_clock_s) *clock_s;

@@ -103,6 +103,8 @@ const void *sim_kernel_calls(void)
         .append_compute = sim_append_compute,
         .append_compute_of = sim_append_compute_of,
         .append_collective = sim_append_collective,
+        .append_access = sim_append_access,
+        .append_complete = sim_append_complete,
         .is_far_ahead = sim_is_far_ahead,
         .sends_at_once = sim_sends_at_once,
         .clock_s = sim_clock_s,

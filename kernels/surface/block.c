@@ -3,6 +3,7 @@
 #include <alloca.h>
 #include <greenlet.h>
 
+#include "put.h"
 #include "request.h"
 
 enum { SPARE_STACK_BYTES = 256 };
@@ -20,20 +21,37 @@ static int tell_engine(PyObject *method)
     return result ? 0 : -1;
 }
 
-/* Held requests whose transfers ended are dropped last: dropping memory can run Python, and that can reach the kernel again. */
+/* The engine's deliveries among those from `first` to `end`. */
+static int run_engines(int first, int end)
+{
+    PyObject *result = PyObject_CallMethod(surface.engine, "_run_deliveries", "ii", first, end);
+    Py_XDECREF(result);
+    return result ? 0 : -1;
+}
+
+/* Bytes are written in the order in which they arrived. Held requests and puts whose transfers ended are dropped last: dropping
+ * memory can run Python, and that can reach the kernel again. */
 static int run_deliveries(const delivery *list, int n)
 {
     request_object *ended = NULL;
-    int concerns_engine = 0, result = 0;
-    for (int i = 0; i < n; i++) {
-        if (list[i].object) request_take_held(list[i].object, &ended);
-        concerns_engine |= list[i].token || list[i].data;
+    put_object *arrived = NULL;
+    int engines = -1, result = 0; /* first delivery of the engine's that has not been run, or -1 */
+    for (int i = 0; i < n && result == 0; i++) {
+        const int is_put = list[i].object && put_is(list[i].object);
+        if (is_put && engines >= 0) {
+            result = run_engines(engines, i);
+            engines = -1;
+        }
+        if (is_put)
+            put_arrive(list[i].object, &arrived);
+        else if (list[i].object)
+            request_take_held(list[i].object, &ended);
+        if ((list[i].token || list[i].data) && engines < 0) engines = i;
     }
-    if (concerns_engine)
-        result = tell_engine(surface.name._run_deliveries); /* ends with sim_deliveries_done */
-    else
-        surface.calls->deliveries_done(surface.sim);
+    if (engines >= 0 && result == 0) result = run_engines(engines, n);
+    surface.calls->deliveries_done(surface.sim);
     request_drop_chain(ended);
+    put_drop_chain(arrived);
     return result;
 }
 

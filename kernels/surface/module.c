@@ -20,10 +20,12 @@
 #include "lines.h"
 #include "open_collective.h"
 #include "pending.h"
+#include "put.h"
 #include "request.h"
 #include "sampler.h"
 #include "sequence.h"
 #include "site.h"
+#include "window.h"
 
 surface_state surface = {.rank = -1};
 
@@ -109,6 +111,39 @@ static int intern_names(void)
         {&surface.name._operation, "_operation_or_null"},
         {&surface.name.take, "take"},
         {&surface.name.look, "look"},
+        {&surface.name.origin, "origin"},
+        {&surface.name.target, "target"},
+        {&surface.name.target_rank, "target_rank"},
+        {&surface.name.Put, "Put"},
+        {&surface.name.Get, "Get"},
+        {&surface.name.Flush, "Flush"},
+        {&surface.name.Flush_local, "Flush_local"},
+        {&surface.name._Put, "_Put"},
+        {&surface.name._Get, "_Get"},
+        {&surface.name._Flush, "_Flush"},
+        {&surface.name._Flush_local, "_Flush_local"},
+        {&surface.name.Win_Get, "Win.Get"},
+        {&surface.name.Win_Flush, "Win.Flush"},
+        {&surface.name.Win_Flush_local, "Win.Flush_local"},
+        {&surface.name._membership, "_membership"},
+        {&surface.name.is_over, "is_over"},
+        {&surface.name.communicator, "communicator"},
+        {&surface.name.number, "number"},
+        {&surface.name.rank, "rank"},
+        {&surface.name.epochs, "epochs"},
+        {&surface.name.is_fenced, "is_fenced"},
+        {&surface.name.locks, "locks"},
+        {&surface.name.started, "started"},
+        {&surface.name.accessed, "accessed"},
+        {&surface.name._date_s, "_date_s"},
+        {&surface.name._n_at_date, "_n_at_date"},
+        {&surface.name._count_wait, "_count_wait"},
+        {&surface.name.window, "window"},
+        {&surface.name.pieces, "pieces"},
+        {&surface.name.puts, "puts"},
+        {&surface.name.address, "address"},
+        {&surface.name.nbytes, "nbytes"},
+        {&surface.name.disp_unit, "disp_unit"},
         {&surface.name._size, "_size"},
         {&surface.name._strided, "_strided"},
         {&surface.name._source, "_source"},
@@ -128,6 +163,7 @@ static PyObject *surface_detach(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     request_drop_held();
+    put_drop_all();
     pending_end_checks();
     surface.sim = NULL;
     surface.rank = surface.timeline = -1;
@@ -354,6 +390,7 @@ static int surface_start(PyObject *module)
     if (block_import_greenlet() < 0 || intern_names() < 0) return -1;
     if (clock_add_type(module) < 0 || comm_add_type(module) < 0 || request_add_type(module) < 0) return -1;
     if (exporter_add_type(module) < 0 || sequence_add_types(module) < 0) return -1;
+    if (put_add_type(module) < 0 || window_add_type(module) < 0) return -1;
     if (!surface.request_class) surface.request_class = (PyTypeObject *)Py_NewRef(surface.request_base);
     return 0;
 }

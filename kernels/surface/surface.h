@@ -40,6 +40,7 @@ typedef struct {
 
 enum { LINE_BUCKETS = 1024 };
 
+struct put_object;
 struct request_object;
 struct sequence_run;
 struct sampler;
@@ -63,6 +64,7 @@ typedef struct {
     unsigned long thread;
     int is_watched;                 /* every call goes to smpy.mpi, which asks before it and hears of its errors */
     struct request_object *held;    /* requests that only the kernel refers to */
+    struct put_object *puts;        /* those that the kernel refers to: see put.h */
     struct {
         PyObject *type, *value, *trace;
     } failure;                      /* error of a delivery or a note, until the hub raises it */
@@ -87,7 +89,7 @@ typedef struct {
 
     PyObject *sum;                  /* the operation of an Allreduce that names none */
     PyTypeObject *request_class;    /* class of requests of Isend and Irecv; NULL until smpy.mpi has told */
-    PyTypeObject *request_base, *comm_base, *sequence_base, *arrival_base;
+    PyTypeObject *request_base, *comm_base, *sequence_base, *arrival_base, *put_type;
 
     struct {
         const PyTypeObject *type;   /* only compared */
@@ -104,6 +106,10 @@ typedef struct {
         PyObject *_hub, *_run_deliveries, *_run_notes, *_collective, *must_be_here, *_truncated, *__smpy_folded__, *compute;
         PyObject *plain, *schedule, *put, *result, *leave, *fill, *execute, *_operation;
         PyObject *take, *look;
+        PyObject *origin, *target, *target_rank, *Put, *Get, *Flush, *Flush_local, *_Put, *_Get, *_Flush, *_Flush_local;
+        PyObject *Win_Get, *Win_Flush, *Win_Flush_local;
+        PyObject *_membership, *is_over, *communicator, *number, *rank, *epochs, *is_fenced, *locks, *started, *accessed;
+        PyObject *_date_s, *_n_at_date, *_count_wait, *window, *pieces, *puts, *address, *nbytes, *disp_unit;
         PyObject *_size, *_strided, *_source, *_tag, *_error, *_nbytes, *_cancelled;
     } name;
 } surface_state;

@@ -29,8 +29,7 @@ static uint64_t key_of(const char *format)
     return key;
 }
 
-/* Size of a basic contiguous datatype, 0 of everything else. */
-static Py_ssize_t basic_bytes(PyObject *datatype)
+Py_ssize_t user_buffer_entry_bytes(PyObject *datatype)
 {
     if (PyLong_CheckExact(datatype) || PyUnicode_CheckExact(datatype)) return 0; /* a count, a type string */
     PyObject *size = PyObject_GetAttr(datatype, surface.name._size);
@@ -129,7 +128,7 @@ static int take_specification(PyObject *what, int is_writable, Py_buffer *view, 
     if (n < 2 || n > 3 || (n == 3 && (!arguments_int(PySequence_Fast_GET_ITEM(what, 1), &count) || count < 0))) return 0;
     PyObject *buffer = Py_NewRef(PySequence_Fast_GET_ITEM(what, 0)); /* the list may change under an exporter's code */
     PyObject *datatype = Py_NewRef(PySequence_Fast_GET_ITEM(what, n - 1));
-    const Py_ssize_t entry_bytes = basic_bytes(datatype);
+    const Py_ssize_t entry_bytes = user_buffer_entry_bytes(datatype);
     const int is_taken = entry_bytes ? take_dense(buffer, count, entry_bytes, is_writable, view, out)
                                      : take_strided(buffer, count, datatype, is_writable, view, out);
     if (is_taken) surface.taken[is_writable] = (uintptr_t)datatype; /* compared, never followed */

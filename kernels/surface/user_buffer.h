@@ -20,6 +20,8 @@ typedef struct {
 } user_buffer;
 
 int user_buffer_take(PyObject *what, int is_writable, Py_buffer *view, user_buffer *out); /* 1, or 0: not for us */
+/* Bytes of an entry of a basic contiguous datatype; 0 of everything else. */
+Py_ssize_t user_buffer_entry_bytes(PyObject *datatype);
 void user_buffer_release(Py_buffer *view, user_buffer *taken);
 /* FOLDED_*: share of its bytes without content; FOLDED_NONE if no world runs, as in a child process. */
 int user_buffer_folded_share(const user_buffer *what);

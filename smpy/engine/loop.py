@@ -388,6 +388,7 @@ class Loop:
     def _next(self) -> int:
         word = lib.sim_next(self._sim)
         self._run_deliveries()
+        lib.sim_deliveries_done(self._sim)
         self._run_notes()
         return int(word)
 
@@ -418,18 +419,16 @@ class Loop:
         if getcurrent() is not self._hub:
             self._hub.switch(_INTERRUPTED)
 
-    def _run_deliveries(self) -> None:
+    def _run_deliveries(self, first: int = 0, end: int | None = None) -> None:
+        """Hand over what has arrived: all deliveries, or those from the `first` to the one before `end`."""
         listed = ffi.new("const delivery **")
         n = lib.sim_deliveries(self._sim, listed)
-        if not n:
-            return
-        for i in range(n):
+        for i in range(first, n if end is None else end):
             job = listed[0][i]
             load = self._deliveries.pop(job.token, None)
             if load is not None and load.take is not None and not job.is_cancelled:
                 packed = memoryview(ffi.buffer(job.data, job.bytes)) if job.data else memoryview(b"")
                 load.take(PartialBytes(packed, _ranges(job.carried)) if job.carried else packed)
-        lib.sim_deliveries_done(self._sim)
 
     def _run_notes(self) -> None:
         listed = ffi.new("const int64_t **")

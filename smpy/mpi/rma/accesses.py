@@ -19,11 +19,13 @@ from smpy.mpi.requests.request import Request, from_nobody, new_request, to_nobo
 from smpy.mpi.rma.targets import rank_of, target_of
 from smpy.mpi.rma.window_parts import WindowPart
 from smpy.mpi.state.constants import PROC_NULL
+from smpy.mpi.state.surface_bases import WindowBase, compiled_when_available
 
 __all__ = ["PutsAndGets"]
 
 
-class PutsAndGets(CollectiveHandle):
+@compiled_when_available("Put", "Get")
+class PutsAndGets(CollectiveHandle, WindowBase):
     """Put and Get, and their forms with a request."""
 
     __slots__ = ()
@@ -98,21 +100,21 @@ def _put(part: WindowPart, origin: Any, rank: Any, target: Any, call: str, *, ha
         room.copy_from(source)
         return
     part.epochs.accessed.add(rank)
-    take = _writer(part.window.puts.setdefault(rank, set()), room, copied(source.carried()))
+    take = _writer(part.window.puts.setdefault(rank, {}), room, copied(source.carried()))
     current().put(part.communicator.number, rank, Load(room.nbytes, take=take), has_request=has_request)
 
 
 def _writer(
-    under_way: set[Callable[[], None]], room: BufferSegment, data: bytes | PartialBytes | None
+    under_way: dict[Callable[[], None], None], room: BufferSegment, data: bytes | PartialBytes | None
 ) -> Callable[[object], None]:
     """A function that writes the bytes to the room, once; `under_way` has it until then."""
 
     def write(nothing: object = None) -> None:
         if write in under_way:
-            under_way.discard(write)
+            del under_way[write]
             room.put(data)
 
-    under_way.add(write)
+    under_way[write] = None
     return write
 
 

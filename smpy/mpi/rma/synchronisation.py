@@ -21,6 +21,7 @@ from smpy.mpi.state.constants import PROC_NULL
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.handle import of_family
 from smpy.mpi.state.members import place_of
+from smpy.mpi.state.surface_bases import WindowBase, compiled_when_available
 
 __all__ = ["Synchronisation"]
 
@@ -42,7 +43,8 @@ _ASSERTIONS: Final = (
 )
 
 
-class Synchronisation(CollectiveHandle):
+@compiled_when_available("Flush", "Flush_local")
+class Synchronisation(CollectiveHandle, WindowBase):
     """Calls that open epochs, end them, and complete accesses."""
 
     __slots__ = ()

@@ -36,15 +36,18 @@ class ExposedMemory:
     ----------
     attached : dict of int to buffer
         Memory attached to a dynamic window, by address.
+    address : int
+        Address of the memory once it has been lent for an access; 0 before, and of folded memory and none.
     """
 
-    __slots__ = ("_lent", "attached", "disp_unit", "memory", "nbytes")
+    __slots__ = ("_lent", "address", "attached", "disp_unit", "memory", "nbytes")
 
     def __init__(self, nbytes: int, disp_unit: int, memory: buffer | None, folded: LentMemory | None = None) -> None:
         self.nbytes = nbytes
         self.disp_unit = disp_unit
         self.memory = memory
         self.attached: dict[int, buffer] = {}
+        self.address = 0
         self._lent = folded
 
     def lent_memory(self) -> LentMemory:
@@ -53,7 +56,8 @@ class ExposedMemory:
             if self.memory is None or not self.nbytes:
                 return NOTHING
             # no view of another view: Python before 3.12.7 may crash when it collects both (python/cpython#77894)
-            lent = bytes_at(pointer_at(self.memory.address), self.nbytes)
+            self.address = self.memory.address
+            lent = bytes_at(pointer_at(self.address), self.nbytes)
             self._lent = LentMemory(lent, memoryview(lent), "B", owner=self.memory)
         return self._lent
 
@@ -80,8 +84,8 @@ class Window:
     ----------
     pieces : dict of int to ExposedMemory
         Memory that each rank opens; complete when all have come.
-    puts : dict of int to set of callable
-        Functions that write what a `Put` to a rank has not yet brought there.
+    puts : dict of int to dict of callable to None
+        Functions that write what a `Put` to a rank has not yet brought there, in the order of the calls.
     """
 
     __slots__ = ("communicator", "flavor", "pieces", "puts")
@@ -91,7 +95,7 @@ class Window:
         self.communicator.name = "a window"
         self.flavor = flavor
         self.pieces: dict[int, ExposedMemory] = {}
-        self.puts: dict[int, set[Callable[[], None]]] = {}
+        self.puts: dict[int, dict[Callable[[], None], None]] = {}
 
     def write_puts(self, rank: int) -> None:
         """Write what is under way to a rank: who locks it sees what others have put there before."""
@@ -141,8 +145,11 @@ class WindowPart(Membership):
 
     def catch_up(self, call: str) -> None:
         """Wait for what was appended. One of very many waits at one date takes the time of a poll, too."""
+        current().block(call)
+        self._count_wait(call)
+
+    def _count_wait(self, call: str) -> None:
         engine = current()
-        engine.block(call)
         if self.epochs.count_at(engine.now_s) > _FREE_MAX:
             engine.poll()
             engine.block(call)

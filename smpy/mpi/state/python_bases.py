@@ -1,4 +1,4 @@
-"""The two classes that the compiled surface replaces: the contents of a communicator's and of a request's handle."""
+"""The classes that the compiled surface replaces: the contents of a communicator's and of a request's handle, and a window's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from smpy.engine.messages import Envelope
 
-__all__ = ["CommBase", "RequestBase"]
+__all__ = ["CommBase", "RequestBase", "WindowBase"]
 
 
 class CommBase:
@@ -63,3 +63,9 @@ class RequestBase:
         """Make the request null, and release all memory."""
         self._kernel_request = -1
         self._buffer = self._envelope = self._on_completion = None
+
+
+class WindowBase:
+    """Nothing: the state of a window is in Python."""
+
+    __slots__ = ()

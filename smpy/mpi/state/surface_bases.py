@@ -1,4 +1,4 @@
-"""The bases of handles on communicators and requests: the compiled surface's, or plain ones.
+"""The bases of handles on communicators, requests and windows: the compiled surface's, or plain ones.
 
 The extension has the calls that programs make most often. Each tries the common case, one contiguous buffer of a basic
 type between ranks of the communicator, and leaves every other, before it has posted anything, to Python's method of
@@ -19,6 +19,12 @@ RequestBase
     ``_let_go()``, which makes it null, alone change the first two. The extension completes requests whose last two
     are None.
 
+WindowBase
+    It has no field; its calls read those of the handle's part (`smpy.mpi.rma`): ``_membership``, and there ``is_over``,
+    ``rank``, ``communicator.number``, ``window.pieces``, ``window.puts``, ``epochs.is_fenced``, ``epochs.locks``,
+    ``epochs.started``; of a piece ``address``, ``nbytes``, ``disp_unit``. They change ``epochs.accessed`` and the dicts in
+    ``window.puts``, and begin to count waits at another date: ``epochs._date_s``, ``epochs._n_at_date``.
+
 Status
     The slots ``_source, _tag, _error, _nbytes, _cancelled``.
 
@@ -38,11 +44,11 @@ from typing import TYPE_CHECKING, TypeVar
 from smpy.engine.surface import surface
 
 if TYPE_CHECKING or surface is None:
-    from smpy.mpi.state.python_bases import CommBase, RequestBase
+    from smpy.mpi.state.python_bases import CommBase, RequestBase, WindowBase
 else:
-    CommBase, RequestBase = surface.CommBase, surface.RequestBase
+    CommBase, RequestBase, WindowBase = surface.CommBase, surface.RequestBase, surface.WindowBase
 
-__all__ = ["MYSELF", "NOWHERE", "CommBase", "RequestBase", "compiled_when_available", "use_request_class"]
+__all__ = ["MYSELF", "NOWHERE", "CommBase", "RequestBase", "WindowBase", "compiled_when_available", "use_request_class"]
 
 NOWHERE, MYSELF = -1, -2
 

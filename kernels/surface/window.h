@@ -1,0 +1,12 @@
+/* window.h -- WindowBase: Put, Get, Flush and Flush_local of a window, as long as they are plain.
+ *
+ * Plain is: this thread runs a rank, in a world without checks; the target is a plain int and in the window; an epoch allows
+ * the access. Put and Get: of one contiguous buffer all of which has a content (user_buffer.h), to or from as many bytes of the
+ * memory of another rank, which smpy.mpi has lent before.
+ * Law: the state of a window is smpy.mpi.rma's; here its fields (surface_bases.py) are read, and kept up as its methods would. */
+#ifndef SMPY_SURFACE_WINDOW_H
+#define SMPY_SURFACE_WINDOW_H
+#include "surface.h"
+
+int window_add_type(PyObject *module); /* 0, or -1 with an exception */
+#endif
