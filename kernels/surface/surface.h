@@ -40,6 +40,13 @@ typedef struct {
 
 enum { LINE_BUCKETS = 1024 };
 
+/* A slot of a Python class: see slot.h. */
+typedef struct {
+    PyObject *name;                 /* interned */
+    PyTypeObject *type;             /* owned, or NULL */
+    Py_ssize_t offset;              /* in objects of that class */
+} python_slot;
+
 struct put_object;
 struct request_object;
 struct sequence_run;
@@ -108,10 +115,14 @@ typedef struct {
         PyObject *take, *look;
         PyObject *origin, *target, *target_rank, *Put, *Get, *Flush, *Flush_local, *_Put, *_Get, *_Flush, *_Flush_local;
         PyObject *Win_Get, *Win_Flush, *Win_Flush_local;
-        PyObject *_membership, *is_over, *communicator, *number, *rank, *epochs, *is_fenced, *locks, *started, *accessed;
-        PyObject *_date_s, *_n_at_date, *_count_wait, *window, *pieces, *puts, *address, *nbytes, *disp_unit;
+        PyObject *rank, *_count_wait;
         PyObject *_size, *_strided, *_source, *_tag, *_error, *_nbytes, *_cancelled;
     } name;
+
+    struct {                        /* of a window's state in smpy.mpi.rma */
+        python_slot _membership, is_over, communicator, number, rank, epochs, is_fenced, locks, started, accessed;
+        python_slot _date_s, _n_at_date, window, pieces, puts, address, nbytes, disp_unit;
+    } slot;
 } surface_state;
 
 extern surface_state surface;

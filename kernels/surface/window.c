@@ -5,6 +5,7 @@
 #include "call.h"
 #include "comm.h"
 #include "put.h"
+#include "slot.h"
 #include "user_buffer.h"
 
 /* A rank's part of a window, and the rank that it accesses. */
@@ -15,18 +16,9 @@ typedef struct {
     int comm, own, rank;            /* the window's number; own rank, and the target's */
 } part_access;
 
-/* What a slot of an object refers to, which stays alive as long as the slot is not set; NULL, without an exception. */
-static PyObject *borrow(PyObject *of, PyObject *slot)
+static int64_t number_in(PyObject *of, python_slot *slot)
 {
-    PyObject *found = of ? PyObject_GetAttr(of, slot) : NULL;
-    if (!found) PyErr_Clear();
-    Py_XDECREF(found);
-    return found;
-}
-
-static int64_t number_in(PyObject *of, PyObject *slot)
-{
-    PyObject *number = borrow(of, slot);
+    PyObject *number = slot_get(of, slot);
     const int64_t value = number && PyLong_CheckExact(number) ? PyLong_AsLongLong(number) : -1;
     if (value < 0) PyErr_Clear();
     return value;
@@ -45,20 +37,19 @@ static int takes_target(PyObject *self, PyObject *target, part_access *a)
 {
     a->part = NULL;
     if (surface.checks || !arguments_int(target, &a->rank) || a->rank < 0) return 0;
-    a->part = PyObject_GetAttr(self, surface.name._membership);
-    if (!a->part) PyErr_Clear();
-    if (is_none(a->part) || borrow(a->part, surface.name.is_over) != Py_False) return 0;
+    a->part = Py_XNewRef(slot_get(self, &surface.slot._membership));
+    if (is_none(a->part) || slot_get(a->part, &surface.slot.is_over) != Py_False) return 0;
     a->target = target;
-    a->epochs = borrow(a->part, surface.name.epochs);
-    a->accessed = borrow(a->epochs, surface.name.accessed);
-    a->own = (int)number_in(a->part, surface.name.rank);
-    a->comm = (int)number_in(borrow(a->part, surface.name.communicator), surface.name.number);
+    a->epochs = slot_get(a->part, &surface.slot.epochs);
+    a->accessed = slot_get(a->epochs, &surface.slot.accessed);
+    a->own = (int)number_in(a->part, &surface.slot.rank);
+    a->comm = (int)number_in(slot_get(a->part, &surface.slot.communicator), &surface.slot.number);
     return a->accessed && a->own >= 0 && a->comm >= 0 && a->rank < surface.calls->comm_size(surface.sim, a->comm);
 }
 
 static int is_locked(const part_access *a)
 {
-    PyObject *locks = borrow(a->epochs, surface.name.locks);
+    PyObject *locks = slot_get(a->epochs, &surface.slot.locks);
     if (!locks || !PyDict_CheckExact(locks) || !PyDict_GET_SIZE(locks)) return 0;
     if (is_in(a->target, locks)) return 1;
     PyObject *all = PyLong_FromLong(-1);
@@ -70,8 +61,8 @@ static int is_locked(const part_access *a)
 static int may_access(const part_access *a)
 {
     if (a->rank == a->own) return 0; /* a copy, without a message */
-    if (borrow(a->epochs, surface.name.is_fenced) == Py_True || is_locked(a)) return 1;
-    PyObject *started = borrow(a->epochs, surface.name.started);
+    if (slot_get(a->epochs, &surface.slot.is_fenced) == Py_True || is_locked(a)) return 1;
+    PyObject *started = slot_get(a->epochs, &surface.slot.started);
     return started && PyTuple_CheckExact(started) && PySequence_Contains(started, a->target) == 1;
 }
 
@@ -95,14 +86,14 @@ static int displacement_of(PyObject *target, int64_t bytes)
 static char *place_of(const part_access *a, PyObject *target, int64_t bytes, PyObject **piece)
 {
     const int displacement = displacement_of(target, bytes);
-    PyObject *pieces = borrow(borrow(a->part, surface.name.window), surface.name.pieces);
+    PyObject *pieces = slot_get(slot_get(a->part, &surface.slot.window), &surface.slot.pieces);
     if (displacement < 0 || !pieces || !PyDict_CheckExact(pieces)) return NULL;
     *piece = PyDict_GetItemWithError(pieces, a->target);
     if (!*piece) return PyErr_Clear(), NULL;
-    const int64_t address = number_in(*piece, surface.name.address), unit = number_in(*piece, surface.name.disp_unit);
+    const int64_t address = number_in(*piece, &surface.slot.address), unit = number_in(*piece, &surface.slot.disp_unit);
     int64_t first, end;
     if (address <= 0 || unit <= 0 || __builtin_mul_overflow((int64_t)displacement, unit, &first)) return NULL;
-    if (__builtin_add_overflow(first, bytes, &end) || end > number_in(*piece, surface.name.nbytes)) return NULL;
+    if (__builtin_add_overflow(first, bytes, &end) || end > number_in(*piece, &surface.slot.nbytes)) return NULL;
     return (char *)(uintptr_t)address + first;
 }
 
@@ -122,7 +113,7 @@ static int append_access(const part_access *a, int64_t bytes, int kind, access_r
 /* The dict of what is under way to the target, borrowed; NULL: there is none yet, and smpy.mpi makes it. */
 static PyObject *under_way_to(const part_access *a)
 {
-    PyObject *puts = borrow(borrow(a->part, surface.name.window), surface.name.puts);
+    PyObject *puts = slot_get(slot_get(a->part, &surface.slot.window), &surface.slot.puts);
     PyObject *found = puts && PyDict_CheckExact(puts) ? PyDict_GetItemWithError(puts, a->target) : NULL;
     if (!found) PyErr_Clear();
     return found && PyDict_CheckExact(found) ? found : NULL;
@@ -210,18 +201,17 @@ static int catch_up(const part_access *a, PyObject *call)
 {
     if (block_on(call) < 0) return -1;
     const double now_s = surface.calls->now_s(surface.sim);
-    PyObject *last = borrow(a->epochs, surface.name._date_s), *result;
-    if (!last || !PyFloat_CheckExact(last) || PyFloat_AS_DOUBLE(last) == now_s) {
-        result = PyObject_CallMethodOneArg(a->part, surface.name._count_wait, call);
-    } else {
-        PyObject *one = PyLong_FromLong(1);
-        result = PyFloat_FromDouble(now_s);
-        if (result && PyObject_SetAttr(a->epochs, surface.name._date_s, result) < 0) Py_CLEAR(result);
-        if (result && (!one || PyObject_SetAttr(a->epochs, surface.name._n_at_date, one) < 0)) Py_CLEAR(result);
-        Py_XDECREF(one);
+    PyObject **date = slot_at(a->epochs, &surface.slot._date_s), **n_waits = slot_at(a->epochs, &surface.slot._n_at_date);
+    if (!date || !n_waits || !*date || !PyFloat_CheckExact(*date) || PyFloat_AS_DOUBLE(*date) == now_s) {
+        PyObject *result = PyObject_CallMethodOneArg(a->part, surface.name._count_wait, call);
+        Py_XDECREF(result);
+        return result ? 0 : -1;
     }
-    Py_XDECREF(result);
-    return result ? 0 : -1;
+    PyObject *now = PyFloat_FromDouble(now_s);
+    if (!now) return -1;
+    Py_SETREF(*date, now);
+    Py_XSETREF(*n_waits, PyLong_FromLong(1)); /* there is one of it in the interpreter */
+    return 0;
 }
 
 static int complete(const part_access *a, int rank, int other)
