@@ -37,8 +37,9 @@ static void put_write(put_object *p)
 
 put_object *put_new(PyObject *under_way, PyObject *piece, char *to, const char *data, int64_t bytes)
 {
-    put_object *p = (put_object *)surface.put_type->tp_alloc(surface.put_type, (Py_ssize_t)bytes);
+    put_object *p = PyObject_NewVar(put_object, surface.put_type, (Py_ssize_t)bytes);
     if (!p) return NULL;
+    p->under_way = NULL;
     p->piece = Py_NewRef(piece);
     p->to = to;
     memcpy(p->data, data, (size_t)bytes);

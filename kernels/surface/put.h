@@ -21,9 +21,9 @@ typedef struct put_object {
 
 int put_add_type(PyObject *module); /* 0, or -1 with an exception */
 
-/* What the kernel's payload refers to, in the list and under way; or NULL with an exception. */
+/* A put in the list and under way; the reference is for the kernel's payload. NULL: an exception. */
 put_object *put_new(PyObject *under_way, PyObject *piece, char *to, const char *data, int64_t bytes);
-int put_is(PyObject *object);
+int put_is(PyObject *object);       /* or is it a held request? */
 /* The message has arrived: its bytes are written if they were not before; then the put is off the list, on the chain. */
 void put_arrive(PyObject *object, put_object **chain);
 void put_drop_chain(put_object *chain);

@@ -13,7 +13,7 @@ static inline PyObject **slot_at(PyObject *object, python_slot *slot)
     return Py_TYPE(object) == slot->type ? (PyObject **)(void *)((char *)object + slot->offset) : slot_find(object, slot);
 }
 
-/* What it refers to, borrowed, or NULL; of no object NULL, too. */
+/* A borrowed reference to it; NULL when it is not set, or there is no object. */
 static inline PyObject *slot_get(PyObject *object, python_slot *slot)
 {
     PyObject **at = object ? slot_at(object, slot) : NULL;

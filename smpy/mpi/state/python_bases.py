@@ -1,4 +1,4 @@
-"""The classes that the compiled surface replaces: the contents of a communicator's and of a request's handle, and a window's."""
+"""The classes that the compiled surface replaces: the contents of handles on communicators, requests and windows."""
 
 from __future__ import annotations
 

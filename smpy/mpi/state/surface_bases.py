@@ -20,10 +20,11 @@ RequestBase
     are None.
 
 WindowBase
-    It has no field; its calls read those of the handle's part (`smpy.mpi.rma`): ``_membership``, and there ``is_over``,
-    ``rank``, ``communicator.number``, ``window.pieces``, ``window.puts``, ``epochs.is_fenced``, ``epochs.locks``,
-    ``epochs.started``; of a piece ``address``, ``nbytes``, ``disp_unit``. They change ``epochs.accessed`` and the dicts in
-    ``window.puts``, and begin to count waits at another date: ``epochs._date_s``, ``epochs._n_at_date``.
+    It has no field. Its calls read slots of the handle's part, ``_membership`` (`smpy.mpi.rma`): ``is_over``, ``rank``,
+    ``communicator.number``, ``window.pieces``, ``window.puts``, ``epochs.is_fenced``, ``epochs.locks``,
+    ``epochs.started``; of a piece ``address``, ``nbytes``, ``disp_unit``. They change ``epochs.accessed`` and the dicts
+    in ``window.puts``, set ``epochs._date_s`` and ``epochs._n_at_date`` after a wait at a new date, and call
+    ``_count_wait`` of the part after others.
 
 Status
     The slots ``_source, _tag, _error, _nbytes, _cancelled``.
