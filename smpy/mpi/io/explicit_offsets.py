@@ -62,7 +62,7 @@ class ExplicitOffsets(FileCore):
         """End what `Read_at_all_begin` has begun; see `Read_at`."""
         fill(status, self._member("Read_at_all_end").finish("Read_at_all"))
 
-    # ---- writeing ----
+    # ---- writing ----
 
     @mpi_call
     def Write_at(self, offset: int, buf: Any, status: Status | None = None) -> None:

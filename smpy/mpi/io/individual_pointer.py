@@ -103,7 +103,7 @@ class IndividualPointer(FileCore):
         """End what `Read_all_begin` has begun; see `Read`."""
         fill(status, self._member("Read_all_end").finish("Read_all"))
 
-    # ---- writeing ----
+    # ---- writing ----
 
     @mpi_call
     def Write(self, buf: Any, status: Status | None = None) -> None:

@@ -80,7 +80,7 @@ class SharedPointer(FileCore):
         """End what `Read_ordered_begin` has begun; see `Read_shared`."""
         fill(status, self._member("Read_ordered_end").finish("Read_ordered"))
 
-    # ---- writeing ----
+    # ---- writing ----
 
     @mpi_call
     def Write_shared(self, buf: Any, status: Status | None = None) -> None:
