@@ -22,12 +22,14 @@ from smpy.mpi.checks.mistakes import NOWHERE, Kind, Line, Mistakes, Side, is_of_
 from smpy.mpi.checks.requests import RequestChecks
 from smpy.mpi.checks.signatures import agree, described
 from smpy.mpi.checks.types import TypeKeys
+from smpy.mpi.checks.windows import WindowChecks
 from smpy.mpi.comms.comm import Comm
 from smpy.mpi.data.datatype_core import DatatypeCore
 from smpy.mpi.data.layout import Layout
 from smpy.mpi.requests.persistent import Prequest
 from smpy.mpi.requests.request import Request
 from smpy.mpi.requests.status import Status
+from smpy.mpi.rma.synchronisation import Synchronisation
 from smpy.mpi.state.comm_core import CommCore
 from smpy.mpi.state.guard import CallWrapper, is_of_mpi
 from smpy.mpi.state.handle import Handle
@@ -87,6 +89,7 @@ class CallChecks:
         self._handles = HandleChecks()
         self._requests = RequestChecks(self._mistakes)
         self._collectives = CollectiveChecks(self._mistakes)
+        self._windows = WindowChecks(self._mistakes)
         self._calls: dict[int, _Call] = {}
         self._parts: dict[int, tuple[CommCore, CollectivePart]] = {}
         self._asking_lines: set[int] = set()
@@ -107,6 +110,7 @@ class CallChecks:
             return inner(method, *args, **kwargs)
         asks = _asks(args, kwargs)
         call = self._calls[timeline] = _Call(method.__name__.removeprefix("_"), engine.rank, asks=asks)
+        window = args[0]._membership if args and isinstance(args[0], Synchronisation) else None
         try:
             frees = self._begin(call, method, args, kwargs)
             result = inner(method, *args, **kwargs)
@@ -118,6 +122,9 @@ class CallChecks:
         if frees is not None:
             self._handles.freed(call.rank, *frees)
         self._end(call, args, kwargs, result)
+        if window is not None:
+            given = _given(method, args, kwargs)
+            self._windows.called(window, call.rank, call.name, given, call.here, is_over=result)
         return result
 
     def _begin(
@@ -130,7 +137,7 @@ class CallChecks:
                 part = part_in(first, call.name, _given(method, args, kwargs))
                 if part is not None:
                     self._enter(call, first, part)
-        elif call.name in ("Start", "Startall"):
+        elif call.name in ("Start", "Startall") and _is_of_request(first):
             for request in (first,) if isinstance(first, Prequest) else args[1]:
                 described_part = self._parts.get(id(request._persistent()))
                 if described_part is not None:
@@ -269,6 +276,7 @@ class CallChecks:
                 for side in self._left:
                     self._mistakes.add(Kind.REQUESTS, side)
                 self._handles.report(self._mistakes)
+                self._windows.report()
         return self._mistakes
 
     def _report_messages(self) -> None:

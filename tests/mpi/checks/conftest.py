@@ -32,7 +32,7 @@ def checked(emulated: Callable) -> Callable[..., dict[str, list[list[tuple[int, 
                 for one in remark.facts["first"]
             ]
             for remark in ran.outcome.summary.remarks
-            if "first" in remark.facts
+            if "first" in remark.facts and "sides" in remark.facts["first"][0]
         }
 
     return found
