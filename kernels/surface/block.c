@@ -24,7 +24,10 @@ static int tell_engine(PyObject *method)
 /* The engine's deliveries among those from `first` to `end`. */
 static int run_engines(int first, int end)
 {
-    PyObject *result = PyObject_CallMethod(surface.engine, "_run_deliveries", "ii", first, end);
+    PyObject *given[] = {surface.engine, PyLong_FromLong(first), PyLong_FromLong(end)}, *result = NULL;
+    if (given[1] && given[2]) result = PyObject_VectorcallMethod(surface.name._run_deliveries, given, 3, NULL);
+    Py_XDECREF(given[1]);
+    Py_XDECREF(given[2]);
     Py_XDECREF(result);
     return result ? 0 : -1;
 }
