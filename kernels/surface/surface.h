@@ -113,8 +113,8 @@ typedef struct {
         PyObject *_hub, *_run_deliveries, *_run_notes, *_collective, *must_be_here, *_truncated, *__smpy_folded__, *compute;
         PyObject *plain, *schedule, *put, *result, *leave, *fill, *execute, *_operation;
         PyObject *take, *look;
-        PyObject *origin, *target, *target_rank, *Put, *Get, *Flush, *Flush_local, *_Put, *_Get, *_Flush, *_Flush_local;
-        PyObject *Win_Get, *Win_Flush, *Win_Flush_local;
+        PyObject *origin, *target, *target_rank, *Put, *Get, *Rput, *Rget, *Flush, *Flush_local;
+        PyObject *_Put, *_Get, *_Rput, *_Rget, *_Flush, *_Flush_local, *Win_Get, *Win_Rget, *Win_Flush, *Win_Flush_local;
         PyObject *rank, *_count_wait;
         PyObject *_size, *_strided, *_source, *_tag, *_error, *_nbytes, *_cancelled;
     } name;

@@ -5,6 +5,7 @@
 #include "call.h"
 #include "comm.h"
 #include "put.h"
+#include "request.h"
 #include "slot.h"
 #include "user_buffer.h"
 
@@ -104,10 +105,12 @@ static int has_content(const user_buffer *b)
     return b->data && !b->layout && user_buffer_folded_share(b) == FOLDED_NONE;
 }
 
+/* An Rget is completed by its request alone. */
 static int append_access(const part_access *a, int64_t bytes, int kind, access_requests *made)
 {
     const int code = surface.calls->append_access(surface.sim, surface.timeline, a->comm, a->rank, bytes, kind, made);
-    return code < 0 ? surface_kernel_error(code) : PySet_Add(a->accessed, a->target);
+    if (code < 0) return surface_kernel_error(code);
+    return kind == ACCESS_RGET ? 0 : PySet_Add(a->accessed, a->target);
 }
 
 /* The dict of what is under way to the target, borrowed; NULL: there is none yet, and smpy.mpi makes it. */
@@ -119,12 +122,12 @@ static PyObject *under_way_to(const part_access *a)
     return found && PyDict_CheckExact(found) ? found : NULL;
 }
 
-static int post_put(const part_access *a, PyObject *under_way, PyObject *piece, char *to, const user_buffer *load)
+static int post_put(const part_access *a, int kind, PyObject *under_way, PyObject *piece, char *to, const user_buffer *load)
 {
     access_requests made;
     put_object *put = put_new(under_way, piece, to, load->data, load->bytes);
     if (!put) return -1;
-    const int is_appended = append_access(a, load->bytes, ACCESS_PUT, &made) == 0;
+    const int is_appended = append_access(a, load->bytes, kind, &made) == 0;
     payload *end = is_appended ? surface.calls->payload_of(surface.sim, made.recv) : NULL;
     if (end) {
         end->object = put;
@@ -135,63 +138,78 @@ static int post_put(const part_access *a, PyObject *under_way, PyObject *piece, 
     return -1;
 }
 
-static PyObject *put_from(const part_access *a, PyObject *origin, PyObject *target)
+/* Makes an access: 0, which is its request; or -1, with an exception or without: then it is not for us. */
+static int put_from(const part_access *a, int kind, PyObject *origin, PyObject *target)
 {
     Py_buffer view;
     user_buffer load;
     PyObject *piece, *under_way = under_way_to(a);
-    int result = 0;
-    if (!under_way || !user_buffer_take(origin, 0, &view, &load)) return NULL;
+    if (!under_way || !user_buffer_take(origin, 0, &view, &load)) return -1;
     char *to = has_content(&load) && may_access(a) ? place_of(a, target, load.bytes, &piece) : NULL;
-    if (to) result = post_put(a, under_way, piece, to, &load);
+    const int result = to ? post_put(a, kind, under_way, piece, to, &load) : -1;
     user_buffer_release(&view, &load);
-    return to && result == 0 ? Py_NewRef(Py_None) : NULL;
+    return result;
 }
 
 /* Reads at the present date, which the rank may have to wait for. */
-static int read_and_post(const part_access *a, const user_buffer *room, const char *from)
+static int read_and_post(const part_access *a, int kind, const user_buffer *room, const char *from)
 {
     access_requests made;
     if (surface.calls->clock_s(surface.sim, surface.timeline) != surface.calls->now_s(surface.sim) &&
-        block_on(surface.name.Win_Get) < 0)
+        block_on(kind == ACCESS_RGET ? surface.name.Win_Rget : surface.name.Win_Get) < 0)
         return -1;
     memmove(room->data, from, (size_t)room->bytes);
-    return append_access(a, room->bytes, ACCESS_GET, &made);
+    return append_access(a, room->bytes, kind, &made) < 0 ? -1 : made.recv;
 }
 
-static PyObject *get_into(const part_access *a, PyObject *origin, PyObject *target)
+/* Likewise; the request completes when the bytes have arrived. */
+static int get_into(const part_access *a, int kind, PyObject *origin, PyObject *target)
 {
     Py_buffer view;
     user_buffer room;
     PyObject *piece;
-    int result = 0;
-    if (!user_buffer_take(origin, 1, &view, &room)) return NULL;
+    if (!user_buffer_take(origin, 1, &view, &room)) return -1;
     const char *from = has_content(&room) && may_access(a) ? place_of(a, target, room.bytes, &piece) : NULL;
-    if (from) result = read_and_post(a, &room, from);
+    const int result = from ? read_and_post(a, kind, &room, from) : -1;
     user_buffer_release(&view, &room);
-    return from && result == 0 ? Py_NewRef(Py_None) : NULL;
+    return result;
 }
 
-static PyObject *perform_access(PyObject *self, const arguments *given,
-                                PyObject *(*make)(const part_access *, PyObject *, PyObject *))
+static PyObject *perform_access(PyObject *self, const arguments *given, int kind)
 {
     PyObject *const parameters[] = {surface.name.origin, surface.name.target_rank, surface.name.target};
-    PyObject *in[3], *result = NULL;
+    PyObject *in[3];
     part_access a;
+    int number = -1;
     if (!arguments_sort(given, parameters, 3, 2, in)) return NULL;
-    if (takes_target(self, in[1], &a)) result = make(&a, in[0], in[2]);
+    if (takes_target(self, in[1], &a))
+        number = (kind == ACCESS_GET || kind == ACCESS_RGET ? get_into : put_from)(&a, kind, in[0], in[2]);
     Py_XDECREF(a.part);
-    return result;
+    if (number < 0) return NULL;
+    if (kind == ACCESS_PUT || kind == ACCESS_GET) Py_RETURN_NONE;
+    request_object *r = request_new();
+    if (r) r->number = number;
+    return (PyObject *)r;
 }
 
 static PyObject *perform_put(PyObject *self, const arguments *given)
 {
-    return perform_access(self, given, put_from);
+    return perform_access(self, given, ACCESS_PUT);
 }
 
 static PyObject *perform_get(PyObject *self, const arguments *given)
 {
-    return perform_access(self, given, get_into);
+    return perform_access(self, given, ACCESS_GET);
+}
+
+static PyObject *perform_rput(PyObject *self, const arguments *given)
+{
+    return perform_access(self, given, ACCESS_RPUT);
+}
+
+static PyObject *perform_rget(PyObject *self, const arguments *given)
+{
+    return perform_access(self, given, ACCESS_RGET);
 }
 
 /* ---- completion ---- */
@@ -265,6 +283,18 @@ static PyObject *Window_Get(PyObject *self, PyObject *const *at, Py_ssize_t n, P
     return call_perform(self, COMM_NULL, &given, surface.name.Get, surface.name._Get, perform_get);
 }
 
+static PyObject *Window_Rput(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
+{
+    const arguments given = {at, n, keywords};
+    return call_perform(self, COMM_NULL, &given, surface.name.Rput, surface.name._Rput, perform_rput);
+}
+
+static PyObject *Window_Rget(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
+{
+    const arguments given = {at, n, keywords};
+    return call_perform(self, COMM_NULL, &given, surface.name.Rget, surface.name._Rget, perform_rget);
+}
+
 static PyObject *Window_Flush(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
@@ -282,6 +312,12 @@ static PyMethodDef methods[] = {
      PyDoc_STR("Put($self, origin, target_rank, target=None)\n--\n\nWrite to a rank's part of the window.")},
     {"Get", (PyCFunction)(void (*)(void))Window_Get, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("Get($self, origin, target_rank, target=None)\n--\n\nRead from a rank's part of the window.")},
+    {"Rput", (PyCFunction)(void (*)(void))Window_Rput, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("Rput($self, origin, target_rank, target=None)\n--\n\n"
+               "Write to a rank's part of the window; the request is complete when `origin` may change, which is at once.")},
+    {"Rget", (PyCFunction)(void (*)(void))Window_Rget, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("Rget($self, origin, target_rank, target=None)\n--\n\n"
+               "Read from a rank's part of the window; the request completes when the entries have arrived.")},
     {"Flush", (PyCFunction)(void (*)(void))Window_Flush, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("Flush($self, rank)\n--\n\nComplete accesses to a rank.")},
     {"Flush_local", (PyCFunction)(void (*)(void))Window_Flush_local, METH_FASTCALL | METH_KEYWORDS,

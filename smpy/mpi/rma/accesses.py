@@ -24,7 +24,7 @@ from smpy.mpi.state.surface_bases import WindowBase, compiled_when_available
 __all__ = ["PutsAndGets"]
 
 
-@compiled_when_available("Put", "Get")
+@compiled_when_available("Put", "Get", "Rput", "Rget")
 class PutsAndGets(CollectiveHandle, WindowBase):
     """Put and Get, and their forms with a request."""
 

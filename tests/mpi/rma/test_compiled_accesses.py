@@ -33,7 +33,11 @@ TARGETS = {
 def drawn_calls(seed, n_ranks):
     """Calls of each rank: many of them to the same few entries, so that their order shows."""
     draw = Random(seed)
-    names = ["Put"] * 4 + ["Get"] * 2 + ["Flush", "Flush_local", "Flush_all", "Lock", "Accumulate", "Rput", "compute"]
+    names = (
+        ["Put"] * 4
+        + ["Get"] * 2
+        + ["Flush", "Flush_local", "Flush_all", "Lock", "Accumulate", "Rput", "Rget", "compute"]
+    )
     return [
         [
             (
@@ -72,6 +76,8 @@ def outcome(seed, form):
                 given[:] = -3
             elif name == "Get":
                 win.Get(shape(into), target, place)
+            elif name == "Rget":
+                win.Rget(shape(into), target, place).Wait()
             elif name == "Lock":  # writes what is under way there
                 win.Unlock_all()
                 win.Lock(target)
@@ -129,6 +135,7 @@ def test_plain_accesses_are_python_s_only_until_the_target_is_known(monkeypatch)
         for turn in range(5 if rank == 0 else 0):
             win.Put(np.zeros(2), target_rank=1, target=turn % 2)
             win.Get(np.zeros(2), 1)
+            MPI.Request.Waitall([win.Rput(np.zeros(2), 1), win.Rget(np.zeros(2), 1)])
             win.Flush(rank=1)
             win.Flush_local(1)
         counted = list(made)
