@@ -6,7 +6,7 @@
  *   (2) while a world is attached, block_step() alone asks the kernel who runs next: `rank` is then always the running rank;
  *   (3) the greenlets of all ranks live on one C stack: what is switched away from has its part of it moved, so no address of
  *       a C variable may be kept anywhere across a switch;
- *   (4) the kernel knows no Python object but the held requests (request.h). */
+ *   (4) the kernel knows no Python object but the held requests (request.h) and the puts under way (put.h). */
 #ifndef SMPY_SURFACE_H
 #define SMPY_SURFACE_H
 #define PY_SSIZE_T_CLEAN

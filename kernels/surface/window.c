@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "call.h"
-#include "comm.h"
 #include "put.h"
 #include "request.h"
 #include "slot.h"
