@@ -33,11 +33,16 @@ def run_world(
     rank_main: Callable[[int], Any],
     platform_file: str | None = None,
     models: Models | None = None,
+    kind: type[Engine] = Engine,
+    prepare: Callable[[Engine], object] = id,
 ) -> World:
-    """Run `rank_main(rank)` on every rank; what the first of them raises, in simulated time, is raised here."""
+    """Run `rank_main(rank)` on every rank; what the first of them raises, in simulated time, is raised here.
+
+    `prepare` is called with the engine, one of class `kind`, before it runs.
+    """
     machine = default_cluster(n_ranks) if platform_file is None else read_simgrid_xml(PLATFORMS / platform_file)
     platform = machine.build()
-    engine = Engine(platform, models or platform.models, place(platform, n_ranks))
+    engine = kind(platform, models or platform.models, place(platform, n_ranks))
     returned: list[Any] = [None] * n_ranks
 
     def body(rank: int) -> None:
@@ -49,6 +54,7 @@ def run_world(
     engine.spawn(body)
     running.enter(engine)
     try:
+        prepare(engine)
         stopped = engine.run(lambda: None)
     finally:
         running.enter(None)

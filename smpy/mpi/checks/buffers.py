@@ -10,7 +10,6 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from typing import Final
 from zlib import crc32
 
 from smpy.engine.folded_memory import is_any, private_ranges
@@ -18,11 +17,9 @@ from smpy.engine.messages import Entries, Load, PartialBytes
 from smpy.engine.pointers import bytes_at, pointer_at
 from smpy.engine.surface import surface
 from smpy.mpi.checks.mistakes import Kind, Line, Mistakes, Side
-from smpy.mpi.data.packing import places_of
+from smpy.mpi.checks.stretches import StretchOfBytes, span_of, stretches_of
 
 __all__ = ["PendingBuffer", "PendingBuffers", "has_own_content"]
-
-_STRETCHES_MAX: Final = 1 << 20
 
 
 class PendingBuffer:
@@ -52,10 +49,7 @@ class PendingBuffer:
         self.is_written = is_written
         self._checksum: int | None = None
         self._has_come = False
-        typemap, (address, count, *_) = entries.layout.typemap, entries
-        back, ahead = sorted((0, (count - 1) * typemap.extent))
-        self.begin = address + back + typemap.true_lb
-        self.end = address + ahead + typemap.true_ub
+        self.begin, self.end = span_of(entries.layout.typemap, entries.address, entries.n)
 
     @property
     def side(self) -> Side:
@@ -81,18 +75,10 @@ class PendingBuffer:
                 j += 1
         return False
 
-    def stretches(self) -> list[tuple[int, int]]:
+    def stretches(self) -> list[StretchOfBytes]:
         """First byte of each stretch, and the one behind its last, in order; none where they are too many to tell."""
         typemap, (address, count, *_) = self.entries.layout.typemap, self.entries
-        if typemap.is_tiling or (typemap.is_dense and count == 1):
-            return [(self.begin, self.end)]
-        at, lengths = places_of(typemap)
-        if count * len(at) > _STRETCHES_MAX:
-            return []
-        pieces = zip(at.tolist(), lengths.tolist(), strict=True)
-        places = [(address + first, address + first + length) for first, length in pieces]
-        extent = typemap.extent
-        return sorted((a + i * extent, b + i * extent) for i in range(count) for a, b in places)
+        return stretches_of(typemap, address, count)
 
     # ---- its content ----
 

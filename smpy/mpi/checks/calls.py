@@ -22,14 +22,15 @@ from smpy.mpi.checks.mistakes import NOWHERE, Kind, Line, Mistakes, Side, is_of_
 from smpy.mpi.checks.requests import RequestChecks
 from smpy.mpi.checks.signatures import agree, described
 from smpy.mpi.checks.types import TypeKeys
-from smpy.mpi.checks.windows import WindowChecks
+from smpy.mpi.checks.windows import WindowCall, WindowChecks
+from smpy.mpi.comms.collective_handles import CollectiveHandle
 from smpy.mpi.comms.comm import Comm
 from smpy.mpi.data.datatype_core import DatatypeCore
 from smpy.mpi.data.layout import Layout
 from smpy.mpi.requests.persistent import Prequest
 from smpy.mpi.requests.request import Request
 from smpy.mpi.requests.status import Status
-from smpy.mpi.rma.synchronisation import Synchronisation
+from smpy.mpi.rma.window_parts import WindowPart
 from smpy.mpi.state.comm_core import CommCore
 from smpy.mpi.state.guard import CallWrapper, is_of_mpi
 from smpy.mpi.state.handle import Handle
@@ -50,7 +51,7 @@ class Patching(Protocol):
 class _Call:
     """The outermost call that a rank is in."""
 
-    __slots__ = ("asks", "buffers", "line", "name", "part", "rank", "wild_lines")
+    __slots__ = ("asks", "buffers", "line", "name", "part", "rank", "wild_lines", "window")
 
     def __init__(self, name: str, rank: int, *, asks: bool) -> None:
         self.name = name
@@ -60,6 +61,7 @@ class _Call:
         self.buffers: list[PendingBuffer] = []
         self.wild_lines: list[int] = []
         self.part: tuple[CommCore, CollectivePart] | None = None  # to be taken by the request that it returns
+        self.window: WindowCall | None = None
 
     def here(self) -> Line:
         """Its line in the program."""
@@ -110,21 +112,21 @@ class CallChecks:
             return inner(method, *args, **kwargs)
         asks = _asks(args, kwargs)
         call = self._calls[timeline] = _Call(method.__name__.removeprefix("_"), engine.rank, asks=asks)
-        window = args[0]._membership if args and isinstance(args[0], Synchronisation) else None
         try:
             frees = self._begin(call, method, args, kwargs)
             result = inner(method, *args, **kwargs)
         except BaseException:
             self._drop(call)
+            if call.window is not None:
+                self._windows.drop(call.window)
             raise
         finally:
             del self._calls[timeline]
         if frees is not None:
             self._handles.freed(call.rank, *frees)
+        if call.window is not None:
+            self._windows.end(call.window, result)
         self._end(call, args, kwargs, result)
-        if window is not None:
-            given = _given(method, args, kwargs)
-            self._windows.called(window, call.rank, call.name, given, call.here, is_over=result)
         return result
 
     def _begin(
@@ -137,7 +139,10 @@ class CallChecks:
                 part = part_in(first, call.name, _given(method, args, kwargs))
                 if part is not None:
                     self._enter(call, first, part)
-        elif call.name in ("Start", "Startall") and _is_of_request(first):
+        elif isinstance(first, CollectiveHandle) and isinstance(first._membership, WindowPart):
+            given = _given(method, args, kwargs)
+            call.window = self._windows.begin(call.name, call.rank, first._membership, given, call.here)
+        elif call.name in ("Start", "Startall"):
             for request in (first,) if isinstance(first, Prequest) else args[1]:
                 described_part = self._parts.get(id(request._persistent()))
                 if described_part is not None:
@@ -273,10 +278,10 @@ class CallChecks:
             self._report_messages()
             if is_whole:
                 self._requests.report()
+                self._windows.report()
                 for side in self._left:
                     self._mistakes.add(Kind.REQUESTS, side)
                 self._handles.report(self._mistakes)
-                self._windows.report()
         return self._mistakes
 
     def _report_messages(self) -> None:

@@ -17,7 +17,7 @@ from smpy.mpi.data.basic_types import BASIC
 from smpy.mpi.data.layout import Layout
 from smpy.mpi.data.typemaps import Typemap
 
-__all__ = ["agree", "described"]
+__all__ = ["agree", "basic_types_of", "described"]
 
 _RUNS_MAX: Final = 100_000
 _SHOWN_MAX: Final = 3
@@ -71,6 +71,12 @@ def described(layout: Layout, nbytes: int | None = None) -> str:
     shown = [f"{run.n:,} {run.name}" for run in runs[:_SHOWN_MAX]]
     text = ", ".join([*shown, "..."] if len(runs) > _SHOWN_MAX else shown)
     return f"({text})" if nbytes is None else f"{n:,} ({text})"
+
+
+@lru_cache(maxsize=4096)
+def basic_types_of(layout: Layout) -> tuple[str, ...]:
+    """Type strings of the basic types of an entry, in order, as numpy has them; runs of one are one."""
+    return tuple(BASIC[run.name].typestr for run in _runs(layout) or ())
 
 
 @lru_cache(maxsize=4096)

@@ -1,249 +1,278 @@
-"""Accesses to windows that conflict, and epochs that are left open.
+"""Windows: epochs and locks that a program leaves open, and accesses of one epoch that conflict.
 
-Rules of MPI 4.1, 12.7: accesses of one epoch to the same bytes conflict unless all of them read, or all accumulate with
-one operation and one basic type. Two ranks share an epoch between the same fences, in the same exposure of the target
-(`Post`), and while both hold shared locks of it. A flush or an unlock completes accesses under locks; exclusive locks
-order them.
+Accesses to a rank's part are kept by their kind of epoch: between two fences, in the exposure of one `Post`, or under
+locks. They are forgotten when it ends; under locks as their rank has completed them: programs that order accesses by
+messages have no conflicts.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from collections import defaultdict
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, Final, NamedTuple
+from weakref import ref
 
-from smpy.mpi.checks.buffers import PendingBuffer, has_own_content
-from smpy.mpi.checks.mistakes import Kind, Line, Mistakes, Side
+from smpy.mpi.checks.mistakes import Kind, Line, Mistakes, Side, is_of_library
+from smpy.mpi.checks.signatures import basic_types_of, described
+from smpy.mpi.checks.stretches import StretchOfBytes, stretches_of
+from smpy.mpi.checks.window_conflicts import COMPARE, READ, WRITE, AccessKind, EpochAccesses, WindowAccess
 from smpy.mpi.data.buffer_segments import BufferSegment
-from smpy.mpi.data.message_specifications import to_send
+from smpy.mpi.data.message_specifications import to_fill, to_send
 from smpy.mpi.data.operations import PREDEFINED
+from smpy.mpi.requests.request import Request
 from smpy.mpi.rma.targets import rank_of, target_of
-from smpy.mpi.rma.window_parts import Window, WindowPart
+from smpy.mpi.rma.window_parts import WindowPart
 from smpy.mpi.state import constants
-from smpy.mpi.state.exceptions import Exception as MpiException
+from smpy.mpi.state.constants import PROC_NULL
 
-__all__ = ["WindowChecks"]
+__all__ = ["WindowCall", "WindowChecks"]
 
-_READS: Final = ("Get", "Rget")
-_WRITES: Final = ("Put", "Rput")
-_ACCUMULATES: Final = ("Accumulate", "Raccumulate", "Get_accumulate", "Rget_accumulate")
-_OF_ONE_ENTRY: Final = ("Fetch_and_op", "Compare_and_swap")
-_OPENING: Final = {"Lock": "Unlock", "Lock_all": "Unlock_all", "Start": "Complete", "Post": "Wait"}
-_CLOSING: Final = {**{closing: opening for opening, closing in _OPENING.items()}, "Test": "Post"}
-_ALL: Final = -1
 _NO_OP: Final = PREDEFINED["NO_OP"]
-
-Epoch = tuple[str, int]
-"""Kind of an epoch, and its number among those of its kind; 1, or 2 if it is exclusive, of a lock."""
-
-
-class _How(NamedTuple):
-    """Nature of an access: whether it reads, or accumulates entries of a basic type by an operation ("": any)."""
-
-    reads: bool = False
-    basic_type: str = ""
-    operation: str = ""
+_GETS: Final = ("Get", "Rget")
+_PUTS: Final = ("Put", "Rput")
+_ACCUMULATES: Final = ("Accumulate", "Raccumulate", "Get_accumulate", "Rget_accumulate", "Fetch_and_op")
+_ACCESSES: Final = frozenset((*_GETS, *_PUTS, *_ACCUMULATES, "Compare_and_swap"))
+_OPENS: Final = {"Lock": "Unlock", "Lock_all": "Unlock_all", "Start": "Complete", "Post": "Wait"}
+"""Calls that open an epoch, and those that end it."""
+_ENDS: Final = {end: opening for opening, end in _OPENS.items()} | {"Test": "Post"}
+_OTHERS: Final = frozenset(("Fence", "Free", "Flush", "Flush_all", "Flush_local", "Flush_local_all"))
 
 
-class _Access:
-    """An access of the present epoch to a rank's part of a window."""
+class _Origin:
+    """One rank's epochs on a window. `rank` is its rank in the world.
 
-    __slots__ = ("begin", "buffer", "epoch", "how")
+    `opened` has the line of each call that has opened one, by its name and the rank that it locks; `has_accessed` tells
+    of the fence's. `locked` has accesses under locks, by target, that are not complete.
+    """
 
-    def __init__(self, buffer: PendingBuffer, epoch: Epoch, how: _How) -> None:
-        self.begin: int = buffer.begin
-        self.buffer = buffer
-        self.epoch = epoch
-        self.how = how
+    __slots__ = ("fence", "has_accessed", "locked", "n_fences", "opened", "rank")
 
-    def __lt__(self, other: _Access) -> bool:
-        return self.begin < other.begin
-
-    def conflicts_with(self, other: _Access) -> bool:
-        """Whether the two, of which this one comes later, are of one epoch and conflict."""
-        if self.epoch != other.epoch or (self.epoch == ("lock", 2) and self.buffer.rank != other.buffer.rank):
-            return False
-        return not _go_together(self.how, other.how) and self.buffer.overlaps(other.buffer)
+    def __init__(self, rank: int) -> None:
+        self.rank = rank
+        self.n_fences = 0
+        self.fence: Line | None = None
+        self.has_accessed = False
+        self.opened: dict[tuple[str, int | None], Line] = {}
+        self.locked: dict[int, dict[int, WindowAccess]] = {}
 
 
-def _go_together(one: _How, other: _How) -> bool:
-    if not one.basic_type or not other.basic_type:
-        return one.reads and other.reads
-    is_one_operation = one.operation == other.operation or not one.operation or not other.operation
-    return is_one_operation and one.basic_type == other.basic_type
+class _Target:
+    """Accesses to one rank's part of a window, by the kind of epoch."""
 
-
-def _basic_type(entries: BufferSegment) -> str:
-    """Type string of the first basic element."""
-    typemap = entries.layout.typemap
-    while typemap.elements:
-        typemap = typemap.elements[0][1]
-    return typemap.code
-
-
-class _Accesses:
-    """Accesses to one rank's part of a window, in the order of their first bytes."""
+    __slots__ = ("exposed", "fenced", "locked", "n_fences")
 
     def __init__(self) -> None:
-        self._all: list[_Access] = []
-        self._longest = 0
-        self._newest: dict[str, int] = {}
-
-    def add(self, new: _Access, tell: Callable[[_Access], None]) -> None:
-        """Add an access; `tell` of each before it that it conflicts with."""
-        kind, number = new.epoch
-        if kind != "lock" and number > self._newest.get(kind, 0):
-            self._newest[kind] = number
-            self.forget(lambda other: other.epoch[0] == kind)
-        begin, end = new.buffer.begin, new.buffer.end
-        first = bisect_left(self._all, begin - self._longest, key=lambda access: access.begin)
-        for other in self._all[first:]:
-            if other.begin >= end:
-                break
-            if new.conflicts_with(other):
-                tell(other)
-        self._longest = max(self._longest, end - begin)
-        if new.buffer.call != "Rget":  # its wait, which orders it, is not seen here
-            insort(self._all, new)
-
-    def forget(self, is_over: Callable[[_Access], bool]) -> None:
-        """Forget accesses that are over."""
-        self._all = [access for access in self._all if not is_over(access)]
-        if not self._all:
-            self._longest = 0
+        self.n_fences = 0
+        self.fenced = EpochAccesses()
+        self.exposed = EpochAccesses()
+        self.locked = EpochAccesses()
 
 
-class _Side:
-    """Epochs of a rank on a window."""
+class _CheckedWindow:
+    """A window's ranks, as far as they have made calls."""
 
-    __slots__ = ("n_fences", "n_posts", "opened", "targets")
+    __slots__ = ("origins", "targets")
 
     def __init__(self) -> None:
-        self.targets: set[int] = set()  # ranks that it has accessed
-        self.n_fences = self.n_posts = 0
-        self.opened: dict[tuple[str, int], Line] = {}  # by call, and the rank that it locks
+        self.origins: dict[int, _Origin] = {}
+        self.targets: defaultdict[int, _Target] = defaultdict(_Target)
+
+
+class WindowCall(NamedTuple):
+    """A call of a rank on a window: its name, and the rank in the window that it names."""
+
+    name: str
+    part: WindowPart
+    window: _CheckedWindow
+    origin: _Origin
+    peer: int | None
+    line: Line
+    access: WindowAccess | None = None
 
 
 class WindowChecks:
-    """Checks of the calls on all windows of a world."""
+    """All windows of a world that are not freed.
+
+    Parameters
+    ----------
+    mistakes : Mistakes
+        Takes what is found.
+    """
 
     def __init__(self, mistakes: Mistakes) -> None:
         self._mistakes = mistakes
-        self._accesses: dict[tuple[Window, int], _Accesses] = {}
-        self._sides: dict[tuple[Window, int], _Side] = {}
-        self._ranks: dict[tuple[Window, int], int] = {}
+        self._windows: defaultdict[int, _CheckedWindow] = defaultdict(_CheckedWindow)
+        self._conflicts: dict[object, tuple[Side, Side]] = {}
 
-    def called(
-        self,
-        part: WindowPart,
-        rank: int,
-        call: str,
-        given: dict[str, Any],
-        here: Callable[[], Line],
-        *,
-        is_over: object,
-    ) -> None:
-        """A call on a window has returned.
+    # ---- calls ----
 
-        Parameters
-        ----------
-        part : WindowPart
-            The rank's part of the window.
-        rank : int
-            Its world rank.
-        call : str
-            Name of the method.
-        given : dict of str to object
-            Arguments by name.
-        here : callable
-            Tells the line of the call.
-        is_over : object
-            Value that it returned: a test of accesses that are not over closes nothing.
-        """
-        key = part.window, part.rank
-        side = self._sides.get(key)
-        if side is None:
-            side = self._sides[key] = _Side()
-            self._ranks[key] = rank
-        if call == "Free":
-            del self._sides[key]
-            self._accesses[key] = _Accesses()
-        elif call == "Fence":
-            side.n_fences += 1
-        elif call in _OPENING:
-            target = given.get("rank", _ALL)
-            if target != constants.PROC_NULL:
-                side.opened[call, target] = here()
-                side.n_posts += call == "Post"
-        elif call in _CLOSING or call.startswith("Flush"):
-            self._close(part, side, call, given, is_over=is_over)
-        elif call in (*_READS, *_WRITES, *_ACCUMULATES, *_OF_ONE_ENTRY):
-            with suppress(MpiException, ValueError):
-                self._add(part, rank, side, call, given, here)
+    def begin(
+        self, name: str, rank: int, part: WindowPart, given: dict[str, Any], here: Callable[[], Line]
+    ) -> WindowCall | None:
+        """A rank makes a call on a window; None: one that nothing here depends on."""
+        if name not in _ACCESSES and name not in _OPENS and name not in _ENDS and name not in _OTHERS:
+            return None
+        named = given.get("target_rank", given.get("rank"))
+        try:
+            peer = None if named is None else rank_of(part, named, name)
+            if peer == PROC_NULL:
+                return None
+            line = here()
+            access = None if peer is None or name not in _ACCESSES else _access_of(name, part, peer, given, rank, line)
+        except Exception:  # noqa: BLE001  # the call itself raises it
+            return None
+        window = self._windows[part.communicator.number]
+        origin = window.origins.get(part.rank)
+        if origin is None:
+            origin = window.origins[part.rank] = _Origin(rank)
+        if access is not None:
+            access = self._begin_access(access, part, window, origin)
+        return WindowCall(name, part, window, origin, peer, line, access)
 
-    def _close(self, part: WindowPart, side: _Side, call: str, given: dict[str, Any], *, is_over: object) -> None:
-        target = given.get("rank", _ALL)
-        if call in _CLOSING and is_over is not False:
-            side.opened.pop((_CLOSING[call], target), None)
-        if call.startswith(("Unlock", "Flush")):
-            mine, reads_only = self._ranks[part.window, part.rank], "local" in call
-            for rank in side.targets if target == _ALL else side.targets & {target}:
-                self._accesses[part.window, rank].forget(
-                    lambda access: (
-                        access.epoch[0] == "lock"
-                        and access.buffer.rank == mine
-                        and (not reads_only or access.how.reads)
-                    )
-                )
+    def end(self, call: WindowCall, result: object) -> None:
+        """The call has returned."""
+        name = call.name
+        if call.access is not None:
+            if name in _GETS and isinstance(result, Request):
+                call.access.request = ref(result)
+        elif name == "Fence":
+            self._end_of_fence(call)
+        elif name == "Free":
+            self._forget(call)
+        elif name.startswith("Flush"):
+            self._complete(call, is_local=name.startswith("Flush_local"))
+        elif name in _OPENS:
+            call.origin.opened[name, call.peer] = call.line
+        elif name in _ENDS and result is not False:
+            call.origin.opened.pop((_ENDS[name], call.peer), None)
+            if _ENDS[name] == "Post":
+                call.window.targets[call.part.rank].exposed.clear()
+            else:
+                self._complete(call)
+
+    def drop(self, call: WindowCall) -> None:
+        """The call has failed."""
+        if call.access is not None:
+            call.access.request = _no_request
 
     # ---- accesses ----
 
-    def _add(
-        self, part: WindowPart, rank: int, side: _Side, call: str, given: dict[str, Any], here: Callable[[], Line]
-    ) -> None:
-        target = rank_of(part, given["target_rank"], call)
-        if target == constants.PROC_NULL:
+    def _begin_access(
+        self, access: WindowAccess, part: WindowPart, window: _CheckedWindow, origin: _Origin
+    ) -> WindowAccess:
+        """Note an access; tell of those that it conflicts with."""
+        target, epochs = window.targets[access.target], part.epochs
+        if epochs.is_fenced:
+            accesses = target.fenced
+            if target.n_fences != origin.n_fences:
+                target.n_fences = origin.n_fences
+                accesses.clear()
+            origin.has_accessed = True
+        elif epochs.started is None:
+            accesses = target.locked
+        else:
+            accesses = target.exposed
+        for other, its, own in accesses.conflicts(access):
+            self._tell(part, (other, its), (access, own))
+        access = accesses.add(access)
+        if accesses is target.locked:
+            origin.locked.setdefault(access.target, {})[id(access)] = access
+        return access
+
+    def _tell(self, part: WindowPart, *conflicting: tuple[WindowAccess, StretchOfBytes]) -> None:
+        if all(is_of_library(access.line) for access, _ in conflicting):
             return
-        origin: BufferSegment = to_send(given.get("result", given["origin"]), call)
-        place = given["target_disp"] if call in _OF_ONE_ENTRY else given["target"]
-        room = target_of(part, target, [place, 1, origin.datatype] if call in _OF_ONE_ENTRY else place, origin, call)
-        if not room.nbytes or not has_own_content(room.entries):
-            return
-        how = _How(reads=call in _READS)
-        if call in (*_ACCUMULATES, *_OF_ONE_ENTRY):
-            operation = given.get("op", _NO_OP)
-            name = "" if operation == _NO_OP else operation._operation.name
-            how = _How(basic_type=_basic_type(room), operation=name)
-        buffer = PendingBuffer(rank, call, here(), room.entries, is_written=call not in _READS)
-        new = _Access(buffer, self._epoch(part, side, target), how)
-        owner = part.communicator.world_ranks()[target]
+        ordered = sorted(conflicting, key=lambda one: (one[0].line, one[0].what))
+        key = tuple((access.line, access.what) for access, _ in ordered)
+        is_dynamic = part.window.flavor == constants.WIN_FLAVOR_DYNAMIC
+        owner = part.communicator.world_ranks()[conflicting[0][0].target]
+        sides = []
+        for access, (begin, end) in ordered:
+            place = f"memory that rank {owner} has attached" if is_dynamic else _place(begin, end, owner)
+            sides.append(Side(access.rank, f"{access.what} {place}", access.line))
+        self._mistakes.add(Kind.CONFLICTS, *self._conflicts.setdefault(key, (sides[0], sides[1])))
 
-        def tell(other: _Access) -> None:
-            what = f"bytes of the window at rank {owner}"
-            first, second = (
-                Side(each.buffer.rank, f"{each.buffer.call} of {what}", each.buffer.line) for each in (other, new)
-            )
-            self._mistakes.add(Kind.CONFLICTS, first, second)
+    def _complete(self, call: WindowCall, *, is_local: bool = False) -> None:
+        """Forget accesses of a rank under locks, to one target or to all; of local completion, those that read."""
+        locked = call.origin.locked
+        for rank in list(locked) if call.peer is None else (call.peer,):
+            accesses = locked.pop(rank, {})
+            left = {key: one for key, one in accesses.items() if one.kind is not READ} if is_local else {}
+            complete = [one for key, one in accesses.items() if key not in left] if left else accesses.values()
+            if complete:
+                call.window.targets[rank].locked.remove(complete)
+            if left:
+                locked[rank] = left
 
-        side.targets.add(target)
-        self._accesses.setdefault((part.window, target), _Accesses()).add(new, tell)
+    def _end_of_fence(self, call: WindowCall) -> None:
+        origin, target = call.origin, call.window.targets[call.part.rank]
+        if target.n_fences == origin.n_fences:
+            target.fenced.clear()
+        origin.n_fences += 1
+        origin.fence, origin.has_accessed = call.line, False
 
-    def _epoch(self, part: WindowPart, side: _Side, target: int) -> Epoch:
-        kind = part.epochs.locks.get(target, part.epochs.locks.get(_ALL))
-        if kind is not None:
-            return "lock", 2 if kind == constants.LOCK_EXCLUSIVE else 1
-        if part.epochs.started is not None:
-            other = self._sides.get((part.window, target))
-            return "exposure", 0 if other is None else other.n_posts
-        return "fence", side.n_fences
+    def _forget(self, call: WindowCall) -> None:
+        """Forget what a rank did on a window that it has freed; the last one has it forgotten altogether."""
+        self._report_accesses(call.origin)
+        del call.window.origins[call.part.rank]
+        if not call.window.origins:
+            del self._windows[call.part.communicator.number]
 
     # ---- at the end ----
 
     def report(self) -> None:
         """Tell of epochs that are open."""
-        for key, side in self._sides.items():
-            for (call, target), line in side.opened.items():
-                name = call if target == _ALL else f"{call}({target})"
-                what = f"{name} without {_OPENING[call]}"
-                self._mistakes.add(Kind.EPOCHS, Side(self._ranks[key], what, line))
+        for window in self._windows.values():
+            for origin in window.origins.values():
+                self._report_accesses(origin)
+                for (name, _), line in origin.opened.items():
+                    self._tell_of_open(origin.rank, f"{name} without {_OPENS[name]}", line)
+
+    def _report_accesses(self, origin: _Origin) -> None:
+        if origin.has_accessed and origin.fence is not None:
+            self._tell_of_open(origin.rank, "Fence without another after the accesses", origin.fence)
+
+    def _tell_of_open(self, rank: int, what: str, line: Line) -> None:
+        if not is_of_library(line):
+            self._mistakes.add(Kind.EPOCHS, Side(rank, what, line))
+
+
+def _place(begin: int, end: int, owner: int) -> str:
+    places = f"byte {begin}" if end == begin + 1 else f"bytes {begin}-{end - 1}"
+    return f"{places} of rank {owner}'s part"
+
+
+def _access_of(
+    name: str, part: WindowPart, peer: int, given: dict[str, Any], rank: int, line: Line
+) -> WindowAccess | None:
+    """The access that a call makes, of arguments that fit; None when it is of no bytes, or of too many stretches."""
+    part.epochs.check_access(peer, name)
+    origin = _entries_of(name, given)
+    room = target_of(part, peer, given["target_disp" if "target_disp" in given else "target"], origin, name)
+    stretches = stretches_of(room.layout.typemap, room.start, room.count)
+    if not stretches:
+        return None
+    if name in _GETS:
+        kind, what = READ, "reads"
+    elif name in _PUTS:
+        kind, what = WRITE, "writes"
+    else:
+        operation = given["op"]._operation.name if name in _ACCUMULATES else COMPARE
+        kind = AccessKind(operation, basic_types_of(room.layout))
+        how = "" if operation == COMPARE else f" with {operation}"
+        what = f"of {described(room.layout)}{how} {'reads' if kind.is_reading else 'updates'}"
+    is_exclusive = part.epochs.locks.get(peer) == constants.LOCK_EXCLUSIVE
+    return WindowAccess(part.rank, rank, peer, f"{name} {what}", line, kind, stretches, is_exclusive=is_exclusive)
+
+
+def _entries_of(name: str, given: dict[str, Any]) -> BufferSegment:
+    """The entries of the origin, whose number and type the target's follow."""
+    if name in _GETS:
+        return to_fill(given["origin"], name)
+    if name in ("Get_accumulate", "Rget_accumulate") and given["op"] == _NO_OP:
+        return to_fill(given["result"], name)
+    return to_send(given["origin"], name)
+
+
+def _no_request() -> None:
+    """Stand in for the request of an access that was not made."""

@@ -1,4 +1,4 @@
-"""Accesses to windows that conflict are named by both lines, and epochs that are left open."""
+"""Mistakes about windows: accesses outside an epoch, epochs left open, and accesses of one epoch that conflict."""
 
 from __future__ import annotations
 
@@ -6,133 +6,300 @@ from collections.abc import Callable
 
 import pytest
 
-HEAD = """
-import numpy as np
-from mpi4py import MPI
-comm = MPI.COMM_WORLD
-rank, size = comm.rank, comm.size
-"""
-MEMORY = "memory = np.zeros(8); win = MPI.Win.Create(memory, 8, comm=comm); one = np.ones(1); two = np.ones(2)\n"
+from tests.mpi.checks.conftest import HEAD as HEAD_OF_PROGRAM
 
-CONFLICTS = {
-    "puts of two ranks between fences": "win.Fence()\nwin.Put(one, 0, 3)\nwin.Fence()",
-    "a put and a get": "win.Fence()\nif rank: win.Put(one, 0, 3)\nelse: win.Get(two, 0, 2)\nwin.Fence()",
-    "a put and an accumulate": (
-        "win.Lock_all()\ncomm.Barrier()\nwin.Put(one, 0, 1) if rank else win.Accumulate(one, 0, 1)\n"
-        "comm.Barrier(); win.Unlock_all()"
-    ),
-    "accumulates of two operations": (
-        "win.Fence()\nwin.Accumulate(one, 1, 0, MPI.SUM if rank else MPI.MAX)\nwin.Fence()"
-    ),
-    "accumulates of two types": ("win.Fence()\nwin.Accumulate(one if rank else np.ones(1, 'i8'), 1, 0)\nwin.Fence()"),
-    "puts in one exposure": (
-        "all = comm.Get_group()\nwin.Post(all); win.Start(all)\nwin.Put(two, 1, rank)\n"
-        "win.Complete(); win.Wait(); all.Free()"
-    ),
-    "puts of one rank without a flush": (
-        "win.Lock(1 - rank)\nwin.Put(two, 1 - rank, 0)\nwin.Put(two, 1 - rank, 1)\nwin.Unlock(1 - rank)"
-    ),
-    "shared locks at one time": (
-        "win.Lock(0, MPI.LOCK_SHARED)\ncomm.Barrier()\nwin.Put(one, 0, 5)\ncomm.Barrier(); win.Unlock(0)"
-    ),
-    "a vector that reaches into another's": (
-        "v = MPI.DOUBLE.Create_vector(2, 1, 3).Commit()\nwin.Fence()\n"
-        "win.Put(two, 0, [0, 1, v]) if rank else win.Put(one, 0, 3)\nwin.Fence(); v.Free()"
-    ),
-}
+N_RANKS = 3
+HEAD = (
+    "x, y, n = np.zeros(2), np.zeros(2), np.zeros(1, 'i8'); everybody = comm.Get_group(); "
+    "win = MPI.Win.Allocate(80, 8, comm=comm); two = MPI.DOUBLE.Create_vector(2, 1, 2).Commit(); "
+    "win2 = MPI.Win.Allocate(80, 1, comm=comm); "
+    "SHARED = MPI.LOCK_SHARED\n"
+)
+TAIL = "\neverybody.Free(); two.Free(); comm.Barrier()\nif 'is_open' not in dir(): win.Free(); win2.Free()\n"
+MINE = "epochs", "conflicts"
 
 
-@pytest.mark.parametrize("source", CONFLICTS.values(), ids=CONFLICTS)
-def test_accesses_that_conflict_are_named_by_both_lines(checked: Callable, source: str):
-    found = checked(MEMORY + source + "\nwin.Free()\n")
-    assert list(found) == ["conflicts"]
-    lines = {line for sides in found["conflicts"] for _, line in sides}
-    accesses = {n for n, line in enumerate(source.split("\n"), start=2) if any(call in line for call in ("Put", "Acc"))}
-    assert accesses <= lines <= accesses | {4}
+@pytest.fixture
+def windows(checked: Callable) -> Callable[[str], dict[str, list]]:
+    """Mistakes of a program about windows, by topic; its first line is 2."""
+
+    def found(source: str) -> dict[str, list]:
+        mistakes = checked(HEAD + source + TAIL, N_RANKS)
+        return {topic: mistakes[topic] for topic in MINE if topic in mistakes}
+
+    return found
 
 
-APART = {
-    "puts side by side": "win.Fence()\nwin.Put(one, 0, rank)\nwin.Fence()",
-    "fences between": "win.Fence()\nfor each in range(size):\n    if rank == each: win.Put(one, 0, 3)\n    win.Fence()",
-    "gets": "win.Fence()\nwin.Get(two, 0, 2)\nwin.Fence()",
-    "accumulates of one operation": "win.Fence()\nwin.Accumulate(two, 0, 2)\nwin.Fence()",
-    "an accumulate and a look": (
-        "win.Lock_all()\nwin.Fetch_and_op(one, two[:1], 0, 2, MPI.SUM if rank else MPI.NO_OP)\nwin.Unlock_all()"
-    ),
-    "one type by two names": (
-        "v = MPI.DOUBLE.Create_vector(2, 1, 3).Commit()\nwin.Fence()\n"
-        "win.Accumulate(two, 0, [0, 1, v]) if rank else win.Accumulate(one, 0, 3)\nwin.Fence(); v.Free()"
-    ),
-    "exclusive locks": "win.Lock(0)\nwin.Put(one, 0, 3)\nwin.Unlock(0)",
-    "a flush between": (
-        "win.Lock_all()\nif rank:\n    win.Put(one, 0, 3); win.Flush(0); win.Put(one, 0, 3)\nwin.Unlock_all()"
-    ),
-    "shared locks one after the other": (
-        "if rank: comm.recv(source=0)\nwin.Lock(0, MPI.LOCK_SHARED); win.Put(one, 0, 3); win.Unlock(0)\n"
-        "if not rank: comm.send(0, 1)"
-    ),
-    "a flush and a message between": (
-        "win.Lock_all()\nif rank: comm.recv(source=0)\nwin.Put(one, 0, 3); win.Flush(0)\n"
-        "if not rank: comm.send(0, 1)\nwin.Unlock_all()"
-    ),
-    "a get that is complete here": (
-        "win.Lock(1 - rank); win.Get(one, 1 - rank, rank); win.Flush_local(1 - rank)\n"
-        "win.Put(one, 1 - rank, rank); win.Unlock(1 - rank)"
-    ),
-    "a waited get": (
-        "win.Lock(1 - rank); win.Rget(one, 1 - rank, rank).Wait(); win.Put(one, 1 - rank, rank); win.Unlock(1 - rank)"
-    ),
-    "targets of their own": "win.Fence()\nwin.Put(one, rank, 3)\nwin.Fence()",
-    "exposures one after the other": (
-        "all = comm.Get_group()\nfor each in range(size):\n    win.Post(all); win.Start(all)\n"
-        "    if rank == each: win.Put(two, 1, 0)\n    win.Complete(); win.Wait()\nall.Free()"
-    ),
-    "nobody": "win.Fence()\nwin.Put(one, MPI.PROC_NULL)\nwin.Put(np.ones(0), 0, 3)\nwin.Fence()",
-}
-
-
-@pytest.mark.parametrize("source", APART.values(), ids=APART)
-def test_accesses_that_are_apart_are_left_alone(checked: Callable, source: str):
-    assert checked(MEMORY + source + "\nwin.Free()\n") == {}
-
-
-OPEN = {
-    "a lock": "win.Lock(1 - rank, MPI.LOCK_SHARED)",
-    "a lock of all": "win.Lock_all()",
-    "an access epoch": "all = comm.Get_group()\nwin.Post(all); win.Start(all)",
-    "an exposure": "all = comm.Get_group()\nwin.Post(all)",
-}
-
-
-@pytest.mark.parametrize("source", OPEN.values(), ids=OPEN)
-def test_an_epoch_that_is_left_open_is_named(checked: Callable, source: str):
-    found = checked(MEMORY + source + "\n")["epochs"]
-    last = 1 + len(source.split("\n"))
-    assert {tuple(side) for sides in found for side in sides} == {(0, last), (1, last)}
-
-
-CLOSED = {
-    "a last fence": "win.Fence(); win.Put(one, rank, 3); win.Fence()",
-    "locks": "win.Lock(0); win.Unlock(0); win.Lock_all(); win.Unlock_all(); win.Lock(MPI.PROC_NULL)",
-    "a test": "all = comm.Get_group(); win.Post(all); win.Start(all); win.Complete()\nwhile not win.Test(): pass",
-}
-
-
-@pytest.mark.parametrize("source", CLOSED.values(), ids=CLOSED)
-def test_epochs_that_are_closed_are_left_alone(checked: Callable, source: str):
-    assert "epochs" not in checked(MEMORY + source + "\n")
-
+# ---- outside an epoch ----
 
 OUTSIDE = {
-    "without an epoch": "win.Put(one, 0, 3)",
-    "behind the last fence": "win.Fence(); win.Fence(MPI.MODE_NOSUCCEED); win.Get(one, 0, 3)",
-    "of another rank than the locked one": "win.Lock(rank); win.Accumulate(one, 1 - rank, 3)",
-    "behind the unlock": "win.Lock(0); win.Unlock(0); win.Fetch_and_op(one, two[:1], 0, 3)",
+    "before any": "win.Put(x, right)",
+    "after the last fence": "win.Fence(); win.Fence(MPI.MODE_NOSUCCEED)\nwin.Put(x, right)",
+    "a read after the last fence": "win.Fence(); win.Fence(MPI.MODE_NOSUCCEED)\nwin.Get(x, right)",
+    "an accumulate after an unlock": "win.Lock(right, SHARED); win.Unlock(right)\nwin.Accumulate(x, right)",
+    "of a rank that is not locked": "win.Lock(right, SHARED)\nwin.Get(x, left)",
+    "after locks that end a fence's": "win.Fence(); win.Lock(0, SHARED); win.Unlock(0)\nwin.Fetch_and_op(n, n, 0)",
+    "after complete": "win.Post(everybody); win.Start(everybody); win.Complete(); win.Wait()\nwin.Put(x, 0)",
 }
 
 
-@pytest.mark.parametrize("source", OUTSIDE.values(), ids=OUTSIDE)
-def test_an_access_outside_an_epoch_is_an_error_with_its_line(emulated: Callable, source: str):
-    ran = emulated(HEAD + MEMORY + source + "\n", 2, checks=True)
-    assert f'program.py", line {HEAD.count(chr(10)) + 2}' in ran.error
+@pytest.mark.parametrize("program", OUTSIDE.values(), ids=OUTSIDE)
+def test_an_access_outside_an_epoch_is_an_error_of_its_line(emulated: Callable, program: str):
+    ran = emulated(HEAD_OF_PROGRAM + HEAD + program + "\n", N_RANKS, checks=True)
+    line = (HEAD_OF_PROGRAM + HEAD + program).count("\n") + 1
     assert "there is no access epoch to rank" in ran.error
+    assert f'program.py", line {line}' in ran.error
+
+
+def test_a_program_may_go_on_after_an_access_outside_an_epoch(windows: Callable):
+    assert not windows(
+        "try: win.Put(x, 0)\nexcept MPI.Exception as error: assert error.Get_error_class() == MPI.ERR_RMA_SYNC\n"
+        "win.Fence(); win.Put(x[:1], 0, rank); win.Fence()"
+    )
+
+
+# ---- left open ----
+
+EACH = [[(rank, 3)] for rank in range(N_RANKS)]
+OPEN = {
+    "a lock": ("is_open = 1\nwin.Lock(rank, SHARED)", EACH),
+    "an exclusive lock": ("is_open = 1\nwin.Lock(rank)", EACH),
+    "one lock of two": (
+        "is_open = rank\nwin.Lock(0, SHARED); win.Lock(1, SHARED)\nwin.Unlock(0)",
+        EACH,
+    ),
+    "a lock of one rank": ("is_open = 1\nwin.Lock(1, SHARED)\nif rank != 2: win.Unlock(1)", [[(2, 3)]]),
+    "a lock of all": ("is_open = 1\n\nwin.Lock_all()", [[(rank, 4)] for rank in range(N_RANKS)]),
+    "an epoch of accesses": (
+        "is_open = 1\nwin.Post(everybody)\nwin.Start(everybody)\nif rank: win.Complete()\n",
+        [[(0, 3)], [(0, 4)], [(1, 3)], [(2, 3)]],
+    ),
+    "an exposure": (
+        "is_open = 1\nwin.Post(everybody)\nwin.Start(everybody)\nwin.Complete()\nif rank: win.Wait()\n",
+        [[(0, 3)]],
+    ),
+    "an exposure that was not tested to its end": (
+        (
+            "is_open = 1\nwin.Post(everybody)\nwin.Start(everybody)\nif rank == 1: assert not win.Test()\n"
+            "comm.Barrier(); win.Complete()\nif rank != 1: win.Wait()"
+        ),
+        [[(1, 3)]],
+    ),
+    "a fence's with accesses": ("win.Fence()\nwin.Put(x, right)", [[(rank, 2)] for rank in range(N_RANKS)]),
+    "a fence's of a window that is not freed": (
+        "is_open = 1\nwin.Fence()\nif rank == 1: win.Get(x, right)",
+        [[(1, 3)]],
+    ),
+}
+
+
+@pytest.mark.parametrize(("program", "lines"), OPEN.values(), ids=OPEN)
+def test_an_epoch_that_is_left_open_is_named_by_the_line_that_opened_it(windows: Callable, program: str, lines: list):
+    found = windows(program)
+    assert sorted(found.pop("epochs")) == sorted(lines)
+    assert not found
+
+
+ENDED = {
+    "fences": "win.Fence(); win.Put(x, right); win.Fence()",
+    "fences with assertions": (
+        "win.Fence(MPI.MODE_NOPRECEDE); win.Put(x, right); "
+        "win.Fence(MPI.MODE_NOSTORE | MPI.MODE_NOPUT | MPI.MODE_NOSUCCEED)"
+    ),
+    "a last fence of a window that is not freed": "is_open = 1; win.Fence(); win.Put(x, right); win.Fence()",
+    "a lock": "win.Lock(rank, SHARED); win.Unlock(rank)",
+    "an exclusive lock, twice": "for _ in '12': win.Lock(0); win.Put(x, 0); win.Unlock(0)",
+    "locks of several": "[win.Lock(t, SHARED) for t in range(size)]; [win.Unlock(t) for t in range(size)]",
+    "a lock of nobody": "is_open = 1; win.Lock(MPI.PROC_NULL, SHARED)",
+    "a lock of all": "win.Lock_all(); win.Unlock_all()",
+    "groups": "win.Post(everybody); win.Start(everybody); win.Put(x[:1], 0, rank); win.Complete(); win.Wait()",
+    "groups, tested": ("win.Post(everybody); win.Start(everybody); win.Complete()\nwhile not win.Test(): pass"),
+    "an access that was refused": ("win.Fence()\ntry: win.Put(x, right, 99)\nexcept MPI.Exception: pass\n"),
+}
+
+
+@pytest.mark.parametrize("program", ENDED.values(), ids=ENDED)
+def test_an_epoch_that_is_ended_is_left_alone(windows: Callable, program: str):
+    assert not windows(program)
+
+
+def test_a_run_that_fails_tells_of_no_open_epochs(emulated: Callable):
+    program = "from mpi4py import MPI\nwin = MPI.Win.Allocate(8, comm=MPI.COMM_WORLD)\nwin.Lock_all()\n1 / 0\n"
+    ran = emulated(program, 2, checks=True)
+    assert "ZeroDivisionError" in ran.error
+    assert not [remark for remark in ran.outcome.summary.remarks if remark.topic in MINE]
+
+
+# ---- accesses that conflict ----
+
+FENCED = "win.Fence()\n{}\nwin.Fence()"
+ALL_LOCKED = "win.Lock_all(); comm.Barrier()\n{}\ncomm.Barrier(); win.Unlock_all()"
+EXPOSED = "win.Post(everybody); win.Start(everybody)\n{}\nwin.Complete(); win.Wait()"
+
+OF_TWO = {
+    "two writes": ("win.Put(x, 0)", "win.Put(x, 0)"),
+    "a write and a read": ("win.Put(x, 0)", "win.Get(x, 0)"),
+    "parts that overlap": ("win.Put(x, 0, 2)", "win.Put(x, 0, 3)"),
+    "a long one and a short one": ("win.Put(np.zeros(10), 0)", "win.Get(x[:1], 0, 9)"),
+    "a write and an accumulate": ("win.Put(x, 0)", "win.Accumulate(x, 0)"),
+    "a read and an accumulate": ("win.Accumulate(x, 0)", "win.Get(x, 0)"),
+    "a write and a fetch": ("win.Put(x, 0)", "win.Fetch_and_op(n, n.copy(), 0, 1)"),
+    "a write and a read of all the accumulate's": ("win.Put(x, 0)", "win.Get_accumulate(x, y, 0, op=MPI.NO_OP)"),
+    "a write and a compare-and-swap": ("win.Put(x, 0)", "win.Compare_and_swap(n, n, n.copy(), 0)"),
+    "different operations": ("win.Accumulate(x, 0, op=MPI.MAX)", "win.Accumulate(x, 0, op=MPI.SUM)"),
+    "different types": ("win.Accumulate(x[:1], 0)", "win.Accumulate(n, 0)"),
+    "with requests": ("win.Rput(x, 0).Wait()", "win.Rget(x, 0).Wait()"),
+    "vectors that share an element": ("win.Put([x, 2], 0, [0, 1, two])", "win.Put([x, 2], 0, [2, 1, two])"),
+    "an element of a vector": ("win.Put([x, 2], 0, [0, 1, two])", "win.Get(x[:1], 0, 2)"),
+    "other types of one place": ("win.Put(x, 0)", "win.Put(np.zeros(1, 'i1'), 0, [0, 1, MPI.BYTE])"),
+}
+
+
+@pytest.mark.parametrize("epoch", [FENCED, ALL_LOCKED, EXPOSED], ids=["fences", "locks", "groups"])
+@pytest.mark.parametrize("accesses", OF_TWO.values(), ids=OF_TWO)
+def test_accesses_of_two_ranks_that_conflict_are_named_by_both(windows: Callable, epoch: str, accesses: tuple):
+    found = windows(epoch.format("if rank == 1: r = {}\nif rank == 2: r = {}".format(*accesses)))
+    assert found == {"conflicts": [[(1, 3), (2, 4)]]}
+
+
+@pytest.mark.parametrize("epoch", [FENCED, ALL_LOCKED, EXPOSED], ids=["fences", "locks", "groups"])
+@pytest.mark.parametrize("accesses", list(OF_TWO.values())[:8], ids=list(OF_TWO)[:8])
+def test_accesses_of_one_rank_that_conflict_are_named(windows: Callable, epoch: str, accesses: tuple):
+    found = windows(epoch.format("if rank == 1:\n    r = {}\n    r = {}".format(*accesses)))
+    assert found == {"conflicts": [[(1, 4), (1, 5)]]}
+
+
+CONFLICTS = {
+    "a write twice": ("win.Fence()\nif rank == 1:\n  for _ in '12': win.Put(x, 0)\nwin.Fence()", [(1, 4), (1, 4)]),
+    "a rank's own part": ("win.Fence()\nif rank < 2: win.Put(x, 0)\nwin.Fence()", [(0, 3), (1, 3)]),
+    "before a local flush": (
+        "win.Lock(0, SHARED)\nif rank == 1:\n  win.Put(x, 0); win.Flush_local(0)\n  win.Get(y, 0)\nwin.Unlock(0)",
+        [(1, 4), (1, 5)],
+    ),
+    "flushed elsewhere": (
+        "win.Lock_all()\nif rank == 1:\n  win.Put(x, 0); win.Flush(2)\n  win.Put(x, 0)\nwin.Unlock_all()",
+        [(1, 4), (1, 5)],
+    ),
+    "written with a request": (
+        "win.Lock(0, SHARED)\nif rank == 1:\n  win.Rput(x, 0).Wait()\n  win.Put(x, 0)\nwin.Unlock(0)",
+        [(1, 4), (1, 5)],
+    ),
+    "read with a request that is under way": (
+        "win.Lock(0, SHARED)\nif rank == 1:\n  r = win.Rget(x, 0)\n  win.Put(y, 0)\n  r.Wait()\nwin.Unlock(0)",
+        [(1, 4), (1, 5)],
+    ),
+    "a message before the flush": (
+        (
+            "win.Lock(0, SHARED)\nif rank == 1:\n  win.Put(x, 0); comm.send(1, 2); comm.recv(None, 2)\nif rank == 2:\n"
+            "  comm.recv(None, 1)\n  win.Put(x, 0); comm.send(1, 1)\nwin.Unlock(0)"
+        ),
+        [(1, 4), (2, 7)],
+    ),
+    "dynamic memory": (
+        (
+            "w = MPI.Win.Create_dynamic(comm=comm); w.Attach(x); at = comm.bcast(MPI.Get_address(x)); w.Fence()\n"
+            "if rank: w.Put(y[:1], 0, at + 8)\nw.Fence(); w.Detach(x); w.Free()"
+        ),
+        [(1, 3), (2, 3)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("program", "sides"), CONFLICTS.values(), ids=CONFLICTS)
+def test_accesses_that_conflict_are_named(windows: Callable, program: str, sides: list):
+    assert windows(program) == {"conflicts": [sides]}
+
+
+FITTING = {
+    "two reads": ("win.Get(x, 0)", "win.Get(x, 0)"),
+    "side by side": ("win.Put(x, 0, 2)", "win.Put(x, 0, 4)"),
+    "vectors one in the other": ("win.Put([x, 2], 0, [0, 1, two])", "win.Put([x, 2], 0, [1, 1, two])"),
+    "between elements of a vector": ("win.Put([x, 2], 0, [0, 1, two])", "win.Get(x[:1], 0, 1)"),
+    "other targets": ("win.Put(x, 0)", "win.Put(x, 1)"),
+    "other windows": ("win.Put(x, 0)", "win2.Put(x, 0)"),
+    "no entries": ("win.Put(x, 0)", "win.Put(x[:0], 0)"),
+    "nobody": ("win.Put(x, MPI.PROC_NULL)", "win.Put(x, MPI.PROC_NULL)"),
+    "one operation": ("win.Accumulate(x, 0)", "win.Accumulate(x, 0)"),
+    "replacing": ("win.Accumulate(x, 0, op=MPI.REPLACE)", "win.Accumulate(x, 0, op=MPI.REPLACE)"),
+    "one operation by all its calls": ("win.Get_accumulate(n, n.copy(), 0)", "win.Fetch_and_op(n, n.copy(), 0)"),
+    "fetching alone": ("win.Accumulate(x, 0)", "win.Get_accumulate(x, y, 0, op=MPI.NO_OP)"),
+    "names of one type": ("win.Accumulate([n, MPI.LONG], 0)", "win.Accumulate([n, MPI.INT64_T], 0)"),
+    "entries of one type": ("win.Accumulate([x, 2], 0, [0, 1, two])", "win.Accumulate(x, 0)"),
+    "comparing": ("win.Compare_and_swap(n, n, n.copy(), 0)", "win.Fetch_and_op(n, n.copy(), 0, 0, MPI.REPLACE)"),
+    "reading and fetching alone": ("win.Get(x, 0)", "win.Get_accumulate(x, y, 0, op=MPI.NO_OP)"),
+}
+
+
+@pytest.mark.parametrize("epoch", [FENCED, ALL_LOCKED, EXPOSED], ids=["fences", "locks", "groups"])
+@pytest.mark.parametrize("accesses", FITTING.values(), ids=FITTING)
+def test_accesses_that_fit_together_are_left_alone(windows: Callable, epoch: str, accesses: tuple):
+    both = "win2.Fence()\n" + epoch + "\nwin2.Fence()"
+    assert not windows(both.format("if rank == 1: r = {}\nif rank == 2: r = {}".format(*accesses)))
+
+
+IN_ORDER = {
+    "fences between": "win.Fence()\nfor who in range(size):\n  if who == rank: win.Put(x, 0)\n  win.Fence()",
+    "groups between": (
+        "for _ in '123':\n  win.Post(everybody); win.Start(everybody)\n  if rank == int(_) - 1: win.Put(x, 0)\n"
+        "  win.Complete(); win.Wait()"
+    ),
+    "exclusive locks": "for _ in '123': win.Lock(0); win.Put(x, 0); win.Unlock(0)",
+    "exclusive locks that others wait for": (
+        "big = np.zeros(9)\nfor _ in '12':\n  win.Lock(0)\n  win.Get(big, 0); win.Flush(0)\n"
+        "  win.Put(big + 1, 0)\n  win.Unlock(0)"
+    ),
+    "an exclusive lock after a shared one": (
+        "if rank == 1: win.Lock(0, SHARED); win.Put(x, 0); win.Unlock(0)\nif rank == 2:\n"
+        "  win.Lock(0); win.Put(x, 0); win.Unlock(0)"
+    ),
+    "shared locks one after the other": (
+        "for who in range(size):\n  if who == rank: win.Lock(0, SHARED); win.Put(x, 0); win.Unlock(0)\n  comm.Barrier()"
+    ),
+    "a flush and a message": (
+        "win.Lock_all()\nif rank == 1: win.Put(x, 0); win.Flush(0); comm.send(1, 2)\n"
+        "if rank == 2: comm.recv(None, 1); win.Get(x, 0)\nwin.Unlock_all()"
+    ),
+    "a flush of all and a barrier": (
+        "win.Lock_all()\nif rank == 1: win.Put(x, 0); win.Flush_all()\ncomm.Barrier()\n"
+        "if rank == 2: win.Accumulate(x, 0)\nwin.Unlock_all()"
+    ),
+    "flushes of one rank": (
+        "win.Lock(rank, SHARED)\nwin.Put(x, rank); win.Flush(rank); win.Get(y, rank); win.Flush_local(rank)\n"
+        "win.Put(x, rank); win.Unlock(rank)"
+    ),
+    "reads that have come": "win.Lock(right, SHARED); win.Rget(x, right).Wait(); win.Put(x, right); win.Unlock(right)",
+    "reads that have come, in fences": "win.Fence(); win.Rget(x, right).Wait(); win.Put(x, right); win.Fence()",
+    "a read that was refused": (
+        "win.Fence()\nif rank == 1:\n  try: win.Get_accumulate(x, y[:1], 0)\n  except MPI.Exception: pass\n"
+        "if rank == 2: win.Put(x, 0)\nwin.Fence()"
+    ),
+    "accumulates of one rank": (
+        "win.Fence(); win.Accumulate(x, right)\nwin.Accumulate(x, right, op=MPI.MAX); win.Fence()"
+    ),
+    "a counter": "win.Lock(0, SHARED); [win.Fetch_and_op(n, n.copy(), 0) for _ in range(9)]; win.Unlock(0)",
+    "a fence's and a lock's": (
+        "win.Fence()\nif rank == 1: win.Put(x, 0)\nwin.Fence()\n"
+        "if rank == 2: win.Lock(0, SHARED); win.Put(x, 0); win.Unlock(0)"
+    ),
+}
+
+
+@pytest.mark.parametrize("program", IN_ORDER.values(), ids=IN_ORDER)
+def test_accesses_in_an_order_are_left_alone(windows: Callable, program: str):
+    assert not windows(program)
+
+
+def test_a_pair_of_lines_is_named_once_for_all_ranks(emulated: Callable):
+    ran = emulated(HEAD_OF_PROGRAM + HEAD + "win.Fence()\nwin.Put(x, 0); win.Put(x, 1)\nwin.Fence()\n", 5, checks=True)
+    remark = next(remark for remark in ran.outcome.summary.remarks if remark.topic == "conflicts")
+    assert len(remark.facts["first"]) == 1
+    assert remark.facts["n"] > 4
+    assert [side["what"] for side in remark.facts["first"][0]["sides"]] == [
+        "Put writes bytes 0-15 of rank 0's part"
+    ] * 2
+
+
+@pytest.mark.parametrize(("strict", "code"), [(True, 1), (False, 0)])
+def test_mistakes_about_windows_are_errors_in_a_strict_run(emulated: Callable, strict: bool, code: int):
+    program = "win.Fence(); win.Put(x, 0); win.Fence(); everybody.Free(); two.Free(); win.Free(); win2.Free()\n"
+    assert emulated(HEAD_OF_PROGRAM + HEAD + program, 2, checks=True, strict=strict).code == code

@@ -65,17 +65,18 @@ class Plan:
         start = stripe * N_ENTRIES + first
         return slice(start, start + count * step, step) if count else slice(0, 0)
 
-    def run(self) -> tuple[list[np.ndarray], list[float]]:
-        def rank_main(rank: int) -> tuple[np.ndarray, float]:
-            memory = self.empty()
-            win = MPI.Win.Create(memory, memory.itemsize, comm=WORLD)
-            for kind, op, calls in self.epochs:
-                self._epoch(win, kind, getattr(MPI, op), calls, rank)
-                WORLD.Barrier()
-            win.Free()
-            return memory, MPI.Wtime()
+    def main(self, rank: int) -> tuple[np.ndarray, float]:
+        """The program of a rank: the memory that it leaves, and the date of its end."""
+        memory = self.empty()
+        win = MPI.Win.Create(memory, memory.itemsize, comm=WORLD)
+        for kind, op, calls in self.epochs:
+            self._epoch(win, kind, getattr(MPI, op), calls, rank)
+            WORLD.Barrier()
+        win.Free()
+        return memory, MPI.Wtime()
 
-        returned = run_world(self.n_ranks, rank_main).returned
+    def run(self) -> tuple[list[np.ndarray], list[float]]:
+        returned = run_world(self.n_ranks, self.main).returned
         return [memory for memory, _ in returned], [date for _, date in returned]
 
     def _epoch(self, win: MPI.Win, kind: str, op: MPI.Op, calls: list, rank: int) -> None:
