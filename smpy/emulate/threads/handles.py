@@ -20,8 +20,8 @@ class ThreadHandle:
     def begin(self, thread: RankThread) -> None:
         """Be the handle of a thread that has been started."""
         self._thread = thread
-        thread.sentinel = Sentinel()
-        thread.sentinel.acquire()
+        sentinel = thread.sentinel = Sentinel()
+        sentinel.hold_for(thread.timeline)
 
     @property
     def ident(self) -> int | None:

@@ -166,6 +166,11 @@ class Sentinel(Lock):
         """Whether the thread lives."""
         return self._real.locked()  # type: ignore[no-any-return]
 
+    def hold_for(self, timeline: int) -> None:
+        """Acquire the lock, which is new, for a thread that has yet to run."""
+        self._real.acquire(False)
+        self._holder = timeline
+
     def abandon(self) -> None:
         """Release the lock for those who are no ranks: the thread will not do it."""
         if self._real.locked():

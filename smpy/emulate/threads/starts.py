@@ -86,10 +86,11 @@ class Threads:
         from smpy.emulate.threads.handles import ThreadHandle
 
         state = running()
+        given = handle.real if isinstance(handle, ThreadHandle) else handle
         if state is None or state.is_child or not isinstance(handle, ThreadHandle | None):
-            return real(function, handle=handle, daemon=daemon)
+            started = real(function, handle=given, daemon=daemon)
+            return started if given is handle else handle
         if not state.engine.is_here() or _is_helper(function):
-            given = None if handle is None else handle.real
             started = self.helpers.start(state, real, function, (), {"handle": given, "daemon": daemon})
             return started if handle is None else handle
         handle = ThreadHandle() if handle is None else handle
