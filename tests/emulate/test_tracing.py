@@ -60,6 +60,9 @@ def check_tiling(trace: Trace):
     table = trace.table("intervals").to_pandas()
     for rank in range(trace.n_ranks):
         own = table[table["rank"] == rank].sort_values("start_s")
+        if own.empty:
+            assert trace.makespan_s == 0
+            continue
         assert own.start_s.iloc[0] == 0
         assert own.end_s.iloc[-1] == pytest.approx(trace.makespan_s, rel=1e-9)
         assert list(own.start_s[1:]) == list(own.end_s[:-1])
