@@ -1,6 +1,7 @@
 """Programs that ranks start on further ranks."""
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -123,6 +124,29 @@ def test_a_command_is_python_or_a_script_that_names_it(emulated: Callable, comma
     files = {"script": "#!/usr/bin/env python3\n" + body, "module.py": body}
     ran = emulated(PARENT + f"world.Spawn({command}).Barrier()", 1, files=files)
     assert (ran.error, ran.out) == ("", "1\n")
+
+
+def test_options_of_python_are_the_flags_of_the_child(emulated: Callable):
+    program = """
+        import sys
+        from mpi4py import MPI
+        parent = MPI.Comm.Get_parent()
+        if parent == MPI.COMM_NULL:
+            for options in (["-dBWi", "-X", "utf8"], ["-OO", "-Xdev", "-I"], []):
+                child = MPI.COMM_SELF.Spawn(sys.executable, [*options, __file__], 1)
+                print(child.recv(source=0))
+                child.Disconnect()
+        else:
+            flags = sys.flags
+            parent.send((flags.debug, flags.utf8_mode, flags.optimize, flags.dev_mode, flags.safe_path), 0)
+            parent.Disconnect()
+        """
+    ran = emulated(program, 1, platform="default")
+    plain = (sys.flags.debug, sys.flags.utf8_mode, sys.flags.optimize, sys.flags.dev_mode, sys.flags.safe_path)
+    assert (ran.error, ran.out) == (
+        "",
+        f"(1, 1, {plain[2]}, {plain[3]}, {plain[4]})\n(0, {plain[1]}, 2, True, True)\n{plain}\n",
+    )
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,7 @@ def install_system(
         "__stdout__": lambda _: out,
         "__stderr__": lambda _: err,
         "excepthook": lambda _: sys.__excepthook__,
+        "flags": lambda _: vars(sys)["flags"],
     }
     for name, make in attributes.items():
         setattr(_RankSystem, name, _OfRank(name, make))

@@ -9,13 +9,15 @@ import stat
 import sys
 import threading
 from contextlib import suppress
-from typing import NoReturn
+from typing import Final, NoReturn
+
+_FILES: Final = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
 
 
 def flush_files() -> None:
     """Write what open files hold, as Python does when it ends."""
     for found in gc.get_objects():
-        if isinstance(found, io.TextIOWrapper | io.BufferedWriter | io.BufferedRandom):
+        if issubclass(type(found), _FILES):  # isinstance would ask weak references for what they refer to
             with suppress(OSError, ValueError):  # closed, or the disk is full
                 if stat.S_ISREG(os.fstat(found.fileno()).st_mode):  # a pipe may block
                     found.flush()

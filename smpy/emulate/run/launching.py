@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isnan
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from smpy.emulate.modules.codes import CodeSupply
 from smpy.emulate.modules.privacy import Privacy
@@ -19,6 +19,7 @@ from smpy.emulate.process_state import PerRankProcessState
 from smpy.emulate.ranks import RankState
 from smpy.emulate.run.lifetime import Lifetime
 from smpy.emulate.run.program import ModuleProgram, Program, TextProgram, open_program
+from smpy.emulate.run.python_options import PythonLine, read_python_line
 from smpy.engine.launching import CannotStart, Command
 from smpy.engine.running import named_call
 from smpy.errors import SmpyError
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from smpy.options import RunConfig
 
 _PYTHON: Final = re.compile(r"(?:python|pypy)[\d.]*(?:\.exe)?")
-_WITH_VALUE: Final = ("-W", "-X", "--check-hash-based-pycs")
 _FIRST_LINE_MAX: Final = 256
 
 
@@ -46,6 +46,8 @@ class _Start:
         Its arguments.
     directory : str
         Where it starts.
+    flags : object or None
+        Its `sys.flags`; None: those of all ranks.
     begin : callable
         Connects the rank with those that have started it.
     """
@@ -53,12 +55,15 @@ class _Start:
     program: Program
     args: tuple[str, ...]
     directory: str
+    flags: Any = None
     begin: Callable[[], None] = lambda: None
 
     def prepare(self, state: RankState) -> Program:
         """Make the running rank ready for the program."""
         path = [self.program.home, *sys.path[1:]]
         sys.argv[:], sys.path[:] = [self.program.name, *self.args], path
+        if self.flags is not None:
+            sys.flags = self.flags
         if self.directory != os.getcwd():
             os.chdir(self.directory)
         self.begin()
@@ -146,7 +151,7 @@ class ProgramLauncher:
         directory = os.path.abspath(command.hints.get("wdir") or os.getcwd())
         if not os.path.isdir(directory):
             raise CannotStart(f"there is no directory {directory!r} (hint wdir)")
-        kind, what, args = _python_program(command, directory)
+        kind, what, args, flags = _python_program(command, directory)
         key = (kind, what, _version_of(what) if kind == "script" else directory)
         try:
             if key not in self._programs:
@@ -155,7 +160,7 @@ class ProgramLauncher:
             raise CannotStart(str(error)) from None
         program = self._programs[key]
         self._privacy.add_home(program.home)
-        return _Start(program, args, directory)
+        return _Start(program, args, directory, flags)
 
     def _open(self, kind: str, what: str, directory: str) -> Program:
         if kind == "text":
@@ -206,19 +211,24 @@ class ProgramLauncher:
         return ordered_hosts(platform.host_names, self._config.host_order or "natural")
 
 
-def _python_program(command: Command, directory: str) -> tuple[str, str, tuple[str, ...]]:
-    """Kind of a Python program ("script", "module" or "text"), its path, name or text, and its arguments."""
+def _python_program(command: Command, directory: str) -> PythonLine:
+    """The Python program of a command; a script by its path."""
     if _is_python(command.name):
-        return _python_arguments(command, directory)
+        line = read_python_line(command.args)
+        if not line.kind:
+            raise CannotStart(
+                f"{command.name!r} with arguments {list(command.args)} is no program: name a script, -m or -c"
+            )
+        return line._replace(what=os.path.join(directory, line.what)) if line.kind == "script" else line
     path = _found(command, directory)
     if path is None:
         raise CannotStart(f"there is no program {command.name!r}")
     if os.path.isfile(path):
         with open(path, "rb") as file:
-            line = file.readline(_FIRST_LINE_MAX)
-        words = line[2:].decode(errors="replace").split() if line.startswith(b"#!") else []
+            first = file.readline(_FIRST_LINE_MAX)
+        words = first[2:].decode(errors="replace").split() if first.startswith(b"#!") else []
         if any(_PYTHON.fullmatch(os.path.basename(word)) for word in words[:2]):
-            return "script", path, command.args
+            return PythonLine("script", path, command.args)
     raise CannotStart(
         f"{command.name!r} is no Python program: smpy starts Python itself (sys.executable) with a script, a module or "
         "a text, and scripts whose first line names Python (#!)"
@@ -245,19 +255,3 @@ def _found(command: Command, directory: str) -> str | None:
         if os.path.exists(path):
             return path
     return shutil.which(command.name)
-
-
-def _python_arguments(command: Command, directory: str) -> tuple[str, str, tuple[str, ...]]:
-    """The same for the arguments of Python itself; its options change nothing."""
-    args = list(command.args)
-    while args:
-        arg = args.pop(0)
-        if arg in ("-m", "-c") and args:
-            return "module" if arg == "-m" else "text", args[0], tuple(args[1:])
-        if arg in _WITH_VALUE and args:
-            args.pop(0)
-        elif not arg.startswith("-"):
-            return "script", os.path.join(directory, arg), tuple(args)
-        elif arg == "-":
-            break
-    raise CannotStart(f"{command.name!r} with arguments {list(command.args)} is no program: name a script, -m or -c")
