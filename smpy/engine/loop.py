@@ -151,6 +151,10 @@ class Loop:
         Whether the kernel writes a trace.
     n_looks, looker : int
         Number of times that ranks have read the clock, and the last rank that did, or -1.
+    n_idle_looks : int
+        Number of times that loops have looked in vain for what others assign.
+    idle_looker : (int, int)
+        Rank and timeline of the last of these looks, or -1.
     n_ranks, n_first_ranks : int
         Number of ranks, and of those that the run began with.
     has_added_ranks : bool
@@ -177,6 +181,7 @@ class Loop:
         self._model = kernel_model(models)
         self._wtime_s = models.calls.wtime_s
         self.n_looks, self.looker = 0, -1
+        self.n_idle_looks, self.idle_looker = 0, (-1, -1)
         sim = lib.sim_new(
             platform.handle, self._model.model, self.n_ranks, ffi.from_buffer("int[]", self._host_of_rank)
         )
@@ -564,6 +569,11 @@ class Loop:
             date_s += clock.charge_s(mark_s)
             clock.resume(mark_s)
         return date_s
+
+    def note_idle_look(self) -> None:
+        """Note that the running timeline has looked in vain for what others assign."""
+        self.n_idle_looks += 1
+        self.idle_looker = self.rank, self.timeline
 
     def sleep(self, seconds: float) -> None:
         """Let simulated time pass for the running rank without loading its core."""

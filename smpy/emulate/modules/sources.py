@@ -14,6 +14,7 @@ from types import CodeType, ModuleType
 from typing import Any, Final
 
 from smpy.emulate.modules.codes import CodeSupply, body_of
+from smpy.emulate.modules.looking_loops import code_with_giving_way
 
 # Folders of packages that a program expects to be installed, for when they are not.
 STAND_INS: Final = {"mpi4py": str(Path(__file__).with_name("stand_in"))}
@@ -93,6 +94,8 @@ class Source:
         if self._take_code is None:
             loader: Any = self.spec.loader  # a plain module's has `get_code`
             code: CodeType | None = loader.get_code(self.spec.name)
+            if self._is_plain and self.spec.origin is not None:
+                code = code_with_giving_way(loader.get_data(self.spec.origin), self.spec.origin) or code
             if code is None:
                 raise ImportError(f"cannot get code object of {self.spec.name!r}", name=self.spec.name)
             self._take_code = self._supply.of(code)

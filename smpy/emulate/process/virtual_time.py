@@ -89,6 +89,8 @@ def sleep_s(state: RankState, duration_s: float) -> None:
     engine = state.engine
     if state.n_threads:  # others act while this one sleeps
         engine.sleep(max(duration_s, _SHORTEST_S))
+        if duration_s <= _SHORTEST_S:
+            engine.note_idle_look()
         engine.block("sleep")
     else:
         engine.sleep(duration_s)

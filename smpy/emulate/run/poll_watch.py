@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from smpy.emulate.reports.deadlock import describe_waits, line_of
@@ -15,6 +16,7 @@ _AIRS_MAX: Final = 100  # stretches of 50 ms of the kernel's work
 _CLOCK_AIRS: Final = 20
 _MANY_LOOKS: Final = 50_000  # readings of the clock in `_CLOCK_AIRS` stretches
 _LOOKS_A_CALL: Final = 20  # readings of the clock for each other call
+_IDLE_LOOKS_MAX: Final = 200_000  # in loops that wait for what others assign
 
 
 class PollWatch:
@@ -42,6 +44,7 @@ class PollWatch:
         self._n_airs = 0
         self._clock_airs, self._looks, self._calls, self._looks_since_s = 0, 0, 0, 0.0
         self._has_told_of_clocks = False
+        self._idle_looks = 0.0  # before they were looked at; infinite once told
 
     def look(self) -> None:
         """Look at the ranks' progress; called after each 50 ms of the kernel's work."""
@@ -49,10 +52,26 @@ class PollWatch:
         self._look_at_clocks(progress)
         if progress != self._progress:
             self._progress, self._since_s, self._n_airs = progress, self._engine.now_s, 0
+            self._idle_looks = max(self._idle_looks, self._engine.n_idle_looks)
             return
+        self._look_at_loops()
         self._n_airs += 1
         if self._n_airs == _AIRS_MAX and (polls := self.describe()):
             self._tell(f"smpy: {polls}\nThe run goes on; Ctrl-C ends it.\n")
+
+    def _look_at_loops(self) -> None:
+        engine = self._engine
+        looks = engine.n_idle_looks - self._idle_looks
+        if looks < _IDLE_LOOKS_MAX:
+            return
+        self._idle_looks = inf
+        rank, timeline = engine.idle_looker
+        waits = "which wait for what others assign"
+        self._tell(
+            f"smpy: since {self._since_s:.9g} s of simulated time, loops look {looks:,} times, {waits}: "
+            f"rank {rank} at {line_of(engine, timeline, self._home)}\n"
+            "time.sleep(seconds) lets time pass at once. The run goes on; Ctrl-C ends it.\n"
+        )
 
     def _look_at_clocks(self, progress: int) -> None:
         self._clock_airs += 1

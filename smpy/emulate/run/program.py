@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 
 from smpy.emulate.modules.codes import CodeSupply, body_of
 from smpy.emulate.modules.imports import Importer
+from smpy.emulate.modules.looking_loops import code_with_giving_way
 from smpy.emulate.modules.named_packages import find_module
 from smpy.emulate.modules.sources import Source
 from smpy.emulate.patches import Patches
@@ -89,7 +90,9 @@ class ScriptProgram:
 
     def _compile(self) -> CodeType:
         try:
-            return compile(read_input(self._path, "program"), self._path, "exec", dont_inherit=True)
+            source = read_input(self._path, "program")
+            code = compile(source, self._path, "exec", dont_inherit=True)
+            return code_with_giving_way(source, self._path) or code
         except OSError as error:
             raise UsageError(f"cannot read program {self.name!r}: {error.strerror}") from error
         except (RecursionError, MemoryError) as error:

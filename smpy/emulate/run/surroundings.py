@@ -41,6 +41,7 @@ from smpy.emulate.ranks import is_for_all
 from smpy.emulate.run.lifetime import Lifetime, install_exits
 from smpy.emulate.run.program import Program, install_runpy
 from smpy.emulate.threads.executors import install_executors, install_queues
+from smpy.emulate.threads.looks import install_looks
 from smpy.emulate.threads.starts import Threads
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def install_surroundings(
     switches = RankSwitchHooks(patches)
     threads = Threads(engine, patches, switches)
     install_executors(patches, importer)
+    install_looks(patches)
     lifetime.before_end.append(threads.finish)
     if engine.start_s > 0:
         lifetime.at_begin.append(partial(engine.spend_overhead, engine.start_s))
