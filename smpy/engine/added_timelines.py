@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import inf
 
 from smpy.engine.kernel import lib
@@ -37,6 +38,14 @@ class AddedTimelines(Loop):
         if surface is not None:
             surface.add_timelines()
         return timeline
+
+    def ask_for_idle_timeline(self) -> Callable[[], int]:
+        """Function that tells the running timeline if the kernel has executed all that it has appended; else -1."""
+        return partial(lib.sim_idle_timeline, self._sim)
+
+    def ask_for_running_timeline(self) -> Callable[[], int]:
+        """Function that tells `running_timeline`."""
+        return partial(lib.sim_running, self._sim)
 
     def catch_up(self, call: str) -> None:
         """Give way until the kernel has executed everything that the running timeline has appended."""

@@ -58,3 +58,9 @@ int sim_is_idle(const sim *s, int id)
 {
     return !s->timelines.at[id].n;
 }
+
+int sim_idle_timeline(const sim *s)
+{
+    const int id = sim_running(s);
+    return id >= 0 && sim_is_idle(s, id) ? id : -1;
+}

@@ -75,6 +75,7 @@ int sim_drop(sim *s, int timeline);                          /* it has ended whe
 /* Ranks from `first` on have been added by the rank of a timeline, and have appended nothing: watchers are told. */
 int sim_tell_launch(sim *s, int timeline, int first, int n);
 int sim_is_idle(const sim *s, int timeline);                 /* has all that was appended been executed? */
+int sim_idle_timeline(const sim *s);                         /* the running one, if so; else -1 */
 
 int sim_append_marker(sim *s, int timeline, int64_t id);                     /* executed notes: sim_notes */
 int sim_append_stop(sim *s, int timeline, int64_t id);                     /* ends the run at that date */

@@ -56,8 +56,18 @@ class Lock:
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         """Acquire the lock: whether it was acquired."""
         threads = ThreadsUnderWay.threads
-        if (threads is None or not threads.are_alive) and self._real.acquire(False):
-            return True
+        if threads is None or not threads.living:
+            if self._real.acquire(False):
+                return True
+        elif threads.spins < threads.spins_max:
+            timeline = threads.idle_timeline()
+            if timeline >= 0 and self._real.acquire(False):
+                threads.spins += 1
+                self._holder = timeline
+                return True
+        return self._acquire(threads, blocking, timeout)
+
+    def _acquire(self, threads: RankThreads | None, blocking: bool, timeout: float) -> bool:
         state = rank_here()
         if threads is None or state is None:
             return self._real.acquire(blocking, timeout)  # type: ignore[no-any-return]
@@ -120,7 +130,11 @@ class Lock:
     def release(self) -> None:
         """Release the lock, or hand it over to the first that waits for it."""
         threads = ThreadsUnderWay.threads
-        if threads is None or not threads.are_alive:
+        if threads is None or not threads.living:
+            self._real.release()
+            return
+        if threads.spins < threads.spins_max and not self._waiters and threads.idle_timeline() >= 0:
+            threads.spins += 1
             self._real.release()
             return
         state = rank_here()
@@ -134,7 +148,7 @@ class Lock:
     def locked(self) -> bool:
         """Whether somebody holds the lock."""
         threads = ThreadsUnderWay.threads
-        if threads is not None and threads.are_alive and (state := rank_here()) is not None:
+        if threads is not None and threads.living and (state := rank_here()) is not None:
             threads.catch_up(state)
         return self._real.locked()  # type: ignore[no-any-return]
 

@@ -93,37 +93,47 @@ class RankThreads:
     ----------
     engine : Engine
         The engine of the run.
+
+    Attributes
+    ----------
+    living : dict of int to RankThread
+        Those that have not ended, by their timelines.
+    spins, spins_max : int
+        Number of actions on locks and the like without any time passing, and the number from which on they take time.
+    idle_timeline : callable
+        Tells the running timeline if it has caught up, else -1. While there are fewer `spins` than may be, an action
+        need do no more to catch up.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._loop_ident = real_ident()
-        self._living: dict[int, RankThread] = {}
-        self._spins = 0
+        self.living: dict[int, RankThread] = {}
+        self.spins, self.spins_max = 0, 0
+        self.idle_timeline = engine.ask_for_idle_timeline()
+        self._running_timeline = engine.ask_for_running_timeline()
         self._pause_s = 0.0
         self._spun_at_s = -1.0
         self.at_begin: Callable[[], None] = lambda: None
         self.at_end: Callable[[int], None] = lambda timeline: None
 
-    @property
-    def are_alive(self) -> bool:
-        """Whether there is any."""
-        return bool(self._living)
-
     def current(self) -> RankThread | None:
         """The thread whose code runs; None: a rank's own code, or a thread of the operating system."""
-        if not self._living or real_ident() != self._loop_ident:
+        if not self.living or real_ident() != self._loop_ident:
             return None
-        return self._living.get(self._engine.running_timeline)
+        return self.living.get(self._engine.running_timeline)
 
     def ident(self) -> int:
         """`_thread.get_ident`."""
-        thread = self.current()
-        return real_ident() if thread is None else thread.ident
+        if self.living and real_ident() == self._loop_ident:
+            timeline = self._running_timeline()
+            if timeline in self.living:
+                return _FIRST_IDENT + timeline
+        return real_ident()
 
     def of(self, state: RankState) -> list[RankThread]:
         """The living threads of a rank, the oldest first."""
-        return [thread for thread in self._living.values() if thread.state is state]
+        return [thread for thread in self.living.values() if thread.state is state]
 
     # ---- a thread's life ----
 
@@ -138,8 +148,9 @@ class RankThreads:
     ) -> RankThread:
         """Start a thread of the running rank."""
         started = RankThread(state, thread, partial(self._live, function, args, kwargs))
+        self.spins_max = _SPINS if self._engine.clock is None else 0
         started.timeline = self._engine.add_timeline(started)
-        self._living[started.timeline] = started
+        self.living[started.timeline] = started
         state.n_threads += 1
         return started
 
@@ -164,7 +175,7 @@ class RankThreads:
         self._end(thread)
 
     def _end(self, thread: RankThread) -> None:
-        if self._living.pop(thread.timeline, None) is not None:
+        if self.living.pop(thread.timeline, None) is not None:
             thread.state.n_threads -= 1
             self.at_end(thread.timeline)
 
@@ -185,12 +196,12 @@ class RankThreads:
         if not state.n_threads or is_for_all():
             return
         engine, clock = self._engine, self._engine.clock
-        self._spins += 1
-        if clock is None and self._spins < _SPINS and engine.has_caught_up():
+        self.spins += 1
+        if clock is None and self.spins < _SPINS and engine.has_caught_up():
             return
         is_stopped = clock is not None and clock.stop()
-        if self._spins >= _SPINS:
-            self._spins = 0
+        if self.spins >= _SPINS:
+            self.spins = 0
             if engine.now_s == self._spun_at_s:
                 self._pause_s = min(_PAUSE_MAX_S, max(_FIRST_PAUSE_S, 2 * self._pause_s))
                 engine.sleep(self._pause_s)
@@ -202,8 +213,8 @@ class RankThreads:
 
     def name_of(self, timeline: int) -> str:
         """The thread that a timeline is of; empty when there is none, or it has ended."""
-        if timeline in self._living:
-            return f"thread {self._living[timeline].name}"
+        if timeline in self.living:
+            return f"thread {self.living[timeline].name}"
         return "the main thread" if 0 <= timeline < self._engine.n_first_ranks else ""
 
     def park(self, timeout_s: float | None, waits_for: Callable[[], str] | None = None) -> bool:
@@ -222,9 +233,9 @@ class RankThreads:
 
     def forget(self) -> None:
         """Remove the threads that have not ended from the tables of `threading`: the run is over."""
-        for thread in self._living.values():
+        for thread in self.living.values():
             _remove(thread)
-        self._living.clear()
+        self.living.clear()
 
 
 def _remove(thread: RankThread) -> None:

@@ -23,6 +23,7 @@ from smpy.emulate.threads.helpers import Helpers, is_called_by_program
 from smpy.emulate.threads.local_values import Local, LocalValues
 from smpy.emulate.threads.locks import Lock, Sentinel, ThreadsUnderWay
 from smpy.emulate.threads.rank_threads import RankThreads
+from smpy.emulate.threads.reentrant_lock import ReentrantLock
 
 if TYPE_CHECKING:
     from smpy.emulate.rank_switch_hooks import RankSwitchHooks
@@ -109,7 +110,7 @@ class Threads:
 
     def _on_end(self, timeline: int) -> None:
         LocalValues.drop(timeline)
-        if self._is_watching and not self.own.are_alive:
+        if self._is_watching and not self.own.living:
             self._is_watching = False
             self._switches.ignore(self._on_switch)
 
@@ -223,8 +224,8 @@ def _install_names(patches: Patches, threads: Threads) -> None:
         patches.attribute(_thread, name, lambda: Lock())  # noqa: PLW0108  # a class would not look like a builtin
     for name in ("_allocate_lock", "Lock"):
         patches.attribute(threading, name, Lock if isinstance(vars(threading)[name], type) else _thread.allocate_lock)
-    patches.attribute(threading, "_CRLock", None)
-    patches.attribute(_thread, "RLock", threading._RLock)
+    patches.attribute(threading, "_CRLock", ReentrantLock)
+    patches.attribute(_thread, "RLock", ReentrantLock)
     patches.attribute(_thread, "_local", Local)
     patches.attribute(threading, "local", Local)
     if (set_sentinel := getattr(_thread, "_set_sentinel", None)) is not None:
@@ -263,7 +264,7 @@ def counter_of_rank(name: str, real: Callable[[], int]) -> Callable[[], int]:
 
 def _catching_up(threads: Threads, real: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any) -> Any:
-        if threads.own.are_alive and (state := rank_here()) is not None:
+        if threads.own.living and (state := rank_here()) is not None:
             threads.own.catch_up(state)
         return real(self)
 
