@@ -43,6 +43,8 @@ class RankState:
         The rank's sources of randomness.
     loggers : object
         The rank's loggers.
+    local_values : object
+        What its `threading.local` objects keep for each thread.
     settings : object
         Process-wide state that the rank has changed.
     environment : dict or None
@@ -75,6 +77,7 @@ class RankState:
     unfinished: dict[int, list[str]] | None = None
     generators: object = None
     loggers: object = None
+    local_values: Any = None
     settings: object = None
     environment: dict[bytes, bytes | None] | None = None
     running_loop: object = None

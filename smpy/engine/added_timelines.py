@@ -71,6 +71,11 @@ class AddedTimelines(Loop):
             self.parked.pop(timeline, None)
         return bool(lib.sim_answer(self._sim, timeline))
 
+    def sleep_now(self, seconds: float) -> None:
+        """Let simulated time pass for the running timeline, and give way until it has passed."""
+        lib.sim_append_sleep(self._sim, self.timeline, seconds)
+        self.block("sleep")
+
     def wake_timeline(self, timeline: int) -> bool:
         """Wake a timeline at the present date, whether it was parked; the running one must have caught up."""
         return bool(lib.sim_wake(self._sim, timeline) == 0)

@@ -410,3 +410,37 @@ for thread in threads:
     assert trace.n_rows("messages") == 4
     with pytest.raises(UsageError, match="is of ranks with threads"):
         replay(trace)
+
+
+def test_each_thread_of_each_rank_has_its_own_local_values(smpy_run: Callable):
+    ran = smpy_run(
+        IMPORTS
+        + """
+mine = threading.local()
+mine.value = ("main", rank)
+made = []
+def use(number):
+    inner = threading.local()
+    inner.value = number
+    made.append(inner)
+    assert not hasattr(mine, "value")
+    mine.value = number
+    for _ in range(3):
+        comm.sendrecv(rank, (rank + 1) % size, number, source=(rank - 1) % size, recvtag=number)
+        assert mine.value == inner.value == number and [hasattr(other, "value") for other in made].count(True) == 1
+if rank != 1:
+    threads = [start(use, number) for number in range(3)]
+else:
+    for number in (2, 0, 1) * 3:
+        comm.sendrecv(rank, (rank + 1) % size, number, source=(rank - 1) % size, recvtag=number)
+        assert mine.value == ("main", 1)
+    threads = []
+for thread in threads:
+    thread.join()
+    assert mine.value == ("main", rank)
+assert not any(hasattr(inner, "value") for inner in made)
+""",
+        3,
+        "--quiet",
+    )
+    assert (ran.code, ran.err) == (0, "")

@@ -88,10 +88,9 @@ def sleep_s(state: RankState, duration_s: float) -> None:
     """Let simulated time pass for the running rank, or the thread of it that runs."""
     engine = state.engine
     if state.n_threads:  # others act while this one sleeps
-        engine.sleep(max(duration_s, _SHORTEST_S))
+        engine.sleep_now(max(duration_s, _SHORTEST_S))
         if duration_s <= _SHORTEST_S:
             engine.note_idle_look()
-        engine.block("sleep")
     else:
         engine.sleep(duration_s)
 

@@ -1,6 +1,7 @@
 """`threading.local` for threads of ranks: values are exchanged when another thread runs.
 
-Every thread of a rank has its own values; ranks themselves have those of the one thread in which they all run.
+Every thread of a rank has its own values; ranks themselves have those of the one thread in which they all run. Values
+of objects that a rank has made are exchanged when another of its own timelines runs, those of shared modules' always.
 """
 
 from __future__ import annotations
@@ -8,16 +9,55 @@ from __future__ import annotations
 from typing import Any, Final
 from weakref import WeakSet
 
-_all: Final[WeakSet[Local]] = WeakSet()
+from smpy.emulate.ranks import RankState, is_for_all, running
+
+
+class LocalValues:
+    """Objects of one rank, or of shared modules. In force are the values of a timeline; -1: of the ranks themselves."""
+
+    def __init__(self) -> None:
+        self.in_force = -1
+        self.locals: WeakSet[Local] = WeakSet()
+
+    def enter(self, timeline: int) -> None:
+        """Put the values of a thread in force."""
+        before = self.in_force
+        if timeline == before:
+            return
+        self.in_force = timeline
+        for local in list(self.locals):
+            of: dict[int, dict[str, Any]] = object.__getattribute__(local, "_smpy_of")
+            of[before] = object.__getattribute__(local, "__dict__")
+            object.__setattr__(local, "__dict__", of.pop(timeline, {}))
+
+    def drop(self, timeline: int) -> None:
+        """Forget the values of a thread that has ended."""
+        if timeline == self.in_force:
+            self.enter(-1)
+        for local in list(self.locals):
+            object.__getattribute__(local, "_smpy_of").pop(timeline, None)
+            object.__getattribute__(local, "_smpy_ready").discard(timeline)
+
+
+SHARED_VALUES: Final = LocalValues()
+
+
+def values_of(state: RankState) -> LocalValues:
+    """The objects of a rank."""
+    values: LocalValues | None = state.local_values
+    if values is None:
+        values = state.local_values = LocalValues()
+    return values
 
 
 class Local:
     """`threading.local`: an object whose attributes each thread has for itself."""
 
-    __slots__ = ("__dict__", "__weakref__", "_smpy_arguments", "_smpy_of", "_smpy_ready")
+    __slots__ = ("__dict__", "__weakref__", "_smpy_arguments", "_smpy_of", "_smpy_ready", "_smpy_values")
 
     _smpy_of: dict[int, dict[str, Any]]
     _smpy_ready: set[int]
+    _smpy_values: LocalValues
     _smpy_arguments: tuple[tuple[Any, ...], dict[str, Any]]
 
     def __new__(cls, /, *args: Any, **kwargs: Any) -> Any:
@@ -25,9 +65,12 @@ class Local:
             raise TypeError("Initialization arguments are not supported")
         local = object.__new__(cls)
         object.__setattr__(local, "_smpy_of", {})
-        object.__setattr__(local, "_smpy_ready", {LocalValues.in_force})
+        state = running()
+        values = SHARED_VALUES if state is None or is_for_all() else values_of(state)
+        object.__setattr__(local, "_smpy_values", values)
+        object.__setattr__(local, "_smpy_ready", {values.in_force})
         object.__setattr__(local, "_smpy_arguments", (args, kwargs))
-        _all.add(local)
+        values.locals.add(local)
         return local
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -49,37 +92,11 @@ def _initialising(real: Any) -> Any:
 
     def method(self: Any, *args: Any) -> Any:
         ready = object.__getattribute__(self, "_smpy_ready")
-        if LocalValues.in_force not in ready:
-            ready.add(LocalValues.in_force)
+        in_force = object.__getattribute__(self, "_smpy_values").in_force
+        if in_force not in ready:
+            ready.add(in_force)
             given, named = object.__getattribute__(self, "_smpy_arguments")
             type(self).__init__(self, *given, **named)
         return real(self, *args)
 
     return method
-
-
-class LocalValues:
-    """Values in force: those of a thread's timeline, or -1, of the ranks themselves."""
-
-    in_force = -1
-
-    @classmethod
-    def enter(cls, timeline: int) -> None:
-        """Put the values of a thread in force."""
-        before = cls.in_force
-        if timeline == before:
-            return
-        cls.in_force = timeline
-        for local in list(_all):
-            of: dict[int, dict[str, Any]] = object.__getattribute__(local, "_smpy_of")
-            of[before] = object.__getattribute__(local, "__dict__")
-            object.__setattr__(local, "__dict__", of.pop(timeline, {}))
-
-    @classmethod
-    def drop(cls, timeline: int) -> None:
-        """Forget the values of a thread that has ended."""
-        if timeline == cls.in_force:
-            cls.enter(-1)
-        for local in list(_all):
-            object.__getattribute__(local, "_smpy_of").pop(timeline, None)
-            object.__getattribute__(local, "_smpy_ready").discard(timeline)

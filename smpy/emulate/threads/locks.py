@@ -28,9 +28,10 @@ _FIRST_PAUSE_S: Final = 1e-6
 
 
 class ThreadsUnderWay:
-    """Threads of the run under way, and whether there are helpers among them; None: there is no run."""
+    """Threads of the run under way, the identifier of the calling one, and whether there are helpers; None: no run."""
 
     threads: RankThreads | None = None
+    ident: Callable[[], int] = _thread.get_ident
     has_helpers: Callable[[], bool] = bool
 
 

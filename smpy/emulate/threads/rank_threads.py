@@ -115,7 +115,7 @@ class RankThreads:
         self._pause_s = 0.0
         self._spun_at_s = -1.0
         self.at_begin: Callable[[], None] = lambda: None
-        self.at_end: Callable[[int], None] = lambda timeline: None
+        self.at_end: Callable[[RankThread], None] = lambda thread: None
 
     def current(self) -> RankThread | None:
         """The thread whose code runs; None: a rank's own code, or a thread of the operating system."""
@@ -177,7 +177,7 @@ class RankThreads:
     def _end(self, thread: RankThread) -> None:
         if self.living.pop(thread.timeline, None) is not None:
             thread.state.n_threads -= 1
-            self.at_end(thread.timeline)
+            self.at_end(thread)
 
     def drop(self, thread: RankThread) -> None:
         """End a thread where it is."""

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from _thread import get_ident as real_ident
 from typing import Any
 
 from smpy.emulate.threads.locks import Lock, ThreadsUnderWay
-
-
-def _ident() -> int:
-    threads = ThreadsUnderWay.threads
-    return real_ident() if threads is None else threads.ident()
 
 
 class ReentrantLock:
@@ -25,7 +19,7 @@ class ReentrantLock:
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         """Acquire the lock, for the first time or again: whether it was acquired."""
-        me = _ident()
+        me = ThreadsUnderWay.ident()
         if self._owner == me:
             self._count += 1
             return True
@@ -36,17 +30,16 @@ class ReentrantLock:
 
     __enter__ = acquire
 
-    def release(self) -> None:
+    def release(self, *_: object) -> None:
         """Release the lock as often as it was acquired."""
-        if self._owner != _ident():
+        if self._owner != ThreadsUnderWay.ident():
             raise RuntimeError("cannot release un-acquired lock")
         self._count -= 1
         if not self._count:
             self._owner = 0
             self._lock.release()
 
-    def __exit__(self, *args: object) -> None:
-        self.release()
+    __exit__ = release
 
     # ---- for `threading.Condition` ----
 
@@ -63,10 +56,10 @@ class ReentrantLock:
         self._count, self._owner = state
 
     def _is_owned(self) -> bool:
-        return self._owner == _ident()
+        return self._owner == ThreadsUnderWay.ident()
 
     def _recursion_count(self) -> int:
-        return self._count if self._owner == _ident() else 0
+        return self._count if self._owner == ThreadsUnderWay.ident() else 0
 
     def _at_fork_reinit(self) -> None:
         self._lock._at_fork_reinit()

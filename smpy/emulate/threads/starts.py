@@ -20,9 +20,9 @@ from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import RankState, is_for_all, rank_here, running
 from smpy.emulate.threads.hashes import number_objects
 from smpy.emulate.threads.helpers import Helpers, is_called_by_program
-from smpy.emulate.threads.local_values import Local, LocalValues
+from smpy.emulate.threads.local_values import SHARED_VALUES, Local, values_of
 from smpy.emulate.threads.locks import Lock, Sentinel, ThreadsUnderWay
-from smpy.emulate.threads.rank_threads import RankThreads
+from smpy.emulate.threads.rank_threads import RankThread, RankThreads
 from smpy.emulate.threads.reentrant_lock import ReentrantLock
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class Threads:
         self.own.at_end = self._on_end
         self._enumerate = threading.enumerate
         ThreadsUnderWay.threads, ThreadsUnderWay.has_helpers = self.own, self.helpers.are_alive
+        ThreadsUnderWay.ident = self.own.ident
         patches.later(self._finish)
         _keep_import_locks(patches)
         _install_starts(patches, self)
@@ -66,7 +67,8 @@ class Threads:
 
     def _finish(self) -> None:
         ThreadsUnderWay.threads, ThreadsUnderWay.has_helpers = None, bool
-        LocalValues.enter(-1)
+        ThreadsUnderWay.ident = _real_ident
+        SHARED_VALUES.enter(-1)
         self.own.forget()
 
     # ---- starts ----
@@ -106,10 +108,18 @@ class Threads:
 
     def _on_switch(self) -> None:
         current = self.own.current()
-        LocalValues.enter(-1 if current is None else current.timeline)
+        if current is not None:
+            SHARED_VALUES.enter(current.timeline)
+            values_of(current.state).enter(current.timeline)
+            return
+        SHARED_VALUES.enter(-1)
+        state = running()
+        if state is not None and state.local_values is not None:
+            state.local_values.enter(-1)
 
-    def _on_end(self, timeline: int) -> None:
-        LocalValues.drop(timeline)
+    def _on_end(self, thread: RankThread) -> None:
+        SHARED_VALUES.drop(thread.timeline)
+        values_of(thread.state).drop(thread.timeline)
         if self._is_watching and not self.own.living:
             self._is_watching = False
             self._switches.ignore(self._on_switch)
