@@ -7,7 +7,7 @@ of objects that a rank has made are exchanged when another of its own timelines 
 from __future__ import annotations
 
 from typing import Any, Final
-from weakref import WeakSet
+from weakref import ref
 
 from smpy.emulate.ranks import RankState, is_for_all, running
 
@@ -17,7 +17,17 @@ class LocalValues:
 
     def __init__(self) -> None:
         self.in_force = -1
-        self.locals: WeakSet[Local] = WeakSet()
+        self._locals: dict[ref[Local], None] = {}
+
+    def add(self, local: Local) -> None:
+        """Exchange the values of a further object."""
+        self._locals[ref(local, self._forget)] = None
+
+    def _forget(self, dead: ref[Local]) -> None:
+        self._locals.pop(dead, None)
+
+    def _living(self) -> list[Local]:
+        return [local for each in tuple(self._locals) if (local := each()) is not None]
 
     def enter(self, timeline: int) -> None:
         """Put the values of a thread in force."""
@@ -25,7 +35,7 @@ class LocalValues:
         if timeline == before:
             return
         self.in_force = timeline
-        for local in list(self.locals):
+        for local in self._living():
             of: dict[int, dict[str, Any]] = object.__getattribute__(local, "_smpy_of")
             of[before] = object.__getattribute__(local, "__dict__")
             object.__setattr__(local, "__dict__", of.pop(timeline, {}))
@@ -34,7 +44,7 @@ class LocalValues:
         """Forget the values of a thread that has ended."""
         if timeline == self.in_force:
             self.enter(-1)
-        for local in list(self.locals):
+        for local in self._living():
             object.__getattribute__(local, "_smpy_of").pop(timeline, None)
             object.__getattribute__(local, "_smpy_ready").discard(timeline)
 
@@ -70,7 +80,7 @@ class Local:
         object.__setattr__(local, "_smpy_values", values)
         object.__setattr__(local, "_smpy_ready", {values.in_force})
         object.__setattr__(local, "_smpy_arguments", (args, kwargs))
-        values.locals.add(local)
+        values.add(local)
         return local
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
