@@ -77,6 +77,7 @@ def install_surroundings(
     lifetime = Lifetime(engine, program, importer, streams)
     switches = RankSwitchHooks(patches)
     threads = Threads(engine, patches, switches)
+    threads.at_first = partial(_watch_for_stalls, engine, threads.own, patches, program.home, outlets[1])
     install_executors(patches, importer)
     install_looks(patches)
     lifetime.before_end.append(threads.finish)
@@ -119,6 +120,19 @@ def install_surroundings(
     install_scipy(patches, importer)
     _spare_collections(patches, engine)
     return lifetime
+
+
+def _watch_for_stalls(engine: Engine, threads: RankThreads, patches: Patches, home: str, outlet: Outlet) -> None:
+    from smpy.emulate.run.stall_watch import StallWatch
+
+    watch = StallWatch(engine, threads, home, partial(_tell_at_once, outlet))
+    watch.start()
+    patches.later(watch.stop)
+
+
+def _tell_at_once(outlet: Outlet, text: str) -> None:
+    outlet.write_now(-1, text)
+    outlet.flush()
 
 
 class _FirstLaunch:

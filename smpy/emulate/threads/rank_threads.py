@@ -211,6 +211,14 @@ class RankThreads:
         if is_stopped and clock is not None:
             clock.start()
 
+    def running_name(self) -> str:
+        """The rank and thread that run, for a thread of the operating system that asks."""
+        timeline = self._running_timeline()
+        thread = self.living.get(timeline)
+        if thread is not None:
+            return f"rank {thread.state.rank}, thread {thread.name},"
+        return f"rank {timeline}" if timeline < self._engine.n_first_ranks else "a rank"
+
     def name_of(self, timeline: int) -> str:
         """The thread that a timeline is of; empty when there is none, or it has ended."""
         if timeline in self.living:

@@ -47,12 +47,18 @@ class Threads:
         Notes the functions to put back.
     switches : RankSwitchHooks
         Calls when another rank or thread runs.
+
+    Attributes
+    ----------
+    at_first : callable or None
+        Called once, before the first thread starts.
     """
 
     def __init__(self, engine: Engine, patches: Patches, switches: RankSwitchHooks) -> None:
         self._engine = engine
         self._switches = switches
         self._is_watching = False
+        self.at_first: Callable[[], None] | None = None
         self.helpers = Helpers(engine, patches)
         self.own = RankThreads(engine)
         self.own.at_begin = self._on_switch
@@ -103,6 +109,9 @@ class Threads:
     def _start_own(self, state: RankState, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         if not self._is_watching:
             self._is_watching = True
+            if self.at_first is not None:
+                self.at_first()
+                self.at_first = None
             self._switches.watch(self._on_switch)
         return self.own.start(state, _thread_of(function), function, args, kwargs)
 
