@@ -150,7 +150,7 @@ static void end(request_object *r, PyObject *call, int asks)
     const pending_buffer over = take_out(all, p);
     if (over.is_wild && asks) tell("asks", Py_BuildValue("(i)", over.line));
     const int has_changed = !over.data        ? 0
-                            : over.is_written ? surface.calls->buffer_has_changed(surface.sim, over.number)
+                            : over.is_written ? surface.calls->buffer_has_changed(surface.sim, over.number, over.data)
                                               : surface.calls->sum_of(over.data, over.bytes) != over.sum;
     Py_XDECREF(over.memory);
     if (has_changed) tell("changed", Py_BuildValue("iiiOi", surface.rank, over.line, over.is_written, call, lines_here()));

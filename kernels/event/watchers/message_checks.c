@@ -299,12 +299,12 @@ void sim_check_buffer(sim *s, int request, const char *data, int64_t bytes)
     of->sum = checked_sum(data, bytes);
 }
 
-int sim_buffer_has_changed(sim *s, int request)
+int sim_buffer_has_changed(sim *s, int request, const char *data)
 {
     const message_checks *own = watch_own(s, &checks_watcher);
-    if (!own || request <= 0 || request >= own->request_room || !own->of[request].data) return 0;
+    if (!own || request <= 0 || request >= own->request_room || !data) return 0;
     const noted_request *of = &own->of[request];
-    return checked_sum(of->data, of->bytes) != of->sum;
+    return of->data == data && checked_sum(of->data, of->bytes) != of->sum;
 }
 
 int sim_checked_messages(const sim *s, const checked_messages **list)

@@ -32,7 +32,8 @@ int sim_check_messages(sim *s, uint64_t *next);
 void sim_check_message(sim *s, int request, uint64_t type); /* the type of a request that was appended last */
 /* Notes what a receive's buffer holds; before its message comes, and afterwards, what it holds is compared with that. */
 void sim_check_buffer(sim *s, int request, const char *data, int64_t bytes);
-int sim_buffer_has_changed(sim *s, int request); /* since its message came; of a receive that was completed last */
+/* Has the buffer of a receive that is complete changed since its message came? 0 when a later one has its number already. */
+int sim_buffer_has_changed(sim *s, int request, const char *data);
 uint64_t checked_sum(const char *data, int64_t bytes);
 int sim_checked_messages(const sim *s, const checked_messages **list);
 /* end cdef */
