@@ -32,6 +32,7 @@ from smpy.mpi.requests.request import Request
 from smpy.mpi.requests.status import Status
 from smpy.mpi.rma.window_parts import WindowPart
 from smpy.mpi.state.comm_core import CommCore
+from smpy.mpi.state.exceptions import Exception as MpiException
 from smpy.mpi.state.guard import CallWrapper, is_of_mpi
 from smpy.mpi.state.handle import Handle
 
@@ -115,10 +116,13 @@ class CallChecks:
         try:
             frees = self._begin(call, method, args, kwargs)
             result = inner(method, *args, **kwargs)
-        except BaseException:
+        except BaseException as error:
             self._drop(call)
             if call.window is not None:
                 self._windows.drop(call.window)
+            part = _part_of_window(args)
+            if part is not None and isinstance(error, MpiException):
+                self._windows.failed(call.name, call.rank, part, error, call.here)
             raise
         finally:
             del self._calls[timeline]
@@ -133,15 +137,15 @@ class CallChecks:
         self, call: _Call, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[str, int] | None:
         """Family and key of the object that the call frees, or None."""
-        first = args[0] if args else None
+        first, part_of_window = args[0] if args else None, _part_of_window(args)
         if isinstance(first, CommCore):
             if is_collective(call.name):
                 part = part_in(first, call.name, _given(method, args, kwargs))
                 if part is not None:
                     self._enter(call, first, part)
-        elif isinstance(first, CollectiveHandle) and isinstance(first._membership, WindowPart):
+        elif part_of_window is not None:
             given = _given(method, args, kwargs)
-            call.window = self._windows.begin(call.name, call.rank, first._membership, given, call.here)
+            call.window = self._windows.begin(call.name, call.rank, part_of_window, given, call.here)
         elif call.name in ("Start", "Startall"):
             for request in (first,) if isinstance(first, Prequest) else args[1]:
                 described_part = self._parts.get(id(request._persistent()))
@@ -327,6 +331,12 @@ def _asks(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     if isinstance(kwargs.get("statuses", behind), list):
         return True
     return any(isinstance(each, Status) for each in (*args, *kwargs.values()))
+
+
+def _part_of_window(args: tuple[Any, ...]) -> WindowPart | None:
+    """The rank's part of the window whose method is called."""
+    part = args[0]._membership if args and isinstance(args[0], CollectiveHandle) else None
+    return part if isinstance(part, WindowPart) else None
 
 
 def _is_of_request(first: object) -> bool:

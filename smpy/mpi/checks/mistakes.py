@@ -32,6 +32,7 @@ class Kind(Enum):
     BUFFERS = "buffers", "buffer is used while a message needs it", "buffers are used while a message needs them"
     OVERLAP = "overlap", "pair of pending buffers overlaps", "pairs of pending buffers overlap"
     CONFLICTS = "conflicts", "pair of accesses conflicts", "pairs of accesses conflict"
+    OUTSIDE = "no epoch", "call on a window is outside an epoch", "calls on windows are outside epochs"
     EPOCHS = "epochs", "epoch is left open", "epochs are left open"
     RACES = "any source", "receive may take another message", "receives may take another message"
     ORDER = "arrival order", "result may depend on the order of arrival", "results may depend on the order of arrival"

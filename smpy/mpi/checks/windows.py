@@ -1,4 +1,4 @@
-"""Windows: epochs and locks that a program leaves open, and accesses of one epoch that conflict.
+"""Windows: calls outside epochs, epochs and locks that a program leaves open, and accesses of one that conflict.
 
 Accesses to a rank's part are kept by their kind of epoch: between two fences, in the exposure of one `Post`, or under
 locks. They are forgotten when it ends; under locks as their rank has completed them: programs that order accesses by
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 from weakref import ref
 
-from smpy.mpi.checks.mistakes import Kind, Line, Mistakes, Side, is_of_library
+from smpy.mpi.checks.mistakes import NOWHERE, Kind, Line, Mistakes, Side, is_of_library
 from smpy.mpi.checks.signatures import basic_types_of, described
 from smpy.mpi.checks.stretches import StretchOfBytes, stretches_of
 from smpy.mpi.checks.window_conflicts import COMPARE, READ, WRITE, AccessKind, EpochAccesses, WindowAccess
@@ -24,10 +24,13 @@ from smpy.mpi.rma.targets import rank_of, target_of
 from smpy.mpi.rma.window_parts import WindowPart
 from smpy.mpi.state import constants
 from smpy.mpi.state.constants import PROC_NULL
+from smpy.mpi.state.exceptions import ERROR_CLASSES
+from smpy.mpi.state.exceptions import Exception as MpiException
 
 __all__ = ["WindowCall", "WindowChecks"]
 
 _NO_OP: Final = PREDEFINED["NO_OP"]
+_ERR_RMA_SYNC: Final = ERROR_CLASSES["ERR_RMA_SYNC"][0]
 _GETS: Final = ("Get", "Rget")
 _PUTS: Final = ("Put", "Rput")
 _ACCUMULATES: Final = ("Accumulate", "Raccumulate", "Get_accumulate", "Rget_accumulate", "Fetch_and_op")
@@ -35,6 +38,8 @@ _ACCESSES: Final = frozenset((*_GETS, *_PUTS, *_ACCUMULATES, "Compare_and_swap")
 _OPENS: Final = {"Lock": "Unlock", "Lock_all": "Unlock_all", "Start": "Complete", "Post": "Wait"}
 """Calls that open an epoch, and those that end it."""
 _ENDS: Final = {end: opening for opening, end in _OPENS.items()} | {"Test": "Post"}
+_ENDS_FENCE: Final = frozenset(("Lock", "Lock_all", "Start"))
+"""Calls that end an epoch of `Fence`, but complete no accesses."""
 _OTHERS: Final = frozenset(("Fence", "Free", "Flush", "Flush_all", "Flush_local", "Flush_local_all"))
 
 
@@ -126,7 +131,9 @@ class WindowChecks:
         if origin is None:
             origin = window.origins[part.rank] = _Origin(rank)
         if access is not None:
-            access = self._begin_access(access, part, window, origin)
+            access = self._begin_access(access, part, window, origin, name)
+        elif origin.has_accessed:
+            self._check_fence(name, origin, given, line)
         return WindowCall(name, part, window, origin, peer, line, access)
 
     def end(self, call: WindowCall, result: object) -> None:
@@ -155,12 +162,25 @@ class WindowChecks:
         if call.access is not None:
             call.access.request = _no_request
 
+    def failed(self, name: str, rank: int, part: WindowPart, error: MpiException, here: Callable[[], Line]) -> None:
+        """A call on a window has raised an error; tell of it if it is one of epochs."""
+        if error != _ERR_RMA_SYNC:
+            return
+        if name in _ACCESSES or name.startswith("Flush"):
+            self._mistakes.add(Kind.OUTSIDE, Side(rank, f"{name} outside an epoch", here()))
+        elif name in _ENDS:
+            self._mistakes.add(Kind.OUTSIDE, Side(rank, f"{name} without {_ENDS[name]}", here()))
+        elif part.communicator.number in self._windows:
+            origin = self._windows[part.communicator.number].origins.get(part.rank)
+            for (opening, _), line in origin.opened.items() if origin is not None else ():
+                self._tell_of_open(rank, f"{opening} without {_OPENS[opening]}", line, f"{name} comes before", here())
+
     # ---- accesses ----
 
     def _begin_access(
-        self, access: WindowAccess, part: WindowPart, window: _CheckedWindow, origin: _Origin
+        self, access: WindowAccess, part: WindowPart, window: _CheckedWindow, origin: _Origin, name: str
     ) -> WindowAccess:
-        """Note an access; tell of those that it conflicts with."""
+        """Note an access; tell of those that it conflicts with, and of a request where there is no lock."""
         target, epochs = window.targets[access.target], part.epochs
         if epochs.is_fenced:
             accesses = target.fenced
@@ -172,6 +192,8 @@ class WindowChecks:
             accesses = target.locked
         else:
             accesses = target.exposed
+        if name.startswith("R") and accesses is not target.locked and not is_of_library(access.line):
+            self._mistakes.add(Kind.OUTSIDE, Side(origin.rank, f"{name} without a lock", access.line))
         for other, its, own in accesses.conflicts(access):
             self._tell(part, (other, its), (access, own))
         access = accesses.add(access)
@@ -204,6 +226,13 @@ class WindowChecks:
             if left:
                 locked[rank] = left
 
+    def _check_fence(self, name: str, origin: _Origin, given: dict[str, Any], line: Line) -> None:
+        """A call follows accesses in an epoch of `Fence`; tell of it if they need another fence before."""
+        if name in _ENDS_FENCE:
+            self._report_accesses(origin, f"{name} comes before", line)
+        elif name == "Fence" and int(given["assertion"]) & constants.MODE_NOPRECEDE:
+            self._report_accesses(origin, "Fence with MODE_NOPRECEDE completes none", line)
+
     def _end_of_fence(self, call: WindowCall) -> None:
         origin, target = call.origin, call.window.targets[call.part.rank]
         if target.n_fences == origin.n_fences:
@@ -228,13 +257,15 @@ class WindowChecks:
                 for (name, _), line in origin.opened.items():
                     self._tell_of_open(origin.rank, f"{name} without {_OPENS[name]}", line)
 
-    def _report_accesses(self, origin: _Origin) -> None:
+    def _report_accesses(self, origin: _Origin, then: str = "", where: Line = NOWHERE) -> None:
         if origin.has_accessed and origin.fence is not None:
-            self._tell_of_open(origin.rank, "Fence without another after the accesses", origin.fence)
+            self._tell_of_open(origin.rank, "Fence without another after the accesses", origin.fence, then, where)
+        origin.has_accessed = False
 
-    def _tell_of_open(self, rank: int, what: str, line: Line) -> None:
+    def _tell_of_open(self, rank: int, what: str, line: Line, then: str = "", where: Line = NOWHERE) -> None:
         if not is_of_library(line):
-            self._mistakes.add(Kind.EPOCHS, Side(rank, what, line))
+            later = (Side(rank, then, where),) if then else ()
+            self._mistakes.add(Kind.EPOCHS, Side(rank, what, line), *later)
 
 
 def _place(begin: int, end: int, owner: int) -> str:

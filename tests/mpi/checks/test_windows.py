@@ -16,7 +16,7 @@ HEAD = (
     "SHARED = MPI.LOCK_SHARED\n"
 )
 TAIL = "\neverybody.Free(); two.Free(); comm.Barrier()\nif 'is_open' not in dir(): win.Free(); win2.Free()\n"
-MINE = "epochs", "conflicts"
+MINE = "no epoch", "epochs", "conflicts"
 
 
 @pytest.fixture
@@ -50,12 +50,34 @@ def test_an_access_outside_an_epoch_is_an_error_of_its_line(emulated: Callable, 
     assert "there is no access epoch to rank" in ran.error
     assert f'program.py", line {line}' in ran.error
 
+    assert [remark.facts["n"] for remark in ran.outcome.summary.remarks if remark.topic == "no epoch"] == [1]
 
-def test_a_program_may_go_on_after_an_access_outside_an_epoch(windows: Callable):
-    assert not windows(
-        "try: win.Put(x, 0)\nexcept MPI.Exception as error: assert error.Get_error_class() == MPI.ERR_RMA_SYNC\n"
-        "win.Fence(); win.Put(x[:1], 0, rank); win.Fence()"
-    )
+
+UNHEARD = {
+    **OUTSIDE,
+    "an unlock without a lock": "win.Lock(0, SHARED); win.Unlock(0)\nwin.Unlock(0)",
+    "an unlock of another rank": "win.Lock(0, SHARED)\nwin.Unlock(1)",
+    "an unlock of all of one lock": "win.Lock(0, SHARED)\nwin.Unlock_all()",
+    "a flush without a lock": "win.Fence()\nwin.Flush(0)",
+    "a local flush of another rank": "win.Lock(0, SHARED)\nwin.Flush_local(1)",
+    "completing nothing": "win.Fence()\nwin.Complete()",
+    "waiting for nobody": "\nwin.Wait()",
+}
+
+
+@pytest.mark.parametrize("program", UNHEARD.values(), ids=UNHEARD)
+def test_a_call_outside_an_epoch_is_named_where_the_program_goes_on(windows: Callable, program: str):
+    before, _, last = program.rpartition("\n")
+    found = windows(f"is_open = 1\n{before}\ntry: {last}\nexcept MPI.Exception as e: assert e == MPI.ERR_RMA_SYNC")
+    assert sorted(found["no epoch"]) == [[(rank, 4)] for rank in range(N_RANKS)]
+    assert not found.get("conflicts")
+
+
+@pytest.mark.parametrize("call", ["Rput(x, right)", "Rget(x, right)", "Raccumulate(x, right)"])
+@pytest.mark.parametrize("epoch", ["win.Fence(); {}\nwin.Fence()", "win.Post(everybody); win.Start(everybody); {}\n"])
+def test_an_access_with_a_request_needs_a_lock(windows: Callable, call: str, epoch: str):
+    found = windows(("is_open = 1\n" + epoch + "\n").format(f"\nwin.{call}.Wait()"))
+    assert sorted(found["no epoch"]) == [[(rank, 4)] for rank in range(N_RANKS)]
 
 
 # ---- left open ----
@@ -98,6 +120,39 @@ def test_an_epoch_that_is_left_open_is_named_by_the_line_that_opened_it(windows:
     found = windows(program)
     assert sorted(found.pop("epochs")) == sorted(lines)
     assert not found
+
+
+SECOND = {
+    "the end of a locked window": ("win.Lock(0, SHARED)\ntry: win.Free()", "win.Unlock(0)"),
+    "a second lock": ("win.Lock(0, SHARED)\ntry: win.Lock_all()", "win.Unlock(0)"),
+    "a start in a lock": ("win.Lock(0, SHARED)\ntry: win.Start(everybody)", "win.Unlock(0)"),
+    "a second exposure": (
+        "win.Post(everybody)\ntry: win.Post(everybody)",
+        "win.Start(everybody); win.Complete(); win.Wait()",
+    ),
+    "a fence in an exposure": (
+        "win.Post(everybody)\ntry: win.Fence()",
+        "win.Start(everybody); win.Complete(); win.Wait()",
+    ),
+    "a lock after accesses of a fence": (
+        "win.Fence(); win.Put(x[:1], 0, rank)\ntry: win.Lock(0, SHARED)",
+        "win.Unlock(0)",
+    ),
+    "a start after accesses of a fence": (
+        "win.Fence(); win.Get(x, right); win.Post(everybody)\ntry: win.Start(everybody)",
+        "win.Complete(); win.Wait()",
+    ),
+    "a fence that completes nothing": ("win.Fence(); win.Put(x, right)\ntry: win.Fence(MPI.MODE_NOPRECEDE)", ""),
+}
+
+
+@pytest.mark.parametrize(("program", "after"), SECOND.values(), ids=SECOND)
+def test_an_epoch_that_another_call_finds_open_is_named_by_both_lines(windows: Callable, program: str, after: str):
+    found = windows(f"{program}\nexcept MPI.Exception: pass\n{after}")
+    assert list(found) == ["epochs"]
+    ((first, second),) = found["epochs"]
+    assert [first[1], second[1]] == [2, 3]
+    assert first[0] == second[0]
 
 
 ENDED = {
@@ -148,7 +203,6 @@ OF_TWO = {
     "a write and a compare-and-swap": ("win.Put(x, 0)", "win.Compare_and_swap(n, n, n.copy(), 0)"),
     "different operations": ("win.Accumulate(x, 0, op=MPI.MAX)", "win.Accumulate(x, 0, op=MPI.SUM)"),
     "different types": ("win.Accumulate(x[:1], 0)", "win.Accumulate(n, 0)"),
-    "with requests": ("win.Rput(x, 0).Wait()", "win.Rget(x, 0).Wait()"),
     "vectors that share an element": ("win.Put([x, 2], 0, [0, 1, two])", "win.Put([x, 2], 0, [2, 1, two])"),
     "an element of a vector": ("win.Put([x, 2], 0, [0, 1, two])", "win.Get(x[:1], 0, 2)"),
     "other types of one place": ("win.Put(x, 0)", "win.Put(np.zeros(1, 'i1'), 0, [0, 1, MPI.BYTE])"),
@@ -170,6 +224,10 @@ def test_accesses_of_one_rank_that_conflict_are_named(windows: Callable, epoch: 
 
 
 CONFLICTS = {
+    "with requests": (
+        ALL_LOCKED.format("if rank == 1: win.Rput(x, 0).Wait()\nif rank == 2: r = win.Rget(x, 0); r.Wait()"),
+        [(1, 3), (2, 4)],
+    ),
     "a write twice": ("win.Fence()\nif rank == 1:\n  for _ in '12': win.Put(x, 0)\nwin.Fence()", [(1, 4), (1, 4)]),
     "a rank's own part": ("win.Fence()\nif rank < 2: win.Put(x, 0)\nwin.Fence()", [(0, 3), (1, 3)]),
     "before a local flush": (
@@ -268,7 +326,6 @@ IN_ORDER = {
         "win.Put(x, rank); win.Unlock(rank)"
     ),
     "reads that have come": "win.Lock(right, SHARED); win.Rget(x, right).Wait(); win.Put(x, right); win.Unlock(right)",
-    "reads that have come, in fences": "win.Fence(); win.Rget(x, right).Wait(); win.Put(x, right); win.Fence()",
     "a read that was refused": (
         "win.Fence()\nif rank == 1:\n  try: win.Get_accumulate(x, y[:1], 0)\n  except MPI.Exception: pass\n"
         "if rank == 2: win.Put(x, 0)\nwin.Fence()"
