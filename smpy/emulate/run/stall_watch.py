@@ -1,11 +1,14 @@
-"""Watch for a thread that stands in compiled code: all ranks stand with it, and the one it waits for may be one."""
+"""Watch for a thread that stands in compiled code: all ranks stand with it, and the one it waits for may be one.
+
+It is imported before a run begins: its thread and its clock are the operating system's.
+"""
 
 from __future__ import annotations
 
 import sys
-import time
 from _thread import get_ident, start_new_thread
 from collections.abc import Callable
+from time import clock_gettime, pthread_getcpuclockid, sleep
 from typing import TYPE_CHECKING, Final
 
 from smpy.emulate.reports.deadlock import line_in
@@ -18,7 +21,6 @@ if TYPE_CHECKING:
 _LOOKS_MAX: Final = 5
 _INTERVAL_S: Final = 1.0
 _IDLE_S: Final = 0.02  # of processor time in an interval: less is waiting
-_sleep, _start = time.sleep, start_new_thread
 
 
 class StallWatch:
@@ -48,7 +50,7 @@ class StallWatch:
 
     def start(self) -> None:
         """Begin to look."""
-        _start(self._look_on, (time.pthread_getcpuclockid(self._ident),))
+        start_new_thread(self._look_on, (pthread_getcpuclockid(self._ident),))
 
     def stop(self) -> None:
         """End the watch: the world may be closed after that."""
@@ -57,12 +59,12 @@ class StallWatch:
     def _look_on(self, clock: int) -> None:
         before, n_same, seconds = None, 0, 0.0
         while True:
-            _sleep(_INTERVAL_S)
+            sleep(_INTERVAL_S)
             if self._is_over:
                 return
             frame = sys._current_frames().get(self._ident)
             now = None if frame is None else (id(frame), frame.f_lasti, self._engine.now_s)
-            used_s, seconds = time.clock_gettime(clock) - seconds, time.clock_gettime(clock)
+            used_s, seconds = clock_gettime(clock) - seconds, clock_gettime(clock)
             n_same = n_same + 1 if now == before and used_s < _IDLE_S else 0
             before = now
             if n_same == _LOOKS_MAX:

@@ -40,6 +40,7 @@ from smpy.emulate.rank_switch_hooks import RankSwitchHooks
 from smpy.emulate.ranks import is_for_all
 from smpy.emulate.run.lifetime import Lifetime, install_exits
 from smpy.emulate.run.program import Program, install_runpy
+from smpy.emulate.run.stall_watch import StallWatch
 from smpy.emulate.threads.executors import install_executors, install_queues
 from smpy.emulate.threads.looks import install_looks
 from smpy.emulate.threads.starts import Threads
@@ -123,8 +124,6 @@ def install_surroundings(
 
 
 def _watch_for_stalls(engine: Engine, threads: RankThreads, patches: Patches, home: str, outlet: Outlet) -> None:
-    from smpy.emulate.run.stall_watch import StallWatch
-
     watch = StallWatch(engine, threads, home, partial(_tell_at_once, outlet))
     watch.start()
     patches.later(watch.stop)
