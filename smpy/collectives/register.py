@@ -1,4 +1,8 @@
-"""Register of algorithms: a decorator adds them, and the modules of a folder are imported on first use."""
+"""Register of algorithms: a decorator adds them, and the modules of a folder are imported on first use.
+
+An installed package names the modules of its algorithms as entry points of the group `smpy.algorithms`; they are
+imported when a run names an algorithm that is none of smpy's.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from smpy.collectives.call import Call
 from smpy.collectives.schedule import Schedule
 
 Maker = Callable[[Call], Schedule]
+GROUP: Final = "smpy.algorithms"
 
 _FOLDERS: Final = {
     "gatherv": "gather",

@@ -9,10 +9,11 @@ from typing import Any, Final, NamedTuple
 from smpy.collectives.call import symbolic_call
 from smpy.collectives.facts import Query
 from smpy.collectives.hosts import Hosts
-from smpy.collectives.register import OPERATIONS, Algorithm, algorithms_of
+from smpy.collectives.register import GROUP, OPERATIONS, Algorithm, algorithms_of
 from smpy.collectives.tables import Rules, only_use, table, table_names
 from smpy.engine.engine import Engine
 from smpy.errors import UsageError
+from smpy.installed_parts import import_installed
 
 _CHOSEN_MAX: Final = 4096
 
@@ -56,12 +57,14 @@ def selection_with(choices: Iterable[tuple[str, str]], table: str = DEFAULT.tabl
     Raises
     ------
     UsageError
-        If there is no such table, operation or algorithm; the message lists what there is.
+        If there is no such table, operation or algorithm, also in installed packages; the message lists what there is.
     """
     if table not in table_names():
         raise UsageError(f"there is no table of collectives {table!r}: there are {', '.join(table_names())}")
     forced: dict[str, str] = {}
     for operation, name in choices:
+        if operation in OPERATIONS and name != "default" and _found(operation, name) is None:
+            import_installed(GROUP)
         if not _has_choice(operation):
             known = ", ".join(choosable())
             raise UsageError(f"there is no choice of algorithms for {operation!r}: there is for {known}")
@@ -86,14 +89,17 @@ def _has_choice(operation: str) -> bool:
 
 def _named(operation: str, name: str) -> Algorithm:
     """The algorithm with a name of ours or of SimGrid's."""
-    known = algorithms_of(operation)
-    for algorithm in known.values():
-        if name in algorithm.simgrid_names:
-            return algorithm
-    if name not in known:
-        shown = [_shown(each) for _, each in sorted(known.items())]
+    found = _found(operation, name)
+    if found is None:
+        shown = [_shown(each) for _, each in sorted(algorithms_of(operation).items())]
         raise UsageError(f"{operation} has no algorithm {name!r}: it has {', '.join(shown)}")
-    return known[name]
+    return found
+
+
+def _found(operation: str, name: str) -> Algorithm | None:
+    known = algorithms_of(operation)
+    theirs = (algorithm for algorithm in known.values() if name in algorithm.simgrid_names)
+    return next(theirs, known.get(name))
 
 
 def _shown(algorithm: Algorithm) -> str:

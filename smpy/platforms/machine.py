@@ -165,7 +165,7 @@ def _is_line(text: str) -> bool:
     words = text.split()
     if not words or text.lower().endswith((".xml", ".toml")) or _exists(text):
         return False
-    return len(words) > 1 or "=" in text or words[0] in topology_names("machine")
+    return len(words) > 1 or "=" in text or words[0] in topology_names("machine", words[0])
 
 
 def _exists(text: str) -> bool:

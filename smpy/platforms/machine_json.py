@@ -2,8 +2,8 @@
 
 An object is a dataclass: its `class`, and the fields that differ from their defaults (a changed default is a new
 `FORMAT`). Arrays are tuples, `[start, stop, step]` is a range, a member of an enumeration is its name. The reader makes
-objects of machines' classes only, and checks fields by their annotated types. It knows a topology from outside smpy
-once that module is imported; the file cannot import it. Network models of installed packages are known.
+objects of machines' classes only, and checks fields by their annotated types. It knows network models and topologies
+of installed packages; one from elsewhere it knows once that module is imported. The file cannot import it.
 """
 
 from __future__ import annotations
@@ -21,17 +21,21 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hi
 
 from smpy.errors import PlatformError
 from smpy.input_files import strict_json
+from smpy.installed_parts import import_installed
 from smpy.platforms.declared_zone import DeclaredZone
 from smpy.platforms.description import Description
 from smpy.platforms.gc_pause import collection_paused
-from smpy.platforms.models.network_models import Network, import_installed
+from smpy.platforms.models.network_models import GROUP as NETWORKS
+from smpy.platforms.models.network_models import Network
 from smpy.platforms.parts import Computer, Part, Zone
+from smpy.platforms.topologies import GROUP as TOPOLOGIES
 
 FORMAT: Final = 1
 """Format of the text: it grows with any change of existing fields, of defaults or of this notation."""
 
 _CLASS: Final = "class"
 _INCOMPLETE: Final = (Part, Computer, Zone, DeclaredZone, Network)  # base classes, no parts themselves
+_INSTALLED: Final[dict[type, str]] = {Network: NETWORKS, Zone: TOPOLOGIES}  # groups of entry points
 _INTEGER_LIMIT: Final = 1 << 64
 _NOT_FINITE: Final = ("inf", "-inf", "nan")
 
@@ -203,8 +207,8 @@ class _ValueReader:
         if not isinstance(plain, dict) or not isinstance(plain.get(_CLASS), str):
             raise _Wrong(place, f"must be an object with a {_CLASS!r}")
         name = plain[_CLASS]
-        if kind is Network and name not in self._classes_of(kind):
-            import_installed()
+        if kind in _INSTALLED and name not in self._classes_of(kind):
+            import_installed(_INSTALLED[kind])
             del self._classes[kind]
         chosen = self._classes_of(kind).get(name)
         if chosen is None:

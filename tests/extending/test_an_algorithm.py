@@ -1,7 +1,4 @@
-"""Collective algorithms from outside smpy: copy one to write your own.
-
-Each is a function of a call, under a decorator; it is chosen by its name, and judged by hand.
-"""
+"""Algorithms from outside smpy, own_parts/algorithms.py, take the times of their formulas."""
 
 from __future__ import annotations
 
@@ -9,39 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from smpy.collectives import Call, Schedule, algorithm
-from smpy.collectives.patterns import binomial_tree
 from smpy.emulate.run.run import run
 from smpy.options import RunConfig
 from smpy.platforms import CallCosts, Cluster, Description, FlatCluster, Models, NetworkModel, NumberedNames
-
-# ---- the algorithms ----
-
-
-@algorithm("bcast", "chain", source="an example")
-def chain(call: Call) -> Schedule:
-    """Broadcast from the root to the next rank, from there to the next, and so on."""
-    ranks, steps = call.from_root, Schedule(call.rank)
-    with steps.when(ranks.index > 0):
-        steps.recv(ranks.behind(1), call.nbytes)
-    with steps.when(ranks.index < call.n_ranks - 1):
-        steps.send(ranks.ahead(1), call.nbytes)
-    return steps
-
-
-@algorithm("allreduce", "hosts_first", source="an example", knows_hosts=True)
-def hosts_first(call: Call) -> Schedule:
-    """Reduce on each host, then among their first ranks; the result goes back the same way."""
-    steps, local, leaders = Schedule(call.rank), call.local, call.leaders
-    binomial_tree.reduce(steps, local, call.nbytes)
-    with steps.when(local.index == 0):
-        binomial_tree.reduce(steps, leaders, call.nbytes)
-        binomial_tree.broadcast(steps, leaders, call.nbytes)
-    binomial_tree.broadcast(steps, local, call.nbytes)
-    return steps
-
-
-# ---- what they are judged by ----
+from tests.extending.own_parts.algorithms import chain, hosts_first
 
 N_BYTES, LATENCY_S, BANDWIDTH_BYTES_PER_S, LOCAL_S, LOCAL_BYTES_PER_S = 1_000_000, 1e-6, 1e9, 2e-7, 4e9
 BARE = Models(
@@ -76,13 +44,13 @@ def makespan_s(folder: Path, call: str, n_ranks: int, algorithm: tuple[str, str]
 @pytest.mark.parametrize("root", [0, 3])
 def test_a_chain_takes_a_message_a_rank(tmp_path: Path, root: int) -> None:
     call = f"MPI.COMM_WORLD.Bcast(mine, {root})"
-    took_s = makespan_s(tmp_path, call, 7, ("bcast", "chain"), fills_hosts=False)
+    took_s = makespan_s(tmp_path, call, 7, ("bcast", chain.__name__), fills_hosts=False)
     assert took_s == pytest.approx(6 * MESSAGE_S, rel=1e-12)
 
 
 @pytest.mark.parametrize("fills_hosts", [False, True])
 def test_hosts_first_crosses_the_network_once_each_way(tmp_path: Path, fills_hosts: bool) -> None:
     call = "MPI.COMM_WORLD.Allreduce(mine, all)"
-    took_s = makespan_s(tmp_path, call, 16, ("allreduce", "hosts_first"), fills_hosts=fills_hosts)
+    took_s = makespan_s(tmp_path, call, 16, ("allreduce", hosts_first.__name__), fills_hosts=fills_hosts)
     rounds = 3  # depth of a binomial tree over eight hosts
     assert took_s == pytest.approx(2 * (LOCAL_MESSAGE_S + rounds * MESSAGE_S), rel=1e-12)

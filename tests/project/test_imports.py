@@ -14,7 +14,7 @@ ROOT = Path(smpy.__file__).parent
 LAYERS = [  # a package sees those above its line, and those on it
     {"__version__"},
     {"errors"},
-    {"units", "input_files", "arguments"},
+    {"units", "input_files", "arguments", "installed_parts"},
     {"engine", "platforms", "records", "compute", "blas", "experimental"},
     {"option_texts", "options"},
     {"collectives"},

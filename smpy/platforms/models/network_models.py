@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias, TypeVar
 
 from smpy.errors import UsageError
+from smpy.installed_parts import import_part, installed_parts
 from smpy.units import (
     LARGEST,
     SMALLEST,
@@ -25,9 +26,6 @@ from smpy.units import (
     parse_speed_flop_per_s,
     parse_time_s,
 )
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 GROUP: Final = "smpy.networks"
 NETWORK_KINDS: Final = ("smpi", "lv08", "cm02", "raw", "constant", "ib")
@@ -162,7 +160,7 @@ def network_model(name: str, *, kernel: KernelKind) -> Callable[[N], N]:
 
 def registered_names() -> list[str]:
     """Names of the models that have registered, or that installed packages name; sorted."""
-    return sorted({*_models, *_entry_points()})
+    return sorted({*_models, *installed_parts(GROUP)})
 
 
 def registered_model(name: str) -> type[Network] | None:
@@ -173,21 +171,11 @@ def registered_model(name: str) -> type[Network] | None:
     UsageError
         If the module of the package cannot be imported, or registers no such model.
     """
-    if name not in _models and name in _entry_points():
-        _import(_entry_points()[name])
+    if name not in _models and (point := installed_parts(GROUP).get(name)) is not None:
+        origin = import_part(point)
+        if name not in _models:
+            raise UsageError(f"{origin} registers no model of that name: put it under @network_model")
     return _models[name].model if name in _models else None
-
-
-def import_installed() -> None:
-    """Import the models of all installed packages, for a file that names a class.
-
-    Raises
-    ------
-    UsageError
-        If the module of a package cannot be imported, or registers no such model.
-    """
-    for name in _entry_points():
-        registered_model(name)
 
 
 def _named(model: type[Network]) -> RegisteredNetwork:
@@ -195,22 +183,6 @@ def _named(model: type[Network]) -> RegisteredNetwork:
     if found is None:
         raise UsageError(f"{model.__name__} is no registered network model: put it under @network_model")
     return found
-
-
-def _entry_points() -> dict[str, EntryPoint]:
-    from importlib.metadata import entry_points
-
-    return {point.name: point for point in entry_points(group=GROUP)}
-
-
-def _import(point: EntryPoint) -> None:
-    origin = f"the network model {point.name!r} of {point.dist.name if point.dist else point.value}"
-    try:
-        point.load()
-    except Exception as error:
-        raise UsageError(f"{origin} cannot be imported: {type(error).__name__}: {error}") from error
-    if point.name not in _models:
-        raise UsageError(f"{origin}: {point.value} registers no model of that name: put it under @network_model")
 
 
 # ---- parameters, as options and files have them ----

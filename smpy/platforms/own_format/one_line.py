@@ -44,7 +44,7 @@ def read_one_line(line: str) -> Tree:
         kind, *words = shlex.split(line)
     except ValueError:
         raise PlatformError(f"{origin}: a quote is never closed, or nothing is said") from None
-    kinds = topology_names("machine")
+    kinds = topology_names("machine", kind)
     if kind not in kinds:
         spelt_apart = "-".join([kind, *words[:1]])
         advice = meant(spelt_apart if spelt_apart in kinds else kind, kinds)

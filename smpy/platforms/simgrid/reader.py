@@ -164,13 +164,16 @@ class _PartMaker:
         return self._methods[tag](element)
 
     def _zone(self, element: Element) -> Zone:
-        routing = element.choice("routing", (*topology_names("zone"), *_REFUSED_ROUTINGS))
+        named = element.text("routing").upper()
+        others = () if named in _REFUSED_ROUTINGS else topology_names("zone", named)
+        routing = element.choice("routing", (*others, *_REFUSED_ROUTINGS))
         if routing in _REFUSED_ROUTINGS:
             raise element.error(f"routing {element.text('routing')!r} is not supported: links are wires here")
         return topology_named("zone", routing).kind.from_xml(element, self.part)
 
     def _cluster(self, element: Element) -> Zone:
-        known = topology_named("cluster", element.choice("topology", topology_names("cluster"), "FLAT"))
+        names = topology_names("cluster", element.text("topology", "FLAT").upper())
+        known = topology_named("cluster", element.choice("topology", names, "FLAT"))
         element.check_attributes((*CLUSTER_ATTRIBUTES, *known.attributes))
         self._parts_of_host(element)
         return known.kind.from_xml(element, self.part)

@@ -1,8 +1,9 @@
 """The topologies there are, a file each: its value, its attributes in XML, its links' names, how it is built.
 
 A topology is a `Zone` under a decorator; those in this folder are listed below by the names that files use, and
-imported when a file names them. One from outside smpy registers in the same way, and is then read from XML like the
-others.
+imported when a file names them. One from outside smpy registers in the same way, and files name it like the others. An
+installed package names the modules of its topologies as entry points of the group `smpy.topologies`; they are imported
+when a file has a name that is none of smpy's.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import importlib
 from collections.abc import Callable
 from typing import Final, NamedTuple, TypeVar
 
+from smpy.installed_parts import import_installed
 from smpy.platforms.parts import Zone
 
+GROUP: Final = "smpy.topologies"
 Z = TypeVar("Z", bound=type[Zone])
 
 
@@ -83,9 +86,26 @@ def topology(name: str, *, tag: str = "cluster", attributes: tuple[str, ...] = (
     return register
 
 
-def topology_names(tag: str) -> list[str]:
-    """Names of the topologies of elements with that tag, or of a "machine"; sorted."""
-    return sorted({*_MODULES[tag], *(name for of, name in _topologies if of == tag)})
+def topology_names(tag: str, named: str | None = None) -> list[str]:
+    """Names of the topologies of elements with that tag, or of a "machine"; sorted.
+
+    Parameters
+    ----------
+    tag : {"cluster", "zone", "machine"}
+        Tag of the element.
+    named : str, optional
+        Name in a file: if it is no topology, those of installed packages are imported first.
+
+    Raises
+    ------
+    UsageError
+        If the module of a package cannot be imported.
+    """
+    names = {*_MODULES[tag], *(name for of, name in _topologies if of == tag)}
+    if named is not None and named not in names:
+        import_installed(GROUP)
+        return topology_names(tag)
+    return sorted(names)
 
 
 def topology_named(tag: str, name: str) -> RegisteredTopology:
