@@ -11,6 +11,12 @@ int sim_running(const sim *s)
     return s->running;
 }
 
+int sim_idle_timeline(const sim *s)
+{
+    const int id = sim_running(s);
+    return id >= 0 && sim_is_idle(s, id) ? id : -1;
+}
+
 int sim_running_rank(const sim *s)
 {
     return s->running < 0 ? -1 : s->timelines.at[s->running].rank;

@@ -28,7 +28,7 @@ static void check(const sim *s)
     match_check(&s->match, &s->requests);
     comms_check(&s->comms);
     hosts_check(&s->hosts);
-    elapse_check(s);
+    clock_events_check(s);
     memories_check(s);
     changes_check(s);
     transfers_check(s);
@@ -47,12 +47,12 @@ static int advance(sim *s)
     const int is_not_yet = net->kind->next_date(s, net->state, &date_s);
     if (is_not_yet > 0) s->effort += LOOK_AT_CLOCK;
     if (is_not_yet) return is_not_yet;
-    const elapsing *e = &s->elapsing;
+    const clock_events *e = &s->clock_events;
     const disks *disks = &s->storage.disks;
     if (s->transfers.n_live == 0 && disks->n_under_way == 0 && e->n_under_way == e->n_probing &&
         s->polling.n_probes_up_to_date == e->n_probing)
         return 0;
-    date_s = smaller(date_s, elapse_next_s(s));
+    date_s = smaller(date_s, clock_events_next_s(s));
     if (disks->n_under_way) date_s = smaller(date_s, disks_next_s(disks));
     if (s->changes.table->n) {
         if (isinf(date_s) && !change_may_wake(s)) return change_cannot_wake(s);
@@ -67,7 +67,7 @@ static int advance(sim *s)
         if (n_changes < 0) return n_changes;
         s->effort += (unsigned)n_changes;
     }
-    const int n_woken = elapse_fire(s);
+    const int n_woken = clock_events_fire(s);
     if (n_woken < 0) return n_woken;
     int n_fired = net->kind->fire(s, net->state);
     if (n_fired < 0) return n_fired;

@@ -15,7 +15,7 @@ static int init(sim *s, int n_ranks, const int *host_of_rank)
     if (!error) error = timelines_init(&s->timelines, n_ranks);
     if (!error) error = hosts_init(&s->hosts, s->machine);
     if (!error && part > 0 && part != 1) error = hosts_limit(&s->hosts, part);
-    if (!error) error = elapse_init(&s->elapsing, s->model.polling.notice);
+    if (!error) error = clock_events_init(&s->clock_events, s->model.polling.notice);
     if (!error) error = memories_init(&s->memories);
     if (!error) error = storage_init(&s->storage);
     if (!error) error = changes_init(s);
@@ -61,7 +61,7 @@ void sim_free(sim *s)
     comms_free(&s->comms);
     match_free(&s->match);
     network_free(&s->network);
-    elapse_free(&s->elapsing);
+    clock_events_free(&s->clock_events);
     shared_cores_free(&s->shared_cores);
     memories_free(&s->memories);
     storage_free(&s->storage);
@@ -98,7 +98,7 @@ int sim_timeline_new(sim *s, int rank)
     if (s->changes.host_is_off && s->changes.host_is_off[at]) keep_error(s, change_lose_rank(s, at, rank));
     timeline_runs_next(s, id);
     const int is_first = s->timelines.at[id].next_of_rank < 0;
-    const int error = is_first ? elapse_crowd(s, at) : shared_cores_begin(s, rank);
+    const int error = is_first ? clock_events_crowd(s, at) : shared_cores_begin(s, rank);
     keep_error(s, error);
     return error < 0 ? error : id;
 }

@@ -3,7 +3,7 @@
 #include "mpi/protocol.h"
 #include "mpi/nonblocking_collective.h"
 #include "mpi/wait.h"
-#include "world/elapse.h"
+#include "world/clock_events.h"
 #include "world/tell.h"
 
 /* Collectives: a schedule's calls, one after the other, as if the rank made them. A blocking one is over with its action; a
@@ -93,7 +93,7 @@ static int fetch(sim *s, int id, action *a, collective_run *run)
     const int sends = c->code == CALL_SEND || c->code == CALL_ISEND || c->code == CALL_EXCHANGE;
     a->stage = sends ? SEND : c->code == CALL_WAIT_ALL ? AWAIT : RECEIVE;
     const double first_s = overhead_s(s, id, c);
-    return first_s > 0 ? elapse_sleep_until(s, id, s->clock.now_s + first_s, SPENT_OVERHEAD) : MADE_A_CALL;
+    return first_s > 0 ? clock_events_sleep_until(s, id, s->clock.now_s + first_s, SPENT_OVERHEAD) : MADE_A_CALL;
 }
 
 static int step(sim *s, int id, action *a)

@@ -1,6 +1,6 @@
 #include "mpi/match.h"
 #include "mpi/poll.h"
-#include "world/elapse.h"
+#include "world/clock_events.h"
 #include "world/tell.h"
 
 /* Probes, and Get_status, which looks at a request as a probe looks at messages: an execution, which is three calls, then a look.
@@ -78,7 +78,7 @@ static int call(sim *s, int id, action *a)
     case BOUND: return MADE_A_CALL;
     case STARTED:
         if (!(a->probe.flop > 0)) return MADE_A_CALL;
-        return elapse_execute(s, id, (execution){.flop = a->probe.flop, .is_limited = 1}, poll_spends(t));
+        return clock_events_execute(s, id, (execution){.flop = a->probe.flop, .is_limited = 1}, poll_spends(t));
     case LOOK: {
         const int found = look(s, id, a);
         t->answer = found;

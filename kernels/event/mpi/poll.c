@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "world/elapse.h"
+#include "world/clock_events.h"
 #include "world/tell.h"
 
 enum { ROUNDS_MAX = 1000, ROUND_MAX = 256 };
@@ -29,11 +29,11 @@ int poll_begin(sim *s, int id, const poll_question *asked, double each_s, int in
 {
     timeline *t = &s->timelines.at[id];
     const double now_s = s->clock.now_s;
-    if (!s->model.polling.notice) return elapse_sleep_until(s, id, now_s + in_a_row * each_s, poll_spends(t));
+    if (!s->model.polling.notice) return clock_events_sleep_until(s, id, now_s + in_a_row * each_s, poll_spends(t));
     t->has_polled = 1;
     t->poll.each_s = each_s;
     t->poll.since_s = now_s;
-    return elapse_sleep_until(s, id, now_s + each_s * stands_for(&t->poll, asked), poll_spends(t));
+    return clock_events_sleep_until(s, id, now_s + each_s * stands_for(&t->poll, asked), poll_spends(t));
 }
 
 void poll_end(sim *s, int id, const poll_question *asked, int *in_a_row, int is_success, int grows)
@@ -66,6 +66,6 @@ void poll_notice(sim *s, int rank)
         p->first_asked.kind = NULL;
         if (p->each_s <= 0) continue;
         const double n_over = ceil((s->clock.now_s - p->since_s) / p->each_s - 1e-9); /* one that ends now sees it */
-        elapse_end_by(s, id, p->since_s + fmax(n_over, 1) * p->each_s);
+        clock_events_end_by(s, id, p->since_s + fmax(n_over, 1) * p->each_s);
     }
 }

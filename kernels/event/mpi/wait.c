@@ -5,7 +5,7 @@
 
 #include "basics/dates.h"
 #include "mpi/protocol.h"
-#include "world/elapse.h"
+#include "world/clock_events.h"
 #include "world/world.h"
 
 static int are_own(const sim *s, int rank, int n, const int *list)
@@ -90,7 +90,7 @@ int wait_after_overheads(sim *s, int id)
     if (t->busy_until_s <= s->clock.now_s) return MADE_A_CALL;
     const double until_s = t->busy_until_s;
     t->busy_until_s = 0;
-    return elapse_sleep_until(s, id, until_s, SPENT_OVERHEAD);
+    return clock_events_sleep_until(s, id, until_s, SPENT_OVERHEAD);
 }
 
 void wait_wake(sim *s, int id)

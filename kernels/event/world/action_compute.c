@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "world/elapse.h"
+#include "world/clock_events.h"
 #include "world/tell.h"
 
 /* Computing: three calls, as in the peer (make, bind to a host, start), then the execution. */
@@ -14,7 +14,7 @@ static int step(sim *s, int id, action *a)
     if (a->stage++ < STARTED) return MADE_A_CALL;
     const execution amount = {.flop = a->compute.flop, .bytes = a->compute.bytes};
     action_end(s, id);
-    return elapse_execute(s, id, amount, SPENT_COMPUTING);
+    return clock_events_execute(s, id, amount, SPENT_COMPUTING);
 }
 
 static const action_kind kind = {.name = "compute", .step = step, .nature = ACTION_TIME, .keeps_tail = 1};

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "world/elapse.h"
+#include "world/clock_events.h"
 #include "world/world.h"
 
 /* Parking: a timeline stands until another one wakes it, or until a date. */
@@ -20,7 +20,7 @@ static int step(sim *s, int id, action *a)
     if (a->stage != NEW) return answer(s, id, a->stage == WOKEN);
     if (until_s <= s->clock.now_s) return answer(s, id, 0);
     a->stage = PARKED;
-    return isinf(until_s) ? action_block(s, id, SPENT_SLEEPING) : elapse_sleep_until_woken(s, id, until_s, SPENT_SLEEPING);
+    return isinf(until_s) ? action_block(s, id, SPENT_SLEEPING) : clock_events_sleep_until_woken(s, id, until_s, SPENT_SLEEPING);
 }
 
 static void describe(const sim *s, const action *a, waiting *out)
@@ -50,17 +50,11 @@ int sim_wake(sim *s, int id)
     if (t->state == WAITING)
         action_wake(s, id);
     else
-        elapse_wake(s, id);
+        clock_events_wake(s, id);
     return 0;
 }
 
 int sim_is_idle(const sim *s, int id)
 {
     return !s->timelines.at[id].n;
-}
-
-int sim_idle_timeline(const sim *s)
-{
-    const int id = sim_running(s);
-    return id >= 0 && sim_is_idle(s, id) ? id : -1;
 }

@@ -1,5 +1,5 @@
 #include "world/actions.h"
-#include "world/elapse.h"
+#include "world/clock_events.h"
 #include "world/tell.h"
 
 /* Sleeps, and overheads inside MPI: time that loads no core. */
@@ -11,7 +11,7 @@ static int step(sim *s, int id, action *a)
     const double until_s = s->clock.now_s + a->sleep.seconds;
     const int spends = a->sleep.spent_on;
     action_end(s, id);
-    return elapse_sleep_until(s, id, until_s, spends);
+    return clock_events_sleep_until(s, id, until_s, spends);
 }
 
 static const action_kind kind = {.name = "sleep", .step = step, .nature = ACTION_TIME, .keeps_tail = 1};

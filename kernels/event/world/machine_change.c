@@ -126,7 +126,7 @@ static int apply(sim *s, const profile *f, double value)
     changes *c = &s->changes;
     double before;
     switch (f->kind) {
-    case PROFILE_SPEED: return elapse_change_speed(s, f->resource, value);
+    case PROFILE_SPEED: return clock_events_change_speed(s, f->resource, value);
     case PROFILE_HOST_IS_ON: return turn_host(s, f->resource, value > 0);
     case PROFILE_BANDWIDTH:
         before = c->own_bandwidth_bytes_per_s[f->resource];

@@ -16,7 +16,7 @@
 #include "networks/transfer.h"
 #include "mpi/costs.h"
 #include "world/machine_change.h"
-#include "world/elapse.h"
+#include "world/clock_events.h"
 #include "world/host.h"
 #include "world/memory.h"
 #include "world/performing.h"
@@ -39,7 +39,7 @@ struct sim {
     call_costs *own_costs;       /* costs of hosts that do not have the model's */
     int n_own_costs;
     int *costs_of_host;          /* [hosts]: index of their own, or -1; NULL: all have the model's */
-    elapsing elapsing;
+    clock_events clock_events;
     shared_cores shared_cores;
     int cores_per_rank;          /* 0: one */
     memories memories;

@@ -1,4 +1,4 @@
-#include "world/elapse.h"
+#include "world/clock_events.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,14 +7,14 @@
 #include "basics/sort.h"
 #include "world/world.h"
 
-int elapse_init(elapsing *e, int moves_ends)
+int clock_events_init(clock_events *e, int moves_ends)
 {
     heap_init(&e->ends, moves_ends);
     heap_init(&e->hosts, 1);
     return (moves_ends && !e->ends.place) || !e->hosts.place ? SIM_OUT_OF_MEMORY : 0;
 }
 
-void elapse_free(elapsing *e)
+void clock_events_free(clock_events *e)
 {
     heap_free(&e->ends);
     heap_free(&e->hosts);
@@ -54,9 +54,9 @@ void host_left(sim *s, int id, int is_execution)
 static int date_host(sim *s, int id)
 {
     const resource *cores = &s->hosts.at[id].cores;
-    heap_remove(&s->elapsing.hosts, id);
+    heap_remove(&s->clock_events.hosts, id);
     if (!resource_n_users(cores)) return 0;
-    return heap_push(&s->elapsing.hosts, resource_next_s(cores, s->clock.now_s), 0, id) < 0 ? SIM_OUT_OF_MEMORY : 0;
+    return heap_push(&s->clock_events.hosts, resource_next_s(cores, s->clock.now_s), 0, id) < 0 ? SIM_OUT_OF_MEMORY : 0;
 }
 
 /* ---- beginnings ---- */
@@ -69,17 +69,17 @@ static void begin(sim *s, int id, int is_executing, int n_parts)
     t->n_parts = (uint8_t)n_parts;
     t->began = s->order++;
     t->began_at_date = s->date_order;
-    s->elapsing.n_under_way++;
-    s->elapsing.n_probing += timeline_probes_on(t);
+    s->clock_events.n_under_way++;
+    s->clock_events.n_probing += timeline_probes_on(t);
 }
 
 static int end_at(sim *s, int id, double date_s, int spends)
 {
     timeline_enter(s, id, ASLEEP, spends);
-    return heap_push(&s->elapsing.ends, date_s, s->timelines.at[id].began, id) < 0 ? SIM_OUT_OF_MEMORY : BLOCKED;
+    return heap_push(&s->clock_events.ends, date_s, s->timelines.at[id].began, id) < 0 ? SIM_OUT_OF_MEMORY : BLOCKED;
 }
 
-int elapse_sleep_until(sim *s, int id, double date_s, int spends)
+int clock_events_sleep_until(sim *s, int id, double date_s, int spends)
 {
     begin(s, id, 0, 1);
     return end_at(s, id, date_s, spends);
@@ -97,7 +97,7 @@ static int join_cores(sim *s, int id, double flop, int is_limited, int64_t order
     return error < 0 ? error : date_host(s, at);
 }
 
-int elapse_execute(sim *s, int id, execution amount, int spends)
+int clock_events_execute(sim *s, int id, execution amount, int spends)
 {
     const host *h = host_of(s, id);
     const int moves = h->memory && amount.bytes > 0, computes = !moves || amount.flop > 0;
@@ -114,15 +114,15 @@ int elapse_execute(sim *s, int id, execution amount, int spends)
     return error < 0 ? error : BLOCKED;
 }
 
-int elapse_sleep_until_woken(sim *s, int id, double date_s, int spends)
+int clock_events_sleep_until_woken(sim *s, int id, double date_s, int spends)
 {
-    if (heap_keep_places(&s->elapsing.ends) < 0) return SIM_OUT_OF_MEMORY;
-    return elapse_sleep_until(s, id, date_s, spends);
+    if (heap_keep_places(&s->clock_events.ends) < 0) return SIM_OUT_OF_MEMORY;
+    return clock_events_sleep_until(s, id, date_s, spends);
 }
 
-void elapse_end_by(sim *s, int id, double date_s)
+void clock_events_end_by(sim *s, int id, double date_s)
 {
-    heap *ends = &s->elapsing.ends;
+    heap *ends = &s->clock_events.ends;
     if (heap_has(ends, id) && date_s < ends->item[ends->place[id]].date_s) heap_move(ends, id, date_s);
 }
 
@@ -131,7 +131,7 @@ void elapse_end_by(sim *s, int id, double date_s)
 /* The executions in `ends` that are on a host: taken out, and given a part of the cores for what is left of them. */
 static int share(sim *s, int host)
 {
-    heap *ends = &s->elapsing.ends;
+    heap *ends = &s->clock_events.ends;
     heap kept;
     heap_init(&kept, ends->place != NULL);
     int error = ends->place && !kept.place ? SIM_OUT_OF_MEMORY : 0;
@@ -151,7 +151,7 @@ static int share(sim *s, int host)
     return error;
 }
 
-int elapse_crowd(sim *s, int id)
+int clock_events_crowd(sim *s, int id)
 {
     const host *h = &s->hosts.at[id];
     int n_executing = 0;
@@ -167,7 +167,7 @@ int elapse_crowd(sim *s, int id)
 
 /* ---- a host whose speed changes ---- */
 
-int elapse_change_speed(sim *s, int id, double factor)
+int clock_events_change_speed(sim *s, int id, double factor)
 {
     host *h = &s->hosts.at[id];
     resource_set_speed(&h->cores, factor * host_speed_flop_per_s(h), s->clock.now_s);
@@ -180,32 +180,32 @@ int elapse_change_speed(sim *s, int id, double factor)
 
 /* ---- ends ---- */
 
-double elapse_next_s(const sim *s)
+double clock_events_next_s(const sim *s)
 {
-    const elapsing *e = &s->elapsing;
+    const clock_events *e = &s->clock_events;
     const double end_s = e->ends.n ? e->ends.item[0].date_s : INFINITY, host_s = e->hosts.n ? e->hosts.item[0].date_s : INFINITY;
     const heap *shared = &s->shared_cores.next;
     const double first_s = shared->n ? smaller(end_s, shared->item[0].date_s) : end_s;
     return smaller(first_s < host_s ? first_s : host_s, memory_next_s(&s->memories));
 }
 
-static elapse_due due_of(sim *s, const heap_item *it, int of)
+static clock_event due_of(sim *s, const heap_item *it, int of)
 {
     const timeline *t = of == OF_TIMELINE ? &s->timelines.at[it->id] : NULL;
     const int rank = of == OF_SHARED_CORES ? s->shared_cores.at[it->id].rank : -1;
     const host *h = t ? host_of(s, it->id) : &s->hosts.at[rank < 0 ? it->id : s->timelines.rank[rank].host];
     const int is_sleep = t && !t->is_executing;
-    return (elapse_due){.of = of, .id = it->id, .date_s = it->date_s,
+    return (clock_event){.of = of, .id = it->id, .date_s = it->date_s,
                         .epoch = is_sleep ? t->began_at_date : h->rescheduled_at, .place = is_sleep ? -1 : h->reschedule_order,
                         .order = -it->order};
 }
 
 static int add_due(sim *s, const heap_item *it, int of)
 {
-    elapsing *e = &s->elapsing;
+    clock_events *e = &s->clock_events;
     if (e->n_due == e->due_room) {
         int room = e->due_room ? 2 * e->due_room : 64;
-        elapse_due *grown = realloc(e->due, (size_t)room * sizeof *grown);
+        clock_event *grown = realloc(e->due, (size_t)room * sizeof *grown);
         if (!grown) return SIM_OUT_OF_MEMORY;
         e->due = grown;
         e->due_room = room;
@@ -231,7 +231,7 @@ static int take_due(sim *s, heap *from, double limit_s, int of)
 
 static int in_order(const void *a, const void *b)
 {
-    const elapse_due *x = a, *y = b;
+    const clock_event *x = a, *y = b;
     if (x->date_s != y->date_s) return x->date_s < y->date_s ? -1 : 1;
     if (x->epoch != y->epoch) return x->epoch < y->epoch ? -1 : 1;
     if (x->place != y->place) return x->place < y->place ? -1 : 1;
@@ -245,8 +245,8 @@ static void end_part(sim *s, int id)
     timeline *t = &s->timelines.at[id];
     if (--t->n_parts) return;
     host_left(s, t->host, t->is_executing);
-    s->elapsing.n_under_way--;
-    if (s->elapsing.n_probing) s->elapsing.n_probing -= timeline_probes_on(t);
+    s->clock_events.n_under_way--;
+    if (s->clock_events.n_probing) s->clock_events.n_probing -= timeline_probes_on(t);
     timeline_runs_next(s, id);
 }
 
@@ -279,15 +279,15 @@ static int wake_moved(sim *s, int id)
     return moved < -1 ? moved : 0;
 }
 
-void elapse_wake(sim *s, int id)
+void clock_events_wake(sim *s, int id)
 {
-    heap_remove(&s->elapsing.ends, id);
+    heap_remove(&s->clock_events.ends, id);
     end_part(s, id);
 }
 
-int elapse_fire(sim *s)
+int clock_events_fire(sim *s)
 {
-    elapsing *e = &s->elapsing;
+    clock_events *e = &s->clock_events;
     const double limit_s = clock_same_date_s(&s->clock);
     e->n_due = 0;
     if (take_due(s, &e->ends, limit_s, OF_TIMELINE) < 0 || take_due(s, &e->hosts, limit_s, OF_CORES) < 0 ||
@@ -296,7 +296,7 @@ int elapse_fire(sim *s)
         return SIM_OUT_OF_MEMORY;
     sort_nearly(e->due, e->n_due, sizeof *e->due, in_order);
     for (int i = 0; i < e->n_due; i++) {
-        const elapse_due *due = &e->due[i];
+        const clock_event *due = &e->due[i];
         int error = 0;
         switch (due->of) {
         case OF_TIMELINE: end_part(s, due->id); break;
@@ -312,9 +312,9 @@ int elapse_fire(sim *s)
 #ifdef SMPY_CHECK
 #include <assert.h>
 
-void elapse_check(const sim *s)
+void clock_events_check(const sim *s)
 {
-    const elapsing *e = &s->elapsing;
+    const clock_events *e = &s->clock_events;
     assert(heap_check(&e->ends) && heap_check(&e->hosts));
     int n = 0, n_parts = 0, n_users = 0;
     for (int id = 0; id < s->timelines.n; id++) {
