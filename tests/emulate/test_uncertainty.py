@@ -273,6 +273,7 @@ for tag, (what, first, second) in enumerate({steps}):
 
 
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@example([("one", 0, 1), ("one", 1, 1), ("one", 1, 4), ("started", 2, 1), ("probe", 1, 1)])
 @given(st.lists(MORE_STEPS, min_size=5, max_size=25))
 def test_the_path_is_the_derivative_whatever_programs_do(
     summary_of: Callable, steps: list[tuple[str, int, int]]
@@ -281,7 +282,8 @@ def test_the_path_is_the_derivative_whatever_programs_do(
     plain, slower = (summary_of(source, 4, kernels(scale=scale, width=1.0)) for scale in (1.0, 1 + more))
     derivative_s = (slower.makespan_s - plain.makespan_s) / more
     found_s = plain.uncertainty.half_width_s if plain.uncertainty else 0.0
-    assert found_s == pytest.approx(derivative_s, rel=1e-6, abs=1e-6)
+    n_probes = sum(what == "probe" for what, _, _ in steps)  # each may be a poll of 1 us sooner or later
+    assert found_s == pytest.approx(derivative_s, rel=1e-6, abs=1e-6 + n_probes * 1e-6 / more)
 
 
 POLLS = st.one_of(
