@@ -58,6 +58,12 @@ class PendingBuffer:
             self.rank, f"{self.call} {'receives into' if self.is_written else 'sends from'} the buffer", self.line
         )
 
+    @property
+    def change(self) -> Side:
+        """A change of its content, as a mistake tells it."""
+        what = "written" if self.is_written else "changed"
+        return Side(self.rank, f"{self.call}: its buffer is {what} before the operation completes", self.line)
+
     def overlaps(self, other: PendingBuffer) -> bool:
         """Whether a byte belongs to both, and one of the operations writes it."""
         if not (self.is_written or other.is_written) or self.begin >= other.end or other.begin >= self.end:
@@ -196,6 +202,4 @@ class PendingBuffers:
 
     def tell(self, buffer: PendingBuffer, done: Side | None = None) -> None:
         """Note that the program has changed a buffer under way."""
-        what = "written" if buffer.is_written else "changed"
-        side = Side(buffer.rank, f"{buffer.call}: its buffer is {what} before the operation completes", buffer.line)
-        self._mistakes.add(Kind.BUFFERS, *((side,) if done is None else (side, done)))
+        self._mistakes.add(Kind.BUFFERS, *((buffer.change,) if done is None else (buffer.change, done)))

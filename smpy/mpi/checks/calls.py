@@ -129,7 +129,7 @@ class CallChecks:
         if frees is not None:
             self._handles.freed(call.rank, *frees)
         if call.window is not None:
-            self._windows.end(call.window, result)
+            call.buffers += self._windows.end(call.window, result)
         self._end(call, args, kwargs, result)
         return result
 

@@ -29,7 +29,7 @@ class Kind(Enum):
     REQUESTS = "requests", "request is never completed", "requests are never completed"
     TYPES = "types", "pair of calls differs in its types", "pairs of calls differ in their types"
     OPERATIONS = "operations", "reduction has different operations", "reductions have different operations"
-    BUFFERS = "buffers", "buffer is used while a message needs it", "buffers are used while a message needs them"
+    BUFFERS = "buffers", "buffer is used while an operation needs it", "buffers are used while an operation needs them"
     OVERLAP = "overlap", "pair of pending buffers overlaps", "pairs of pending buffers overlap"
     CONFLICTS = "conflicts", "pair of accesses conflicts", "pairs of accesses conflict"
     OUTSIDE = "no epoch", "call on a window is outside an epoch", "calls on windows are outside epochs"

@@ -12,9 +12,11 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 from weakref import ref
 
+from smpy.mpi.checks.buffers import PendingBuffer
 from smpy.mpi.checks.mistakes import NOWHERE, Kind, Line, Mistakes, Side, is_of_library
 from smpy.mpi.checks.signatures import basic_types_of, described
 from smpy.mpi.checks.stretches import StretchOfBytes, stretches_of
+from smpy.mpi.checks.window_buffers import AccessBuffers, AccessSegment
 from smpy.mpi.checks.window_conflicts import COMPARE, READ, WRITE, AccessKind, EpochAccesses, WindowAccess
 from smpy.mpi.data.buffer_segments import BufferSegment
 from smpy.mpi.data.message_specifications import to_fill, to_send
@@ -38,6 +40,10 @@ _ACCESSES: Final = frozenset((*_GETS, *_PUTS, *_ACCUMULATES, "Compare_and_swap")
 _OPENS: Final = {"Lock": "Unlock", "Lock_all": "Unlock_all", "Start": "Complete", "Post": "Wait"}
 """Calls that open an epoch, and those that end it."""
 _ENDS: Final = {end: opening for opening, end in _OPENS.items()} | {"Test": "Post"}
+_COMPLETES: Final = frozenset(
+    ("Fence", "Flush", "Flush_all", "Flush_local", "Flush_local_all", "Unlock", "Unlock_all", "Complete")
+)
+"""Calls after which the rank's own buffers are free."""
 _ENDS_FENCE: Final = frozenset(("Lock", "Lock_all", "Start"))
 """Calls that end an epoch of `Fence`, but complete no accesses."""
 _OTHERS: Final = frozenset(("Fence", "Free", "Flush", "Flush_all", "Flush_local", "Flush_local_all"))
@@ -50,10 +56,11 @@ class _Origin:
     of the fence's. `locked` has accesses under locks, by target, that are not complete.
     """
 
-    __slots__ = ("fence", "has_accessed", "locked", "n_fences", "opened", "rank")
+    __slots__ = ("buffers", "fence", "has_accessed", "locked", "n_fences", "opened", "rank")
 
-    def __init__(self, rank: int) -> None:
+    def __init__(self, rank: int, mistakes: Mistakes) -> None:
         self.rank = rank
+        self.buffers = AccessBuffers(mistakes, rank)
         self.n_fences = 0
         self.fence: Line | None = None
         self.has_accessed = False
@@ -93,6 +100,7 @@ class WindowCall(NamedTuple):
     peer: int | None
     line: Line
     access: WindowAccess | None = None
+    segments: tuple[AccessSegment, ...] = ()
 
 
 class WindowChecks:
@@ -122,27 +130,37 @@ class WindowChecks:
             peer = None if named is None else rank_of(part, named, name)
             if peer == PROC_NULL:
                 return None
-            line = here()
-            access = None if peer is None or name not in _ACCESSES else _access_of(name, part, peer, given, rank, line)
+            line, access, segments = here(), None, tuple[AccessSegment, ...]()
+            if peer is not None and name in _ACCESSES:
+                part.epochs.check_access(peer, name)
+                segments = _segments_of(name, given)
+                access = _access_of(name, part, peer, given, segments[0][0], rank, line)
         except Exception:  # noqa: BLE001  # the call itself raises it
             return None
         window = self._windows[part.communicator.number]
         origin = window.origins.get(part.rank)
         if origin is None:
-            origin = window.origins[part.rank] = _Origin(rank)
+            origin = window.origins[part.rank] = _Origin(rank, self._mistakes)
         if access is not None:
             access = self._begin_access(access, part, window, origin, name)
         elif origin.has_accessed:
             self._check_fence(name, origin, given, line)
-        return WindowCall(name, part, window, origin, peer, line, access)
+        return WindowCall(name, part, window, origin, peer, line, access, segments)
 
-    def end(self, call: WindowCall, result: object) -> None:
-        """The call has returned."""
+    def end(self, call: WindowCall, result: object) -> list[PendingBuffer]:
+        """The call has returned; buffers of the request that it has started."""
         name = call.name
         if call.access is not None:
-            if name in _GETS and isinstance(result, Request):
+            has_request = isinstance(result, Request)
+            if name in _GETS and has_request:
                 call.access.request = ref(result)
-        elif name == "Fence":
+            if not is_of_library(call.line):
+                target, segments = call.access.target, call.segments
+                return call.origin.buffers.started(target, name, call.line, segments, has_request=has_request)
+            return []
+        if name in _COMPLETES:
+            call.origin.buffers.completed(call.peer, Side(call.origin.rank, f"{name} completes it", call.line))
+        if name == "Fence":
             self._end_of_fence(call)
         elif name == "Free":
             self._forget(call)
@@ -156,6 +174,7 @@ class WindowChecks:
                 call.window.targets[call.part.rank].exposed.clear()
             else:
                 self._complete(call)
+        return []
 
     def drop(self, call: WindowCall) -> None:
         """The call has failed."""
@@ -274,11 +293,12 @@ def _place(begin: int, end: int, owner: int) -> str:
 
 
 def _access_of(
-    name: str, part: WindowPart, peer: int, given: dict[str, Any], rank: int, line: Line
+    name: str, part: WindowPart, peer: int, given: dict[str, Any], origin: BufferSegment, rank: int, line: Line
 ) -> WindowAccess | None:
-    """The access that a call makes, of arguments that fit; None when it is of no bytes, or of too many stretches."""
-    part.epochs.check_access(peer, name)
-    origin = _entries_of(name, given)
+    """The access that a call makes, of arguments that fit; None when it is of no bytes, or of too many stretches.
+
+    Number and type of the target's entries follow those of `origin`.
+    """
     room = target_of(part, peer, given["target_disp" if "target_disp" in given else "target"], origin, name)
     stretches = stretches_of(room.layout.typemap, room.start, room.count)
     if not stretches:
@@ -296,13 +316,16 @@ def _access_of(
     return WindowAccess(part.rank, rank, peer, f"{name} {what}", line, kind, stretches, is_exclusive=is_exclusive)
 
 
-def _entries_of(name: str, given: dict[str, Any]) -> BufferSegment:
-    """The entries of the origin, whose number and type the target's follow."""
+def _segments_of(name: str, given: dict[str, Any]) -> tuple[AccessSegment, ...]:
+    """Entries that a call uses in its rank's memory; first those whose number and type the target's follow."""
     if name in _GETS:
-        return to_fill(given["origin"], name)
-    if name in ("Get_accumulate", "Rget_accumulate") and given["op"] == _NO_OP:
-        return to_fill(given["result"], name)
-    return to_send(given["origin"], name)
+        return ((to_fill(given["origin"], name), True),)
+    if "result" not in given:
+        return ((to_send(given["origin"], name), False),)
+    result = to_fill(given["result"], name), True
+    if name == "Compare_and_swap":
+        return (to_send(given["origin"], name), False), (to_send(given["compare"], name), False), result
+    return (result,) if given["op"] == _NO_OP else ((to_send(given["origin"], name), False), result)
 
 
 def _no_request() -> None:

@@ -1,0 +1,98 @@
+"""Buffers in a rank's own memory that its accesses to a window use, until these are complete on its side.
+
+A checksum as the call returns, when a read has put its data there, and one at the completion tell whether a buffer has
+changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from smpy.mpi.checks.buffers import PendingBuffer, has_own_content
+from smpy.mpi.checks.mistakes import Kind, Line, Mistakes, Side
+from smpy.mpi.data.buffer_segments import BufferSegment
+
+__all__ = ["AccessBuffers", "AccessSegment"]
+
+AccessSegment = tuple[BufferSegment, bool]
+"""Entries that an access uses, and whether it writes them."""
+
+
+class _Incomplete:
+    """Buffers of accesses to one target since the last completion, by line and entries."""
+
+    __slots__ = ("buffers", "is_over")
+
+    def __init__(self) -> None:
+        self.buffers: dict[object, PendingBuffer] = {}
+        self.is_over = False
+
+
+class _RequestBuffer(PendingBuffer):
+    """The buffer of an access with a request: its wait completes it, unless a synchronisation did so before."""
+
+    __slots__ = ("_among",)
+
+    def __init__(self, buffer: PendingBuffer, among: _Incomplete) -> None:
+        super().__init__(buffer.rank, buffer.call, buffer.line, buffer.entries, is_written=buffer.is_written)
+        self._among = among
+
+    def has_changed(self) -> bool:
+        return not self._among.is_over and super().has_changed()
+
+
+class AccessBuffers:
+    """Buffers of one rank's accesses to a window.
+
+    Parameters
+    ----------
+    mistakes : Mistakes
+        Takes what is found.
+    rank : int
+        The rank in the world.
+    """
+
+    __slots__ = ("_by_target", "_mistakes", "_rank")
+
+    def __init__(self, mistakes: Mistakes, rank: int) -> None:
+        self._mistakes = mistakes
+        self._rank = rank
+        self._by_target: dict[int, _Incomplete] = {}
+
+    def started(
+        self, target: int, call: str, line: Line, segments: Iterable[AccessSegment], *, has_request: bool
+    ) -> list[PendingBuffer]:
+        """An access to a target has returned; its buffers, if a request is to look at them.
+
+        Another access of the same line to the same entries takes the place of the one before, as in a loop.
+        """
+        among = self._by_target.setdefault(target, _Incomplete())
+        of_request = list[PendingBuffer]()
+        for segment, is_written in segments:
+            if segment.memory.is_folded or not has_own_content(entries := segment.entries):
+                continue
+            buffer = PendingBuffer(self._rank, call, line, entries, is_written=is_written)
+            if has_request:
+                buffer = _RequestBuffer(buffer, among)
+                of_request.append(buffer)
+            else:
+                key = line, entries.address, entries.n, entries.layout, is_written
+                before = among.buffers.get(key)
+                if before is not None and not is_written:
+                    self._look(before)
+                among.buffers[key] = buffer
+            buffer.remember()
+        return of_request
+
+    def completed(self, target: int | None, done: Side) -> None:
+        """Accesses to a target, or to all, are complete on this side: look at their buffers."""
+        for each in list(self._by_target) if target is None else (target,):
+            among = self._by_target.pop(each, None)
+            if among is not None:
+                among.is_over = True
+                for buffer in among.buffers.values():
+                    self._look(buffer, done)
+
+    def _look(self, buffer: PendingBuffer, *done: Side) -> None:
+        if buffer.has_changed():
+            self._mistakes.add(Kind.BUFFERS, buffer.change, *done)
