@@ -85,7 +85,7 @@ def wait(own, other):
     while not flags[other]:
         time.sleep(0)
         n += 1
-        if n == 300_000:
+        if n == 5_000:
             break
     flags[own] = True
 threads = [threading.Thread(target=wait, args=pair) for pair in ((0, 1), (1, 0))]
