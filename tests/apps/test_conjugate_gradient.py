@@ -134,6 +134,7 @@ def test_one_row_is_solved_at_once_by_any_number_of_ranks(emulated: Callable[...
     assert numbers(ran.out) == (1, 0.0, 0.0)
 
 
+@pytest.mark.slow
 def test_a_real_mpiexec_prints_the_same(emulated: Callable[..., Any], mpiexec: Callable[..., str]) -> None:
     arguments = ("--n", "32", "--links", "2")
     real = mpiexec(5, str(SOLVER), *arguments)

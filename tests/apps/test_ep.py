@@ -80,6 +80,7 @@ def test_a_real_mpiexec_finds_the_official_sums_of_class_w(mpiexec: Callable[...
     assert "verification: successful\n" in mpiexec(2, str(PROGRAM), "--class", "W")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [(), ("--sampled",)])
 def test_a_real_mpiexec_finds_the_same_and_samples_nothing(
     emulated: Callable[..., Any], mpiexec: Callable[..., str], flags: tuple[str, ...]

@@ -106,20 +106,21 @@ def test_the_solution_is_that_of_numpy(emulated: Callable[..., Any]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "grid", [(2, 3), (1, 4), *(pytest.param(grid, marks=pytest.mark.campaign) for grid in [(2, 2), (4, 4), (4, 1)])]
+    "grid", [(2, 3), *(pytest.param(grid, marks=pytest.mark.campaign) for grid in [(1, 4), (2, 2), (4, 4), (4, 1)])]
 )
 def test_a_system_of_a_thousand_equations_is_solved(emulated: Callable[..., Any], grid: tuple[int, int]) -> None:
     ran = emulated(comparison(every_choice(grid, 1000, 64)), grid[0] * grid[1])
     assert ran.out == "all are right\n", ran.err
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_a_real_mpiexec_solves_a_thousand_equations(mpiexec: Callable[..., str], tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(comparison(every_choice((2, 2), 1000, 64)))
     assert mpiexec(4, str(program)) == "all are right\n"
 
 
+@pytest.mark.slow
 def test_a_real_mpiexec_solves_it_too(mpiexec: Callable[..., str]) -> None:
     real = mpiexec(4, str(HPL), *arguments(200, 32, (2, 2), {"depth": "1", "swap": "long"}))
     assert passes(real), real
@@ -197,6 +198,7 @@ def test_a_singular_matrix_is_skipped_and_the_next_run_made(emulated: Callable[.
     assert "2 tests skipped because of illegal input values." in ran.out
 
 
+@pytest.mark.slow
 def test_a_real_mpiexec_goes_on_after_a_singular_matrix(mpiexec: Callable[..., str], tmp_path: Path) -> None:
     (tmp_path / "some.dat").write_text(dat())
     (tmp_path / "program.py").write_text(SINGULAR.format(apps=str(APPS), dat=str(tmp_path / "some.dat")))

@@ -142,7 +142,9 @@ def n_exchanges(first: int, n: int, nb: int, n_columns: int, depth: int) -> int:
     return sum(columns > 0 for columns in left) + is_split
 
 
-@pytest.mark.parametrize("grid", [(4, 2), (2, 4), (8, 1), (1, 4), (8, 4)])
+@pytest.mark.parametrize(
+    "grid", [(2, 4), *(pytest.param(each, marks=pytest.mark.slow) for each in ((4, 2), (8, 1), (1, 4), (8, 4)))]
+)
 @pytest.mark.parametrize("depth", [0, 1])
 @pytest.mark.parametrize("bcast", ["1ring", "1ringM", "2ring", "2ringM"])
 def test_each_iteration_sends_the_messages_of_the_formulas(
@@ -170,6 +172,7 @@ def test_a_pivot_travels_with_its_row_and_where_it_is_missing_with_the_current_r
     assert sizes == {8 * (4 + 2 * nb): nb * (p - 1), 8 * (4 + nb): nb * (p * log2(p) - (p - 1))}
 
 
+@pytest.mark.slow
 def test_the_c_program_sends_as_many_messages(sent: Callable[..., Sent]) -> None:
     second = {"depth": 1, "bcast": "2ring", "swap": "bin-exch", "pfact": "crout", "rfact": "right"}
     counts = sent(10000, 128, (8, 8), **second)

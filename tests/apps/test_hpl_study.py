@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 ORACLE = json.loads((ROOT / "tests" / "oracle" / "hpl.json").read_text())
 RESULT = re.compile(r"^W\S+ +\d+ +\d+ +\d+ +\d+ +(\d+\.\d+) ", re.MULTILINE)
 
-FOR_EVERY_CHANGE = ("default", "bandwidth over 10", "latency times 10")
+FOR_EVERY_CHANGE = ("default",)
 VARIANTS = [
     pytest.param(variant, id=variant["name"], marks=() if variant["name"] in FOR_EVERY_CHANGE else pytest.mark.campaign)
     for variant in ORACLE["capacity"]["variants"]

@@ -155,7 +155,9 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize(
+    "method", ["fork", *(pytest.param(each, marks=pytest.mark.slow) for each in ("spawn", "forkserver"))]
+)
 def test_multiprocessing_works_on_every_rank(smpy_run: Callable, method: str):
     ran = smpy_run(MULTIPROCESSING, 2, "--quiet", args=(method,))
     assert (ran.code, ran.out, ran.err) == (0, "2\n2\n", "")

@@ -58,6 +58,7 @@ with MPICommExecutor(MPI.COMM_WORLD, root=1) as pool:
     assert (ran.error, ran.out) == ("", "2\n")
 
 
+@pytest.mark.slow
 def test_ranks_of_a_run_of_mpi4py_futures_work_for_the_first(smpy_run: Callable):
     program = (
         PROGRAM

@@ -269,6 +269,7 @@ def test_sources_that_python_cannot_read_import_nothing():
         assert not imports_of(text, "").uses_mpi
 
 
+@pytest.mark.slow
 def test_every_source_of_the_standard_library_is_searched_as_it_is_parsed():
     folder = Path(os.__file__).parent
     for name in ("asyncio", "concurrent", "email", "json", "logging", "unittest", "xml"):

@@ -169,6 +169,7 @@ for times, how, last in {visits}:
 """
 
 
+@pytest.mark.slow
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(VISITS)
 def test_any_loops_take_the_time_of_their_runs_and_the_mean_for_each_that_was_skipped(sampled: Callable, visits: Any):

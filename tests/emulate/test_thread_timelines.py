@@ -331,6 +331,7 @@ print(rank, MPI.Wtime())
     assert first.out == second.out
 
 
+@pytest.mark.slow
 def test_recorded_bursts_of_threads_replay(smpy_run: Callable, tmp_path: Path):
     program = (
         IMPORTS

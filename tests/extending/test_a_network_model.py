@@ -123,6 +123,7 @@ def test_a_trace_keeps_the_model_and_a_replay_names_it(makespan_s: Callable[...,
     assert makespan_s("replay", "without", "--network=mine") == pytest.approx(formula_s(), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_machine_of_ours_has_the_model_and_its_parameters(
     makespan_s: Callable[..., float], package: Path, tmp_path: Path
 ) -> None:
@@ -161,6 +162,7 @@ def test_a_part_that_the_model_has_not_cannot_be_ideal(package: Path, tmp_path: 
     assert (ended.returncode, "its parts are overhead under the network model mine" in ended.stderr) == (2, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [

@@ -199,6 +199,7 @@ def test_what_a_stopped_run_has_spent_is_known():
     assert (found.sleeping, found.waiting) == (LATE_S, pytest.approx(LATE_S, abs=1e-6))  # its overheads before
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.integers(1, 6), st.integers(0, 2**32))
 def test_all_of_a_ranks_time_goes_to_something(n_ranks: int, seed: int):

@@ -87,6 +87,7 @@ def collectives(n_ranks, seed, n_calls):
     run_world(n_ranks, main)
 
 
+@pytest.mark.slow
 @quick
 @given(RANKS, SEEDS)
 def test_collectives_equal_numpy(n_ranks, seed):
@@ -203,6 +204,7 @@ def new_entries(random, values):
     return Entries(values, int(random.integers(1, 4)))
 
 
+@pytest.mark.slow
 @quick
 @given(RANKS, SEEDS)
 def test_messages_carry_what_was_sent(n_ranks, seed):
@@ -216,6 +218,7 @@ def test_many_messages_carry_what_was_sent(n_ranks, seed):
     letters(n_ranks, seed, 12)
 
 
+@pytest.mark.slow
 @quick
 @given(RANKS, SEEDS)
 def test_exchanges_carry_what_was_sent(n_ranks, seed):

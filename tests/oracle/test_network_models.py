@@ -185,6 +185,7 @@ def test_the_sizes_are_one_of_each_class() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_flows", [1, 2])
 @pytest.mark.parametrize("size_bytes", SIZES_BYTES)
 @pytest.mark.parametrize("crosstraffic", ["no", "yes"])

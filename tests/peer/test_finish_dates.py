@@ -13,6 +13,7 @@ from tests.peer.runners import compile_programs, missing_tool, smpirun_finish_s,
 pytestmark = pytest.mark.peer
 
 TOLERANCE = 1e-6  # relative
+FOR_EVERY_CHANGE = 2  # of as many cases in a row, one runs for every change, the others in campaigns
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +29,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("case")
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=case.name, marks=pytest.mark.campaign if at % FOR_EVERY_CHANGE else ())
+        for at, case in enumerate(CASES)
+    ],
+)
 def test_every_rank_finishes_when_it_does_under_smpirun(case: Case, binaries: Path, folder: Path) -> None:
     theirs = smpirun_finish_s(case, binaries, folder)
     ours = smpy_finish_s(case, folder)

@@ -124,6 +124,7 @@ def graphs(draw: st.DrawFn) -> Graph:
     )
 
 
+@pytest.mark.slow
 @SOME
 @given(graphs())
 def test_routes_are_the_shortest_paths_whose_next_nodes_are_lowest_or_the_graph_is_refused(net: Graph) -> None:
@@ -158,6 +159,7 @@ def test_a_way_that_is_found_to_be_shorter_after_others_were_begun_is_taken() ->
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_many_trees_of_shortest_paths_are_kept_and_the_oldest_give_way() -> None:
     """A binary tree of 16,383 hosts, whose parents are (node - 1) // 2; there is room for 1,024 trees of paths."""
     n = (1 << 14) - 1

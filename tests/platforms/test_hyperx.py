@@ -134,6 +134,7 @@ def test_a_pair_takes_the_cable_that_source_and_target_say(net: HyperX) -> None:
                 assert cable == (source + target // n_cables) % n_cables
 
 
+@pytest.mark.slow
 @SMALL
 @given(lattices(routing="valiant"), st.integers(0, 2**64 - 1))
 def test_a_valiant_route_is_two_shortest_ones_over_a_switch_that_the_seed_draws(net: HyperX, seed: int) -> None:

@@ -122,6 +122,7 @@ def test_a_flow_ends_when_the_integral_of_its_bandwidth_is_its_size(profile: Pro
     assert finish_s(pair(bandwidth_profile=bandwidths), SEND) == pytest.approx([expected_s] * 2, rel=1e-9)
 
 
+@pytest.mark.slow
 @SOME
 @given(profiles(0.1, 4.0, 0.5))
 def test_a_profile_whose_values_are_those_of_the_machine_changes_nothing(profile: Profile) -> None:
@@ -137,6 +138,7 @@ def test_a_run_with_a_profile_that_begins_later_has_the_bits_of_one_without() ->
     assert finish_s(with_profiles, SEND) == finish_s(pair(Sharing.SHARED), SEND)
 
 
+@pytest.mark.slow
 @SOME
 @given(st.lists(st.integers(10, 99), min_size=3, max_size=3))
 def test_a_way_through_zones_whose_links_have_lost_their_latency_is_one_that_never_had_any(
@@ -202,6 +204,7 @@ LATENCIES = Profile(((2e-4, 3e-4), (0.02, 1e-5), (0.09, 2e-4)))
 BANDWIDTHS = Profile(((3e-4, 5e7), (0.05, 2e8), (0.1, 9e7)))
 
 
+@pytest.mark.slow
 @SOME
 @given(profiles(5e7, 2e8, 0.3), profiles(1e-7, 1e-3, 0.3), st.sampled_from([Sharing.SHARED, Sharing.FATPIPE]))
 def test_messages_one_at_a_time_take_the_same_time_without_contention(

@@ -77,6 +77,7 @@ def _built(tree: Path, **environment: str) -> set[str]:
     return {Path(line).name.removesuffix(".o") for line in lines}
 
 
+@pytest.mark.slow
 def test_a_source_is_compiled_again_when_it_or_a_header_or_the_flags_have_changed(small_tree: Path):
     everything = {"a.c", "b.c", "_event.c", "module.c"}
     assert _built(small_tree) == everything

@@ -53,6 +53,7 @@ def test_a_trace_with_names_that_are_not_utf_8_is_read_by_every_command(tmp_path
     assert "caf\\udce9.py" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_study_in_a_folder_whose_name_is_not_utf_8_is_run_shown_and_exported(tmp_path: Path):
     folder = tmp_path / NAME
     folder.mkdir()

@@ -49,6 +49,7 @@ def test_measured_runs_tell_median_and_range(smpy_run: Callable, tmp_path: Path)
     ]
 
 
+@pytest.mark.slow
 def test_runs_whose_computing_is_free_are_all_alike(smpy_run: Callable, tmp_path: Path):
     ran = smpy_run(PROGRAM, 2, "--compute", "none", "--repeat=2", "--json", "out.json")
     assert "repeated       2 runs: all alike" in ran.err

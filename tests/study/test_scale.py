@@ -107,6 +107,7 @@ def test_a_table_has_the_runs_of_the_shell_and_a_second_call_runs_nothing(progra
     assert (again.output, Path("program-scale.study/journal.sqlite").read_bytes()) == (first.output, wrote)
 
 
+@pytest.mark.slow
 def test_factors_that_have_changed_are_not_taken_and_their_point_runs_again(program: Path):
     line = (str(program), "--ranks", "2", *LINE, "--", "--n", "1000000")
     first = scaled(*line)

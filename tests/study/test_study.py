@@ -38,6 +38,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, pd.DataFrame
     return study, study.run(workers=1)
 
 
+@pytest.mark.slow
 def test_a_point_has_the_bits_of_the_same_command_in_a_shell(small: tuple[Study, pd.DataFrame], tmp_path: Path):
     study, frame = small
     for point, row in zip(study.points, frame.to_dict("records"), strict=True):
@@ -121,6 +122,7 @@ def test_only_what_is_new_runs_when_an_axis_grows_and_all_when_the_program_chang
     assert not again["is_stale"].any()
 
 
+@pytest.mark.slow
 def test_equal_runs_are_taken_from_another_study_and_measured_ones_never_are(tmp_path: Path):
     cache = tmp_path / "cache"
     given = study_table(tmp_path)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from inspect import getsource
 
+import pytest
+
 from tests.mpi.requests.drawn_sequences import written
 
 PROGRAM = """
@@ -80,6 +82,7 @@ for turn in range(25):
 """
 
 
+@pytest.mark.slow
 def test_drawn_sequences_print_the_same_under_a_real_mpi(mpiexec, smpy_run, tmp_path):
     path, source = tmp_path / "drawn.py", DRAWN.replace("WRITTEN", getsource(written))
     path.write_text(source)
