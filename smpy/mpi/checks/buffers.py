@@ -2,24 +2,26 @@
 
 A checksum at the start and one at the end tell whether a buffer was changed that is sent. Of one that is received into,
 a checksum just before the data arrives tells whether the program has written there, and another one whether it has
-since. Memory whose content is shared (folded arrays) is left out.
+since. The result of a collective arrives as its request completes. Memory whose content is shared (folded arrays) is
+left out.
 """
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 from zlib import crc32
 
 from smpy.engine.folded_memory import is_any, private_ranges
-from smpy.engine.messages import Entries, Load, PartialBytes
+from smpy.engine.messages import Entries, Envelope, Load, PartialBytes
 from smpy.engine.pointers import bytes_at, pointer_at
 from smpy.engine.surface import surface
 from smpy.mpi.checks.mistakes import Kind, Line, Mistakes, Side
 from smpy.mpi.checks.stretches import StretchOfBytes, span_of, stretches_of
 
-__all__ = ["PendingBuffer", "PendingBuffers", "has_own_content"]
+__all__ = ["PendingBuffer", "PendingBuffers", "has_own_content", "settling"]
 
 
 class PendingBuffer:
@@ -37,18 +39,27 @@ class PendingBuffer:
         The entries.
     is_written : bool
         Whether they are received into.
+    is_result : bool
+        Whether they are a collective's result, which its request puts there on completion.
     """
 
-    __slots__ = ("_checksum", "_has_come", "begin", "call", "end", "entries", "is_written", "line", "rank")
+    __slots__ = (
+        *("_checksum", "_has_come", "_was_changed", "begin", "call", "end", "entries", "is_result", "is_written"),
+        *("line", "rank"),
+    )
 
-    def __init__(self, rank: int, call: str, line: Line, entries: Entries, *, is_written: bool) -> None:
+    def __init__(
+        self, rank: int, call: str, line: Line, entries: Entries, *, is_written: bool, is_result: bool = False
+    ) -> None:
         self.rank = rank
         self.call = call
         self.line = line
         self.entries = entries
         self.is_written = is_written
+        self.is_result = is_result
         self._checksum: int | None = None
         self._has_come = False
+        self._was_changed = False
         self.begin, self.end = span_of(entries.layout.typemap, entries.address, entries.n)
 
     @property
@@ -93,8 +104,13 @@ class PendingBuffer:
         self._checksum = self._sum()
 
     def has_changed(self) -> bool:
-        """Whether the content is another one than that noted last."""
-        return self._checksum is not None and self._checksum != self._sum()
+        """Whether the content is another one than that noted last, or was when the result was put there."""
+        return self._was_changed or (self._checksum is not None and self._checksum != self._sum())
+
+    def settle(self) -> None:
+        """Note whether the content has changed; changes from now on do not count."""
+        self._was_changed = self.has_changed()
+        self._checksum = None
 
     def _sum(self) -> int:
         total = 0
@@ -119,6 +135,17 @@ class PendingBuffer:
             self.remember()
 
         return Load(load.nbytes, keep=load.keep, take=take, entries=load.entries)
+
+
+def settling(finish: Callable[[Envelope], Any], results: Sequence[PendingBuffer]) -> Callable[[Envelope], Any]:
+    """The completion of a collective's request, which looks at the memory before it puts the results there."""
+
+    def look_and_finish(envelope: Envelope) -> Any:
+        for buffer in results:
+            buffer.settle()
+        return finish(envelope)
+
+    return look_and_finish
 
 
 def _put(address: int, data: memoryview | PartialBytes, room: int) -> None:

@@ -166,7 +166,8 @@ class CallChecks:
         if call.starts:
             for entries, is_written in part.buffers():
                 if has_own_content(entries):
-                    self._add(call, PendingBuffer(call.rank, part.call, call.here(), entries, is_written=is_written))
+                    side = call.rank, part.call, call.here()
+                    self._add(call, PendingBuffer(*side, entries, is_written=is_written, is_result=is_written))
 
     def _end(self, call: _Call, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         first = args[0] if args else None

@@ -265,7 +265,7 @@ def _allgather(read: Callable[[Any, int], _Block | None]) -> Callable[..., Colle
 def _alltoall(read: Callable[[Any, int], _Block | None]) -> Callable[..., CollectivePart]:
     def part(call: str, given: dict[str, Any], size: int, _rank: int) -> CollectivePart:
         received, sendbuf = read(given["recvbuf"], size), given["sendbuf"]
-        sent = received if is_in_place(sendbuf) else read(sendbuf, size)
+        sent = received and received._replace(entries=()) if is_in_place(sendbuf) else read(sendbuf, size)
         return CollectivePart(call, sent, received)
 
     return part

@@ -8,11 +8,11 @@ from typing import Any
 from weakref import ref
 
 from smpy.engine.surface import surface
-from smpy.mpi.checks.buffers import PendingBuffer, PendingBuffers
+from smpy.mpi.checks.buffers import PendingBuffer, PendingBuffers, settling
 from smpy.mpi.checks.mistakes import Kind, Line, Mistakes, Side, is_of_library
 from smpy.mpi.requests.persistent import Prequest
 from smpy.mpi.requests.request import Request
-from smpy.mpi.requests.states import RequestState, is_null, state_of
+from smpy.mpi.requests.states import RequestState, compound_of, is_null, state_of
 
 __all__ = ["RequestChecks"]
 
@@ -63,6 +63,9 @@ class RequestChecks:
             return
         if surface is not None:
             surface.pending_mark(request)
+        results = [buffer for buffer in buffers if buffer.is_result]
+        if results and compound_of(request) is None:
+            request._on_completion = settling(request._on_completion, results)
         own = self._started.setdefault(rank, {})
         key, is_eager = id(request), state_of(request) is RequestState.UNSEEN
         own[key] = _Started(ref(request, partial(self._dropped, rank, key, is_eager)), call, line, buffers, wild_lines)

@@ -58,6 +58,30 @@ def test_a_buffer_changed_while_a_collective_sends_it_is_named_by_its_lines(chec
     assert checked(program)["buffers"] == [[(0, 2), (0, 4)]]
 
 
+RESULTS = {
+    "Ibcast": "comm.Ibcast(x)",
+    "Iallgather": "comm.Iallgather(np.ones(2), x)",
+    "Iallreduce in place": "comm.Iallreduce(MPI.IN_PLACE, x)",
+    "Ialltoall in place": "comm.Ialltoall(MPI.IN_PLACE, x)",
+    "Igather": "comm.Igather(np.ones(2), x, root=1)",
+}
+
+
+@pytest.mark.parametrize("start", RESULTS.values(), ids=RESULTS)
+def test_a_result_of_a_collective_written_before_it_comes_is_named_by_both_lines(checked: Callable, start: str):
+    program = f"x = np.arange(4.0) + rank\nr = {start}\nif rank: x[0] = 9\nr.Wait()\n"
+    assert checked(program)["buffers"] == [[(1, 2), (1, 4)]]
+
+
+@pytest.mark.parametrize("start", RESULTS.values(), ids=RESULTS)
+@pytest.mark.parametrize("n_ranks", [1, 2])
+def test_a_result_that_a_collective_writes_is_left_alone(checked: Callable, start: str, n_ranks: int):
+    program = f"x = np.arange(4.0) + rank\nr = {start.replace('root=1', '')}\nr.Wait()\nx[0] = 9\n"
+    if n_ranks == 1:
+        program = program.replace("np.ones(2)", "np.ones(4)")
+    assert checked(program, n_ranks) == {}
+
+
 LEFT_ALONE = {
     "changed after the wait": (
         "x = np.zeros(4); r = comm.Isend(x, right); comm.Recv(np.zeros(4), left); r.Wait(); x[0] = 1"
