@@ -16,7 +16,8 @@ from smpy.engine.engine import Engine
 from smpy.engine.messages import Load
 from smpy.engine.surface import surface
 from smpy.mpi.checks.buffers import PendingBuffer, has_own_content
-from smpy.mpi.checks.collectives import CollectiveChecks, CollectivePart, is_collective, part_in
+from smpy.mpi.checks.collective_parts import CollectivePart, is_collective, part_in
+from smpy.mpi.checks.collectives import CollectiveChecks
 from smpy.mpi.checks.handles import FREEING_CALLS, HandleChecks, identity_of
 from smpy.mpi.checks.mistakes import NOWHERE, Kind, Line, Mistakes, Side, is_of_library, line_here
 from smpy.mpi.checks.requests import RequestChecks

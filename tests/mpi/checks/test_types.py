@@ -58,6 +58,7 @@ def test_types_that_agree_are_left_alone(checked: Callable, ends: tuple[str, str
     assert "types" not in found
 
 
+RING = "ring = comm.Create_cart([size], periods=[True])"
 COLLECTIVES = {
     "Bcast": "comm.Bcast(np.zeros(2) if rank else np.zeros(4, 'i4'))",
     "Bcast of types of one size": "comm.Bcast(np.zeros(2, 'f4' if rank else 'i4'))",
@@ -69,13 +70,66 @@ COLLECTIVES = {
     "Allgatherv": "comm.Allgatherv(np.zeros(2, 'f4' if rank else 'i4'), [np.zeros(4, 'i4'), [2, 2]])",
     "Alltoall": "comm.Alltoall(np.zeros(4, 'f4' if rank else 'i4'), np.zeros(4, 'i4'))",
     "Alltoallv": "comm.Alltoallv([np.zeros(4, 'f4' if rank else 'i4'), [2, 2]], [np.zeros(4, 'i4'), [2, 2]])",
+    "Alltoallw": (
+        "x, t = np.zeros(4), MPI.FLOAT if rank else MPI.INT; "
+        "comm.Alltoallw([x, [1, 1], [0, 8], [t, t]], [np.zeros(4), [1, 1], [0, 8], [MPI.INT, MPI.INT]])"
+    ),
+    "Neighbor_allgather": "ring.Neighbor_allgather(np.zeros(2, 'f4' if rank else 'i4'), np.zeros(4, 'i4'))",
+    "Neighbor_allgatherv": "ring.Neighbor_allgatherv(np.zeros(2, 'f4' if rank else 'i4'), np.zeros(4, 'i4'))",
+    "Neighbor_alltoall": "ring.Neighbor_alltoall(np.zeros(4, 'f4' if rank else 'i4'), np.zeros(4, 'i4'))",
+    "Ineighbor_alltoallv": "ring.Ineighbor_alltoallv(np.zeros(4, 'f4' if rank else 'i4'), np.zeros(4, 'i4')).Wait()",
+    "Neighbor_alltoallw": (
+        "x, t = np.zeros(4), MPI.FLOAT if rank else MPI.INT; "
+        "ring.Neighbor_alltoallw([x, [1, 1], [0, 8], [t, t]], [np.zeros(4), [1, 1], [0, 8], [MPI.INT, MPI.INT]])"
+    ),
     "Bcast_init": "r = comm.Bcast_init(np.zeros(2) if rank else np.zeros(4, 'i4')); r.Start(); r.Wait(); r.Free()",
 }
 
 
 @pytest.mark.parametrize("program", COLLECTIVES.values(), ids=COLLECTIVES)
 def test_types_that_differ_in_a_collective_are_named_by_both_lines(checked: Callable, program: str):
-    assert checked(f"\n{program}\n")["types"] == [[(0, 2), (1, 2)]]
+    assert checked(f"{RING}\n{program}\nring.Free()\n")["types"] == [[(0, 2), (1, 2)]]
+
+
+BETWEEN_GROUPS = {
+    "Bcast": ("Bcast(x, MPI.ROOT)", "Bcast(x, 0)"),
+    "Ibcast": ("Ibcast(x, MPI.ROOT).Wait()", "Ibcast(x, 0).Wait()"),
+    "Gather": ("Gather(None, x, MPI.ROOT)", "Gather(x, None, 0)"),
+    "Scatterv": ("Scatterv(x, None, MPI.ROOT)", "Scatterv(None, x, 0)"),
+    "Allgather": ("Allgather(x, np.zeros(2, 'i4'))", "Allgather(np.zeros(2, 'i4'), x)"),
+    "Alltoall": ("Alltoall(x, np.zeros(2, 'i4'))", "Alltoall(np.zeros(2, 'i4'), x)"),
+}
+BRIDGE = (
+    "half = comm.Split(rank); between = half.Create_intercomm(0, comm, 1 - rank); half.Free(); "
+    "x = np.zeros(2, {} if rank else 'i4')"
+)
+
+
+@pytest.mark.parametrize("calls", BETWEEN_GROUPS.values(), ids=BETWEEN_GROUPS)
+def test_types_that_differ_between_groups_are_named_by_both_lines(checked: Callable, calls: tuple[str, str]):
+    program = f"if rank == 0:\n    between.{calls[0]}\nelse:\n    between.{calls[1]}\nbetween.Free()\n"
+    assert checked(f"{BRIDGE.format(repr('f4'))}\n{program}")["types"] in ([[(0, 3), (1, 5)]], [[(1, 5), (0, 3)]])
+    assert checked(f"{BRIDGE.format(repr('i4'))}\n{program}") == {}
+
+
+def test_groups_that_send_different_types_are_left_alone(checked: Callable):
+    calls = "y = np.zeros(2, 'i4' if rank else 'f4')\nbetween.Allgather(x, y)\nbetween.Alltoall(x, y)"
+    assert checked(f"{BRIDGE.format(repr('f4'))}\n{calls}\nbetween.Free()\n") == {}
+
+
+def test_ranks_beside_the_root_of_another_group_are_left_alone(checked: Callable):
+    calls = (
+        "if rank % 2 == 0:\n    between.Bcast(np.zeros(9, 'f4'), MPI.PROC_NULL if rank else MPI.ROOT)\n"
+        "    between.Reduce(None, np.zeros(9), MPI.SUM, MPI.PROC_NULL if rank else MPI.ROOT)\n"
+        "else:\n    between.Bcast(np.zeros(9, 'f4'), 0)\n    between.Reduce(np.zeros(9), None, MPI.SUM, 0)\n"
+    )
+    bridge = BRIDGE.replace("Split(rank)", "Split(rank % 2)").replace("1 - rank)", "1 - rank % 2)")
+    assert checked(f"{bridge.format(repr('f4'))}\n{calls}between.Free()\n", 4) == {}
+
+
+def test_a_root_that_gives_itself_another_type_is_named(checked: Callable):
+    program = "\ncomm.Gather(np.zeros(2, 'i4' if rank == 0 else 'f4'), np.zeros(4, 'f4'))\n"
+    assert checked(program)["types"] == [[(0, 2), (0, 2)]]
 
 
 ALIKE_COLLECTIVES = {
@@ -88,6 +142,19 @@ ALIKE_COLLECTIVES = {
         "mine = np.zeros(2, 'f4' if rank else 'i4')\n"
         "comm.Alltoallv([mine, [0, 2] if rank else [2, 0]], [mine, [0, 2] if rank else [2, 0]])"
     ),
+    "types by pair, in one call": (
+        "out = [[MPI.INT, MPI.FLOAT], [MPI.DOUBLE, MPI.INT]][rank]\n"
+        "into = [[MPI.INT, MPI.DOUBLE], [MPI.FLOAT, MPI.INT]][rank]\n"
+        "x = np.zeros(4)\n"
+        "comm.Alltoallw([x, [1, 1], [0, 8], out], [np.zeros(4), [1, 1], [0, 8], into])"
+    ),
+    "types by edge": (
+        "line = comm.Create_dist_graph_adjacent([left], [right])\n"
+        "x, out = np.zeros(4), [MPI.FLOAT if rank else MPI.INT]\n"
+        "line.Neighbor_alltoallw([x, [2], [0], out], [np.zeros(4), [2], [0], [MPI.INT if rank else MPI.FLOAT]])\n"
+        "line.Free()"
+    ),
+    "in place by rank": "comm.Ialltoallw(MPI.IN_PLACE, [np.ones(2), [1, 1], [0, 8], [MPI.DOUBLE, MPI.DOUBLE]]).Wait()",
     "one collective after the other": "comm.Bcast(np.zeros(2)); comm.Bcast(np.zeros(4, 'i4')); comm.bcast(1)",
     "packed": "comm.Bcast([np.zeros(16, 'u1'), MPI.PACKED] if rank else np.zeros(2))",
 }
