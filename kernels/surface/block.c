@@ -3,6 +3,7 @@
 #include <alloca.h>
 #include <greenlet.h>
 
+#include "guard.h"
 #include "put.h"
 #include "request.h"
 
@@ -77,12 +78,15 @@ int block_step(int *next)
 #ifdef SMPY_CHECK
     request_check();
 #endif
+    const int before = guard_enter_own();
     *next = surface.calls->next(surface.sim);
     if (*next >= 0) {
         surface.timeline = *next;
         surface.rank = surface.calls->rank_of(surface.sim, *next);
     }
-    return run_what_is_due();
+    const int result = run_what_is_due();
+    guard_leave_own(before);
+    return result;
 }
 
 /* A rank's first switch is to the hub. The copy of its stack is made larger than need be, so that malloc can give its later copies,

@@ -28,12 +28,19 @@ static int is_passed_over(const char *module)
            strncmp(module, "concurrent.futures.", 19) == 0;
 }
 
-static int is_ours(PyFrameObject *frame)
+/* Modules whose accesses to arrays are their callers'. */
+static int is_of_arrays(const char *module)
+{
+    return strncmp(module, "numpy.", 6) == 0 || strcmp(module, "copy") == 0;
+}
+
+/* Is its module, by name, one of these? */
+static int is_of(PyFrameObject *frame, int (*is_one)(const char *module))
 {
     PyObject *globals = PyFrame_GetGlobals(frame);
     PyObject *name = globals ? PyDict_GetItemString(globals, "__name__") : NULL; /* borrowed */
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    const int result = text && is_passed_over(text);
+    const int result = text && is_one(text);
     Py_XDECREF(globals);
     PyErr_Clear();
     return result;
@@ -48,9 +55,9 @@ static int add(PyFrameObject *frame, PyCodeObject *code, int offset, int *bucket
         surface.lines.at = grown;
         surface.lines.room = room;
     }
-    const int line = is_ours(frame) ? IS_OURS : PyCode_Addr2Line(code, offset);
+    const int line = is_of(frame, is_passed_over) ? IS_OURS : PyCode_Addr2Line(code, offset);
     surface.lines.at[++surface.lines.n] = (program_line){Py_NewRef(code->co_linetable), Py_NewRef(code->co_filename),
-                                                         code->co_firstlineno, offset, line, *bucket, NULL, 0};
+                                                         code->co_firstlineno, offset, line, *bucket, NULL, 0, 0};
     return *bucket = surface.lines.n;
 }
 
@@ -122,6 +129,19 @@ int lines_here(void)
     }
     Py_XDECREF(frame);
     return number;
+}
+
+int lines_of_access(void)
+{
+    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+    while (frame && is_of(frame, is_of_arrays)) {
+        PyFrameObject *back = PyFrame_GetBack(frame);
+        Py_DECREF(frame);
+        frame = back;
+    }
+    const int number = frame ? number_of(frame) : 0;
+    Py_XDECREF(frame);
+    return number && surface.lines.at[number].line == IS_OURS ? LINE_OF_OURS : number;
 }
 
 PyObject *lines_situation(PyObject *module, PyObject *unused)

@@ -8,6 +8,10 @@
 #include "surface.h"
 
 int lines_here(void);           /* line of the innermost frame that is not ours; 0: not known */
+
+enum { LINE_OF_OURS = -1 };
+/* Line whose code touches memory, with functions of numpy and copy passed over; LINE_OF_OURS: the code is ours. 0: not known. */
+int lines_of_access(void);
 void lines_forget(void);
 
 /* ---- functions of the module ---- */

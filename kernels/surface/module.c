@@ -11,12 +11,14 @@
  *   - a build needs a C compiler and nothing more; what the compiler warns of is what we wrote.
  * The price, reference counts by hand, is paid in a few short files and checked by tests that count references. The module is
  * built for one Python version (no abi3): vectorcall bodies, PyList_GET_ITEM and tp_alloc called directly are its point. */
+#include "array_memory.h"
 #include "block.h"
 #include "call.h"
 #include "clock.h"
 #include "comm.h"
 #include "contents.h"
 #include "exporter.h"
+#include "guard.h"
 #include "lines.h"
 #include "open_collective.h"
 #include "pending.h"
@@ -339,6 +341,13 @@ static PyMethodDef functions[] = {
      PyDoc_STR("check(checks, /)\n--\n\nHave the buffers of started operations looked at; `checks` hears of what is found.")},
     {"checked_methods", (PyCFunction)pending_methods, METH_NOARGS,
      PyDoc_STR("checked_methods()\n--\n\nMethods that look at buffers, by name: of communicators, of requests.")},
+    {"guard", guard_from_python, METH_VARARGS,
+     PyDoc_STR("guard(address, bytes, line, /)\n--\n\n(number, is_whole) of a guard of pages that hold these bytes alone; 0: "
+               "there is none.")},
+    {"end_guard", guard_end_from_python, METH_O,
+     PyDoc_STR("end_guard(number, /)\n--\n\n(how, line) of the first touch: 0, read, written, used; 0 or number of the line.")},
+    {"use_own_pages", array_memory_start, METH_O,
+     PyDoc_STR("use_own_pages(api, /)\n--\n\nGive arrays pages of their own in worlds with checks, given numpy's _ARRAY_API.")},
     {"pending_completed", pending_completed, METH_VARARGS,
      PyDoc_STR("pending_completed(call, requests, asks, /)\n--\n\nA call has returned: look at the buffers of requests that are "
                "null now, among all of the rank with None.")},

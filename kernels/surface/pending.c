@@ -1,7 +1,9 @@
 #include "pending.h"
 
 #include "call.h"
+#include "array_memory.h"
 #include "comm.h"
+#include "guard.h"
 #include "lines.h"
 #include "wait.h"
 
@@ -13,6 +15,7 @@ typedef struct {
     uint64_t sum;                   /* a send's */
     int number;                     /* the kernel's; 0: a send that was complete at once */
     int line;
+    int guard;                      /* 0: there is none */
     uint8_t is_written, is_wild;
 } pending_buffer;
 
@@ -64,12 +67,23 @@ static void tell(const char *method, PyObject *arguments)
     Py_XDECREF(arguments);
 }
 
+/* Tells of who has touched a receive's buffer, if somebody has. `call` has completed it, or is NULL. */
+static int end_guard(int rank, const pending_buffer *over, PyObject *call)
+{
+    const guard_touch touch = over->guard ? guard_end(over->guard) : (guard_touch){GUARD_UNTOUCHED, 0};
+    if (!touch.how) return 0;
+    tell("touched", Py_BuildValue("iiiiOi", rank, over->line, touch.how, touch.line, call ? call : Py_None,
+                                  call ? lines_here() : 0));
+    return 1;
+}
+
 void pending_end_checks(void)
 {
     for (int rank = 0; rank < surface.pending_room; rank++) {
         const pending_buffers *all = &surface.pending[rank];
         for (int i = 0; i < all->n; i++) {
             if (!all->at[i].number) tell("left", Py_BuildValue("ii", rank, all->at[i].line));
+            end_guard(rank, &all->at[i], NULL);
             Py_XDECREF(all->at[i].memory);
         }
         PyMem_Free(all->at);
@@ -77,6 +91,8 @@ void pending_end_checks(void)
     PyMem_Free(surface.pending);
     surface.pending = NULL;
     surface.pending_room = surface.n_pending_elsewhere = 0;
+    array_memory_stop();
+    guard_stop();
     Py_CLEAR(surface.checks);
 }
 
@@ -104,6 +120,17 @@ static void compare(pending_buffers *all, const pending_buffer *new)
                                       (long long)new->bytes));
 }
 
+/* A guard sees who touches the buffer; without one, or of bytes outside its pages, sums tell what has changed. */
+static void watch(pending_buffer *new)
+{
+    int is_whole;
+    new->guard = guard_begin(new->data, new->bytes, new->line, &is_whole);
+    if (is_whole) return;
+    const int before = guard_enter_own();
+    surface.calls->check_buffer(surface.sim, new->number, new->data, new->bytes);
+    guard_leave_own(before);
+}
+
 static int begin(request_object *r, int is_written)
 {
     pending_buffers *all = buffers_of(surface.rank);
@@ -125,7 +152,7 @@ static int begin(request_object *r, int is_written)
         new.bytes = bytes;
         compare(all, &new);
         if (is_written)
-            surface.calls->check_buffer(surface.sim, r->number, data, bytes);
+            watch(&new);
         else
             new.sum = surface.calls->sum_of(data, bytes);
     }
@@ -149,7 +176,8 @@ static void end(request_object *r, PyObject *call, int asks)
     if (!p) return;
     const pending_buffer over = take_out(all, p);
     if (over.is_wild && asks) tell("asks", Py_BuildValue("(i)", over.line));
-    const int has_changed = !over.data        ? 0
+    const int is_touched = end_guard(surface.rank, &over, call);
+    const int has_changed = !over.data || is_touched ? 0
                             : over.is_written ? surface.calls->buffer_has_changed(surface.sim, over.number, over.data)
                                               : surface.calls->sum_of(over.data, over.bytes) != over.sum;
     Py_XDECREF(over.memory);
@@ -167,6 +195,7 @@ void pending_drop(request_object *r)
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     if (!over.number) tell("left", Py_BuildValue("ii", rank, over.line)); /* the kernel knows of others */
+    end_guard(rank, &over, NULL);
     Py_XDECREF(over.memory);
     PyErr_Restore(type, value, trace);
 }
@@ -193,7 +222,9 @@ static PyObject *pending(PyObject *made, int is_written)
 
 static PyObject *perform_isend(PyObject *self, const arguments *given)
 {
+    const int before = guard_enter_own(); /* of a buffer that is received into, the overlap is told */
     PyObject *made = comm_isend(self, given);
+    guard_leave_own(before);
     if (made) keep_memory((request_object *)made, given);
     return pending(made, 0);
 }
@@ -324,7 +355,9 @@ PyObject *pending_methods(PyObject *module, PyObject *unused)
 PyObject *pending_check(PyObject *module, PyObject *checks)
 {
     (void)module;
+    if (guard_start() < 0) return NULL;
     Py_XSETREF(surface.checks, Py_NewRef(checks));
+    array_memory_resume();
     Py_RETURN_NONE;
 }
 
@@ -368,8 +401,12 @@ PyObject *pending_forget(PyObject *module, PyObject *request)
     request_object *r = (request_object *)request;
     pending_buffers *all = list_of(r);
     pending_buffer *p = all ? find(all, r) : NULL;
-    if (p) Py_XDECREF(take_out(all, p).memory);
+    const int rank = r->pending - 1;
     r->pending = 0;
+    if (!p) Py_RETURN_NONE;
+    const pending_buffer over = take_out(all, p);
+    end_guard(rank, &over, NULL);
+    Py_XDECREF(over.memory);
     Py_RETURN_NONE;
 }
 

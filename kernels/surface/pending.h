@@ -1,7 +1,8 @@
 /* pending.h -- buffers of started operations, in a world with checks: they do not overlap, and stay as they are.
  *
- * A request that Isend or Irecv has made is pending from its start until it is null. What its buffer holds is noted at the start;
- * the kernel notes it again when a message has come (message_checks.h).
+ * A request that Isend or Irecv has made is pending from its start until it is null. A guard (guard.h) tells who touches a
+ * receive's buffer. Of bytes without one, what they hold is noted at the start, and by the kernel when a message has come
+ * (message_checks.h).
  *
  * Laws: (1) a request is pending in the list of its rank once at most, and its memory is kept alive as long;
  *       (2) who completes a request elsewhere tells of it (pending_completed), before the rank posts anything else. */

@@ -36,6 +36,7 @@ typedef struct {
     int next;                       /* in its bucket */
     PyObject *call_name;            /* owned: name of the call last made there, or NULL */
     int call;                       /* number of that call */
+    int n_guarded;                  /* receives that guard.h was asked for */
 } program_line;
 
 enum { LINE_BUCKETS = 1024 };
@@ -47,6 +48,8 @@ typedef struct {
     Py_ssize_t offset;              /* in objects of that class */
 } python_slot;
 
+struct guard_table;
+struct array_memory;
 struct put_object;
 struct request_object;
 struct sequence_run;
@@ -83,6 +86,12 @@ typedef struct {
     PyObject *checks;               /* who hears of mistakes (smpy.mpi.checks.calls); NULL: the world has no checks */
     struct pending_buffers *pending; /* then by rank: see pending.h */
     int pending_room, n_pending_elsewhere; /* ranks; buffers that smpy.mpi itself has in its lists */
+    struct guard_table *guards;     /* see guard.h; NULL, like the next, until a world is checked */
+    struct array_memory *arrays;    /* of numpy: see array_memory.h */
+    struct {
+        int is_own;                 /* smpy's own code runs, which may touch guarded buffers */
+        int n_opened;               /* guards that it has opened */
+    } access;
     compute_clock clock;
     struct sampler *sampler;        /* NULL: there is none */
 

@@ -10,11 +10,19 @@ from typing import Any
 
 from smpy.emulate.modules.imports import Importer
 from smpy.emulate.patches import Patches
+from smpy.engine.surface import surface
 
 
 def install_numpy_conversions(patches: Patches, importer: Importer) -> None:
     """Have folded arrays stay folded, from the first one until the patches are undone."""
     importer.when_imported("smpy.compute.folded.conversions", partial(_install, patches))
+
+
+def give_arrays_own_pages() -> None:
+    """Have arrays lie on pages that the surface can guard."""
+    if surface is not None:
+        compiled = sys.modules.get("numpy._core._multiarray_umath") or sys.modules["numpy.core._multiarray_umath"]
+        surface.use_own_pages(compiled._ARRAY_API)
 
 
 def _install(patches: Patches) -> None:

@@ -1,9 +1,9 @@
 """Buffers of started operations: they overlap no other one's, and the program leaves them alone until completion.
 
-A checksum at the start and one at the end tell whether a buffer was changed that is sent. Of one that is received into,
-a checksum just before the data arrives tells whether the program has written there, and another one whether it has
-since. The result of a collective arrives as its request completes. Memory whose content is shared (folded arrays) is
-left out.
+A checksum at the start and one at the end tell whether a buffer was changed that is sent. A guard of the compiled
+surface tells who reads or writes one that is received into, if it has pages of its own. Otherwise a checksum just
+before the data arrives tells whether the program has written there, and another one whether it has since. The result of
+a collective arrives as its request completes. Memory whose content is shared (folded arrays) is left out.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from enum import IntEnum
 from typing import Any
 from zlib import crc32
 
@@ -18,10 +19,28 @@ from smpy.engine.folded_memory import is_any, private_ranges
 from smpy.engine.messages import Entries, Envelope, Load, PartialBytes
 from smpy.engine.pointers import bytes_at, pointer_at
 from smpy.engine.surface import surface
-from smpy.mpi.checks.mistakes import Kind, Line, Mistakes, Side
+from smpy.mpi.checks.mistakes import NOWHERE, Kind, Line, Mistakes, Side
 from smpy.mpi.checks.stretches import StretchOfBytes, span_of, stretches_of
 
-__all__ = ["PendingBuffer", "PendingBuffers", "has_own_content", "settling"]
+__all__ = ["PendingBuffer", "PendingBuffers", "Touch", "has_own_content", "settling"]
+
+
+class Touch(IntEnum):
+    """First touch of a guarded buffer, as kernels/surface/guard.h numbers it."""
+
+    NONE = 0
+    READ = 1
+    WRITTEN = 2
+    USED = 3
+    """Read or written: the machine does not say."""
+
+    def sides(self, rank: int, call: str, line: Line, touch_line: Line) -> list[Side]:
+        """The start of the receive, and the touch if its line is known, as a mistake tells them."""
+        start = Side(rank, f"{call}: its buffer is {self.name.lower()} before the operation completes", line)
+        return [start] if touch_line == NOWHERE else [start, Side(rank, f"{_TOUCHES[self]} it", touch_line)]
+
+
+_TOUCHES = {Touch.READ: "reads", Touch.WRITTEN: "writes", Touch.USED: "uses"}
 
 
 class PendingBuffer:
@@ -44,8 +63,8 @@ class PendingBuffer:
     """
 
     __slots__ = (
-        *("_checksum", "_has_come", "_was_changed", "begin", "call", "end", "entries", "is_result", "is_written"),
-        *("line", "rank"),
+        *("_checksum", "_guard", "_is_guarded", "_was_changed", "begin", "call", "end", "entries", "is_result"),
+        *("is_written", "line", "rank"),
     )
 
     def __init__(
@@ -58,7 +77,8 @@ class PendingBuffer:
         self.is_written = is_written
         self.is_result = is_result
         self._checksum: int | None = None
-        self._has_come = False
+        self._guard = 0
+        self._is_guarded = False
         self._was_changed = False
         self.begin, self.end = span_of(entries.layout.typemap, entries.address, entries.n)
 
@@ -99,9 +119,26 @@ class PendingBuffer:
 
     # ---- its content ----
 
+    def guard(self, line_number: int) -> None:
+        """Have the surface note who touches the memory, as far as it has pages of its own; the line is the start's."""
+        stretches = self.stretches()
+        if surface is not None and len(stretches) == 1:
+            self._guard, self._is_guarded = surface.guard(self.begin, self.end - self.begin, line_number)
+            if self._is_guarded:
+                self._checksum = None
+
+    def end_guard(self) -> tuple[Touch, int]:
+        """The first touch of guarded memory, and the number of its line, or 0; the program has it back."""
+        if not self._guard:
+            return Touch.NONE, 0
+        how, line = surface.end_guard(self._guard)
+        self._guard = 0
+        return Touch(how), line
+
     def remember(self) -> None:
-        """Note the content as it is."""
-        self._checksum = self._sum()
+        """Note the content as it is, unless a guard is all that is needed."""
+        if not self._is_guarded:
+            self._checksum = self._sum()
 
     def has_changed(self) -> bool:
         """Whether the content is another one than that noted last, or was when the result was put there."""
@@ -131,7 +168,6 @@ class PendingBuffer:
                 load.take(data)
             else:
                 _put(load.address, data, load.nbytes)
-            self._has_come = True
             self.remember()
 
         return Load(load.nbytes, keep=load.keep, take=take, entries=load.entries)
@@ -171,10 +207,19 @@ def has_own_content(entries: Entries) -> bool:
 
 
 class PendingBuffers:
-    """The buffers of all operations of a rank that are under way, in the order of their first bytes."""
+    """The buffers of all operations of a rank that are under way, in the order of their first bytes.
 
-    def __init__(self, mistakes: Mistakes) -> None:
+    Parameters
+    ----------
+    mistakes : Mistakes
+        Takes what is found.
+    line_of : callable
+        The line that has a number.
+    """
+
+    def __init__(self, mistakes: Mistakes, line_of: Callable[[int], Line]) -> None:
         self._mistakes = mistakes
+        self._line_of = line_of
         self._begins: array[int] = array("Q")
         self._buffers: list[PendingBuffer] = []
         self._longest = 0
@@ -209,8 +254,8 @@ class PendingBuffers:
             if (is_written or other.is_written) and any(a < end and begin < b for a, b in other.stretches())
         ]
 
-    def end(self, buffer: PendingBuffer) -> None:
-        """Remove a buffer."""
+    def end(self, buffer: PendingBuffer, *done: Side) -> bool:
+        """Remove a buffer; tell of who has touched it, if it was guarded, and whether somebody has."""
         at = bisect_left(self._begins, buffer.begin)
         while at < len(self._buffers) and self._buffers[at] is not buffer:
             at += 1
@@ -220,11 +265,19 @@ class PendingBuffers:
                 surface.pending_elsewhere(-1)
         if not self._buffers:
             self._longest = 0
+        return self.end_guard(buffer, *done)
+
+    def end_guard(self, buffer: PendingBuffer, *done: Side) -> bool:
+        """Guard a buffer no more; tell of who has touched it, and whether somebody has."""
+        touch, number = buffer.end_guard()
+        if touch:
+            sides = touch.sides(buffer.rank, buffer.call, buffer.line, self._line_of(number))
+            self._mistakes.add(Kind.BUFFERS, *sides, *(() if number else done))
+        return bool(touch)
 
     def end_looking(self, buffer: PendingBuffer, done: Side) -> None:
-        """Remove a buffer at completion; tell whether the program has changed it."""
-        self.end(buffer)
-        if buffer.has_changed():
+        """Remove a buffer at completion; tell whether the program has touched or changed it."""
+        if not self.end(buffer, done) and buffer.has_changed():
             self.tell(buffer, done)
 
     def tell(self, buffer: PendingBuffer, done: Side | None = None) -> None:

@@ -15,7 +15,7 @@ from smpy.engine.checked_engine import CheckedEngine, MessageKind, PostedMessage
 from smpy.engine.engine import Engine
 from smpy.engine.messages import Load
 from smpy.engine.surface import surface
-from smpy.mpi.checks.buffers import PendingBuffer, has_own_content
+from smpy.mpi.checks.buffers import PendingBuffer, Touch, has_own_content
 from smpy.mpi.checks.collective_parts import CollectivePart, is_collective, part_in
 from smpy.mpi.checks.collectives import CollectiveChecks
 from smpy.mpi.checks.handles import FREEING_CALLS, HandleChecks, identity_of
@@ -91,13 +91,14 @@ class CallChecks:
         self._mistakes = Mistakes()
         self._types = TypeKeys()
         self._handles = HandleChecks()
-        self._requests = RequestChecks(self._mistakes)
+        self._requests = RequestChecks(self._mistakes, self._line)
         self._collectives = CollectiveChecks(self._mistakes)
         self._windows = WindowChecks(self._mistakes)
         self._calls: dict[int, _Call] = {}
         self._parts: dict[int, tuple[CommCore, CollectivePart]] = {}
         self._asking_lines: set[int] = set()
         self._left: list[Side] = []
+        self._told_receives: set[tuple[int, int]] = set()
         self._is_over = False
 
     # ---- calls ----
@@ -168,7 +169,9 @@ class CallChecks:
             for entries, is_written in part.buffers():
                 if has_own_content(entries):
                     side = call.rank, part.call, call.here()
-                    self._add(call, PendingBuffer(*side, entries, is_written=is_written, is_result=is_written))
+                    buffer = PendingBuffer(*side, entries, is_written=is_written, is_result=is_written)
+                    self._add(call, buffer)
+                    buffer.remember()
 
     def _end(self, call: _Call, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         first = args[0] if args else None
@@ -231,7 +234,10 @@ class CallChecks:
             return key, load
         buffer = PendingBuffer(call.rank, call.name, call.here(), entries, is_written=not message.is_send)
         self._add(call, buffer)
+        if call.starts:
+            buffer.remember()
         if call.starts and buffer.is_written:
+            buffer.guard(message.line)
             load = buffer.arriving(load, lambda late, _: self._requests.buffers_of(late.rank).tell(late))
         return key, load
 
@@ -242,13 +248,11 @@ class CallChecks:
             for line, is_written in surface.pending_overlaps(begin, end - begin, buffer.is_written):
                 other = _side(call.rank, self._line(line), is_written=bool(is_written))
                 self._mistakes.add(Kind.OVERLAP, other, buffer.side)
-        if call.starts:
-            buffer.remember()
 
     # ---- buffers that the compiled surface has in its lists ----
 
     def _line(self, number: int) -> Line:
-        return Line(*self._engine.place_of_line(number))
+        return Line(*self._engine.place_of_line(number)) if number else NOWHERE
 
     def overlapping(self, rank: int, line: int, is_written: int, new_line: int, is_new_written: int) -> None:
         """Buffers of two operations, given the numbers of their lines, overlap."""
@@ -264,6 +268,14 @@ class CallChecks:
         """The buffer of an operation that a call has completed was changed."""
         done = Side(rank, f"{call} completes it", self._line(end_line))
         self._mistakes.add(Kind.BUFFERS, _changed(rank, self._line(line), is_written=bool(is_written)), done)
+
+    def touched(self, rank: int, line: int, how: int, touch_line: int, call: str | None, end_line: int) -> None:
+        """The program has touched the guarded buffer of a receive, which a call may have completed since."""
+        sides = Touch(how).sides(rank, "Irecv", self._line(line), self._line(touch_line))
+        if not touch_line and call is not None:
+            sides.append(Side(rank, f"{call} completes it", self._line(end_line)))
+        self._mistakes.add(Kind.BUFFERS, *sides)
+        self._told_receives.add((rank, line))
 
     def left(self, rank: int, line: int) -> None:
         """Nobody has completed a send."""
@@ -295,6 +307,8 @@ class CallChecks:
             receive, send, other = map(self._line, found.lines)
             receiver, sender, other_sender = found.ranks
             if found.kind is MessageKind.WRITTEN:
+                if (receiver, found.lines[0]) in self._told_receives:
+                    continue
                 self._mistakes.add(Kind.BUFFERS, _changed(receiver, receive, is_written=True))
                 continue
             if found.kind is MessageKind.RACE:

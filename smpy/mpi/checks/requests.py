@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 from weakref import ref
@@ -36,8 +36,9 @@ class _Started:
 class RequestChecks:
     """The requests of all ranks that are under way."""
 
-    def __init__(self, mistakes: Mistakes) -> None:
+    def __init__(self, mistakes: Mistakes, line_of: Callable[[int], Line]) -> None:
         self._mistakes = mistakes
+        self._line_of = line_of
         self._started: dict[int, dict[int, _Started]] = {}
         self._buffers: dict[int, PendingBuffers] = {}
 
@@ -45,7 +46,7 @@ class RequestChecks:
         """Buffers of a rank that are under way."""
         found = self._buffers.get(rank)
         if found is None:
-            found = self._buffers[rank] = PendingBuffers(self._mistakes)
+            found = self._buffers[rank] = PendingBuffers(self._mistakes, self._line_of)
         return found
 
     def started(
@@ -115,6 +116,8 @@ class RequestChecks:
         """Tell of requests that nobody has completed, beside those that the kernel knows to be under way."""
         for rank, own in self._started.items():
             for started in own.values():
+                for buffer in started.buffers:
+                    self.buffers_of(rank).end_guard(buffer)
                 request = started.request()
                 if request is None or isinstance(request, Prequest):
                     continue
