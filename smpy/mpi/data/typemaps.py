@@ -3,6 +3,9 @@
 An entry is a few runs. A run is a stretch of bytes, repeated by loops: at a fixed distance, or at places of their own
 when there is no rule. So the description of an entry is as small as the calls that made it, however many bytes it has,
 and moving its bytes is one strided copy a run (`smpy.mpi.data.packing`).
+
+A typemap never changes. So calls with the same arguments, of one rank or of many, give the same one as long as it is
+among the last that were made.
 """
 
 from __future__ import annotations
@@ -10,8 +13,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 __all__ = [
     "EMPTY",
@@ -27,8 +31,10 @@ __all__ = [
     "resized",
 ]
 
-_FEW = 16
+_FEW: Final = 16
 """Largest number of blocks that are runs of their own; more of them share one, with a list of places."""
+_KEPT: Final = 512
+"""Number of typemaps that each constructor keeps; it keeps none of more than few blocks."""
 
 
 class RepeatedStride(NamedTuple):
@@ -134,6 +140,7 @@ def basic(code: str, size: int, alignment: int) -> Typemap:
     return Typemap(size, 0, size, 0, size, alignment, 1, (), (ByteStretch(0, 0, size),), code=code)
 
 
+@lru_cache(_KEPT)
 def repeated(old: Typemap, count: int, stride: int) -> Typemap:
     """`count` entries, `stride` bytes apart."""
     if count == 0 or not old.has_bounds:
@@ -155,7 +162,12 @@ def repeated(old: Typemap, count: int, stride: int) -> Typemap:
 
 def placed(old: Typemap, lengths: Sequence[int], displacements: Sequence[int]) -> Typemap:
     """Blocks of entries, each at its own displacement in bytes."""
-    blocks = [(count, at) for count, at in zip(lengths, displacements, strict=True) if count]
+    blocks = tuple((count, at) for count, at in zip(lengths, displacements, strict=True) if count)
+    return _placed(old, blocks) if len(blocks) <= _FEW else _placed.__wrapped__(old, blocks)
+
+
+@lru_cache(_KEPT)
+def _placed(old: Typemap, blocks: tuple[tuple[int, int], ...]) -> Typemap:
     if not blocks or not old.has_bounds:
         return EMPTY
     ends = [(at, at + (count - 1) * old.extent) for count, at in blocks]
@@ -181,6 +193,12 @@ def joined(members: Iterable[tuple[int, int, Typemap]]) -> Typemap:
     Bounds that were set hold for the whole (MPI 4.1, 5.1.6); otherwise the upper one leaves room for the next entry's
     alignment, as a C compiler does.
     """
+    given = tuple(members)
+    return _joined(given) if len(given) <= _FEW else _joined.__wrapped__(given)
+
+
+@lru_cache(_KEPT)
+def _joined(members: tuple[tuple[int, int, Typemap], ...]) -> Typemap:
     blocks = [(at, repeated(old, count, old.extent)) for count, at, old in members]
     blocks = [(at, block) for at, block in blocks if block.has_bounds]
     if not blocks:
@@ -204,6 +222,7 @@ def joined(members: Iterable[tuple[int, int, Typemap]]) -> Typemap:
     )
 
 
+@lru_cache(_KEPT)
 def resized(old: Typemap, lb: int, extent: int) -> Typemap:
     """The same bytes, between other bounds."""
     return Typemap(
@@ -239,7 +258,7 @@ def _in_loop(run: ByteStretch, loop: RepeatedStride) -> ByteStretch:
     return run._replace(loops=(loop, *run.loops))
 
 
-def _runs_of_blocks(old: Typemap, blocks: list[tuple[int, int]]) -> Iterator[ByteStretch]:
+def _runs_of_blocks(old: Typemap, blocks: Sequence[tuple[int, int]]) -> Iterator[ByteStretch]:
     """Runs of blocks, each a count of entries and a displacement in bytes; blocks of equal length share runs."""
     if old.is_tiling:
         yield from _of_stretches((at + old.true_lb, count * old.size) for count, at in blocks)
