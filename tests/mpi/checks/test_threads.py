@@ -76,7 +76,7 @@ MISTAKES = {
         "overlap",
         (
             "x = np.zeros(4); r = [comm.Irecv(x, left),\n  comm.Irecv(x[1:], left)]\n"
-            "  comm.Send(x[:1] * 0, right); comm.Send(x[:1] * 0, right); MPI.Request.Waitall(r)"
+            "  comm.Send(np.zeros(1), right); comm.Send(np.zeros(1), right); MPI.Request.Waitall(r)"
         ),
         [(0, 1), (0, 2)],
     ),
