@@ -11,7 +11,7 @@
 /* A rank's part of a window, and the rank that it accesses. */
 typedef struct {
     PyObject *part;                 /* owned; it keeps alive what is borrowed: */
-    PyObject *epochs, *accessed;
+    PyObject *epochs, *accessed;    /* a set, from the first access on, which is made by smpy.mpi */
     PyObject *target;               /* the argument */
     int comm, own, rank;            /* the window's number; own rank, and the target's */
 } part_access;
@@ -44,7 +44,7 @@ static int takes_target(PyObject *self, PyObject *target, part_access *a)
     a->accessed = slot_get(a->epochs, &surface.slot.accessed);
     a->own = (int)number_in(a->part, &surface.slot.rank);
     a->comm = (int)number_in(slot_get(a->part, &surface.slot.communicator), &surface.slot.number);
-    return a->accessed && a->own >= 0 && a->comm >= 0 && a->rank < surface.calls->comm_size(surface.sim, a->comm);
+    return a->accessed && PySet_CheckExact(a->accessed) && a->own >= 0 && a->comm >= 0 && a->rank < surface.calls->comm_size(surface.sim, a->comm);
 }
 
 static int is_locked(const part_access *a)

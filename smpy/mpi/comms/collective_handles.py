@@ -11,7 +11,7 @@ from smpy.mpi.comms.groups import Group
 from smpy.mpi.state.error_handlers import ErrorHandling
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.info import Info, pairs_of
-from smpy.mpi.state.per_rank_attributes import PerRankAttributes
+from smpy.mpi.state.per_rank_attributes import NOTHING_OF_ITS_OWN, Attributes, PerRankAttributes
 from smpy.mpi.state.world import Communicator, world
 
 __all__ = ["CollectiveHandle", "Membership", "wait_for_all"]
@@ -31,20 +31,32 @@ class Membership:
 
     Attributes
     ----------
-    own : PerRankAttributes
-        The rank's own name, hints, attributes and error handler.
     is_over : bool
         Whether the rank has freed or closed it.
     """
 
-    __slots__ = ("communicator", "is_over", "own", "rank")
+    __slots__ = ("_own", "communicator", "is_over", "rank")
 
     def __init__(self, communicator: Communicator, rank: int, info: Info | None) -> None:
         self.communicator = communicator
         self.rank = rank
-        self.own = PerRankAttributes()
-        self.own.info = pairs_of(info)
+        self._own: PerRankAttributes | None = None
+        hints = pairs_of(info)
+        if hints:
+            self.own.info = hints
         self.is_over = False
+
+    @property
+    def own(self) -> PerRankAttributes:
+        """The rank's own name, hints, attributes and error handler, made when first asked for."""
+        if self._own is None:
+            self._own = PerRankAttributes()
+        return self._own
+
+    @property
+    def attributes(self) -> Attributes:
+        """Attributes that the rank has cached on it."""
+        return NOTHING_OF_ITS_OWN.attributes if self._own is None else self._own.attributes
 
     @property
     def number(self) -> int:

@@ -99,7 +99,7 @@ def _put(part: WindowPart, origin: Any, rank: Any, target: Any, call: str, *, ha
         current().catch_up(call)
         room.copy_from(source)
         return
-    part.epochs.accessed.add(rank)
+    part.epochs.note_access(rank)
     take = _writer(part.window.puts.setdefault(rank, {}), room, copied(source.carried()))
     current().put(part.communicator.number, rank, Load(room.nbytes, take=take), has_request=has_request)
 
@@ -136,6 +136,6 @@ def _get(part: WindowPart, origin: Any, rank: Any, target: Any, call: str, *, ha
     window = part.communicator.number
     if has_request:
         return current().rget(window, rank, source.nbytes)
-    part.epochs.accessed.add(rank)
+    part.epochs.note_access(rank)
     current().get(window, rank, source.nbytes)
     return 0

@@ -242,6 +242,6 @@ def _compare_and_swap(part: WindowPart, origin: Any, compare: Any, result: Any, 
             place.copy_from(source)
             if rank != part.rank:
                 engine.put(window, rank, Load(place.nbytes), has_request=False)
-                part.epochs.accessed.add(rank)
+                part.epochs.note_access(rank)
         room.put(before)
     engine.end_atomic(window, rank)

@@ -15,6 +15,10 @@ __all__ = ["Epochs"]
 
 _ALL: Final = -1
 """Place of `Lock_all` among the locked ranks."""
+_NO_LOCKS: Final[dict[int, int]] = {}
+_NO_RANKS: Final[frozenset[int]] = frozenset()
+_NO_REQUESTS: Final[list[int]] = []
+"""Shared by all epochs in which nothing is locked, accessed, awaited yet; never changed."""
 
 
 class Epochs:
@@ -29,7 +33,7 @@ class Epochs:
     locks : dict of int to int
         Locked ranks, and the kinds of their locks; -1: all of them, by `Lock_all`.
     accessed : set of int
-        Ranks that were accessed since what was under way with them was completed.
+        Ranks that were accessed since what was under way with them was completed; made by `note_access`.
     requests : list of int
         Requests of the messages that end the accesses `Post` allowed, once a call has asked for them.
     is_awaited : bool
@@ -45,12 +49,27 @@ class Epochs:
         self.is_fenced = False
         self.started: tuple[int, ...] | None = None
         self.posted: tuple[int, ...] | None = None
-        self.locks: dict[int, int] = {}
-        self.accessed: set[int] = set()
-        self.requests: list[int] = []
+        self.locks: dict[int, int] = _NO_LOCKS
+        self.accessed: set[int] | frozenset[int] = _NO_RANKS
+        self.requests: list[int] = _NO_REQUESTS
         self.is_awaited = False
         self._date_s = -1.0
         self._n_at_date = 0
+
+    def note_access(self, target: int) -> None:
+        """Note that something is under way with a rank."""
+        if isinstance(self.accessed, frozenset):
+            self.accessed = set()
+        self.accessed.add(target)
+
+    def note_completion(self, target: int | None = None) -> None:
+        """Note that nothing is under way any more with a rank, or with any."""
+        if isinstance(self.accessed, frozenset):
+            return
+        if target is None:
+            self.accessed.clear()
+        else:
+            self.accessed.discard(target)
 
     def count_at(self, date_s: float) -> int:
         """Number of synchronisations at this date, up to this one; polls in between do not count as time."""
@@ -100,13 +119,18 @@ class Epochs:
         if self.started is not None:
             fail("ERR_RMA_SYNC", f"{call}: an epoch of Start() is open: call Complete() before")
         self.is_fenced = False
-        self.locks[target] = kind
+        self._note_lock(target, kind)
 
     def lock_all(self, call: str) -> None:
         """Note a lock of all ranks."""
         self.check_closed(call)
         self.is_fenced = False
-        self.locks[_ALL] = constants.LOCK_SHARED
+        self._note_lock(_ALL, constants.LOCK_SHARED)
+
+    def _note_lock(self, target: int, kind: int) -> None:
+        if self.locks is _NO_LOCKS:
+            self.locks = {}
+        self.locks[target] = kind
 
     def unlock(self, target: int, call: str) -> int:
         """Forget a lock, and tell its kind; ``ERR_RMA_SYNC`` if there is none."""

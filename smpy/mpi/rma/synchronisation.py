@@ -66,7 +66,7 @@ class Synchronisation(CollectiveHandle, WindowBase):
         if not assertion & constants.MODE_NOPRECEDE:
             wait_for_all(part.communicator, part.rank, call)
             current().complete(part.communicator.number, part.rank)
-            part.epochs.accessed.clear()
+            part.epochs.note_completion()
         part.epochs.is_fenced = not assertion & constants.MODE_NOSUCCEED
         wait_for_all(part.communicator, part.rank, call)
 
@@ -119,7 +119,7 @@ class Synchronisation(CollectiveHandle, WindowBase):
         _send(part, part.epochs.started, _OVER)
         current().complete(part.communicator.number, part.rank)
         part.epochs.started = None
-        part.epochs.accessed.clear()
+        part.epochs.note_completion()
         current().block(call)
 
     @mpi_call
@@ -188,7 +188,7 @@ class Synchronisation(CollectiveHandle, WindowBase):
         kind = part.epochs.unlock(rank, call)
         current().unlock(part.communicator.number, rank, is_shared=kind == constants.LOCK_SHARED)
         part.append_flush(rank)
-        part.epochs.accessed.discard(rank)
+        part.epochs.note_completion(rank)
         current().block(call)
 
     @mpi_call
@@ -227,7 +227,7 @@ class Synchronisation(CollectiveHandle, WindowBase):
             for rank in range(part.communicator.size):
                 current().unlock(part.communicator.number, rank, is_shared=True)
                 part.append_flush(rank)
-        part.epochs.accessed.clear()
+        part.epochs.note_completion()
         current().block(call)
 
     # ---- completion within an epoch of locks ----
@@ -247,7 +247,7 @@ class Synchronisation(CollectiveHandle, WindowBase):
             return
         part.epochs.check_passive(rank, call)
         part.append_flush(rank)
-        part.epochs.accessed.discard(rank)
+        part.epochs.note_completion(rank)
         part.catch_up(call)
 
     @mpi_call
@@ -259,7 +259,7 @@ class Synchronisation(CollectiveHandle, WindowBase):
         for rank in _to_complete(part):
             if rank != part.rank:
                 current().complete(part.communicator.number, rank, part.rank)
-        part.epochs.accessed.clear()
+        part.epochs.note_completion()
         part.catch_up(call)
 
     @mpi_call
@@ -298,7 +298,7 @@ class Synchronisation(CollectiveHandle, WindowBase):
 def _to_complete(part: WindowPart) -> Iterable[int]:
     """Ranks with which something may be under way, and this one."""
     n_ranks = part.communicator.size
-    return range(n_ranks) if n_ranks <= _EACH_MAX else sorted(part.epochs.accessed | {part.rank})
+    return range(n_ranks) if n_ranks <= _EACH_MAX else sorted({*part.epochs.accessed, part.rank})
 
 
 def _check_assertion(assertion: int, call: str) -> None:

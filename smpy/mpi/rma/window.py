@@ -54,7 +54,7 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
     def _of(cls, part: WindowPart | None) -> Self:
         self = cls._on(part)
         if part is not None:
-            self._view = part.piece.lent()._view
+            self._view = part.piece.view()
         return self
 
     def _become_null(self) -> None:
@@ -173,7 +173,7 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
         """Give the window back, together with the other ranks; the handle becomes null."""
         part: WindowPart = self._member("Free")
         part.epochs.check_ended("Win.Free")
-        delete_attributes(self, part.own.attributes, "Win.Free")
+        delete_attributes(self, part.attributes, "Win.Free")
         wait_for_all(part.communicator, part.rank, "Win.Free")
         current().complete(part.communicator.number, part.rank)
         part.end(1, "Win.Free")

@@ -34,21 +34,26 @@ class ExposedMemory:
 
     Attributes
     ----------
-    attached : dict of int to buffer
-        Memory attached to a dynamic window, by address.
     address : int
         Address of the memory once it has been lent for an access; 0 before, and of folded memory and none.
     """
 
-    __slots__ = ("_lent", "address", "attached", "disp_unit", "memory", "nbytes")
+    __slots__ = ("_attached", "_lent", "address", "disp_unit", "memory", "nbytes")
 
     def __init__(self, nbytes: int, disp_unit: int, memory: buffer | None, folded: LentMemory | None = None) -> None:
         self.nbytes = nbytes
         self.disp_unit = disp_unit
         self.memory = memory
-        self.attached: dict[int, buffer] = {}
         self.address = 0
         self._lent = folded
+        self._attached: dict[int, buffer] | None = None
+
+    @property
+    def attached(self) -> dict[int, buffer]:
+        """Memory attached to a dynamic window, by address."""
+        if self._attached is None:
+            self._attached = {}
+        return self._attached
 
     def lent_memory(self) -> LentMemory:
         """The memory, for accesses."""
@@ -64,6 +69,10 @@ class ExposedMemory:
     def holds(self, first: int, last: int) -> bool:
         """Whether all bytes between two addresses are attached."""
         return any(address <= first and last <= address + one.nbytes for address, one in self.attached.items())
+
+    def view(self) -> memoryview:
+        """The view of the memory that its handles share."""
+        return self.memory._view if self.memory else memoryview(b"")
 
     def lent(self) -> buffer:
         """The memory, in a new object."""
