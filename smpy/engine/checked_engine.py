@@ -36,6 +36,8 @@ class MessageKind(IntEnum):
     RACE = lib.CHECK_RACE
     WRITTEN = lib.CHECK_WRITTEN
     """A receive's buffer was written before its message came."""
+    PROBED = lib.CHECK_PROBED
+    """A probe from any source could have found another message."""
 
 
 class CheckedMessages(NamedTuple):

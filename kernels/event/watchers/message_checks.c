@@ -24,7 +24,7 @@ typedef struct {
     int context, tag;            /* of a receive from any source; tag as posted */
     int sender;                  /* world rank of the message it has taken; -1: there was no such receive */
     int line[2];                 /* its own, the sender's */
-    int asks;
+    int asks, kind;              /* CHECK_RACE or CHECK_PROBED */
     int64_t serial;              /* number of such matches up to this one */
 } wild_match;
 
@@ -179,7 +179,7 @@ static int takes(const wild_match *w, const slot *send)
 
 static void race(sim *s, message_checks *own, int receiver, const wild_match *w, const slot *other)
 {
-    add(s, own, &(checked_messages){.kind = CHECK_RACE, .n = 1, .asks = w->asks, .rank = {receiver, w->sender, other->is.rank},
+    add(s, own, &(checked_messages){.kind = w->kind, .n = 1, .asks = w->asks, .rank = {receiver, w->sender, other->is.rank},
                                     .line = {w->line[0], w->line[1], other->is.line}});
 }
 
@@ -216,6 +216,18 @@ static void compare_with_waiting(sim *s, message_checks *own, int receiver, cons
     }
 }
 
+/* Receiver `rank` has taken, or found, a message from any source. */
+static void note_match(sim *s, message_checks *own, int rank, wild_match found)
+{
+    checked_rank *receiver = checked(s, own, rank);
+    if (!receiver) return;
+    wild_match *w = &receiver->recent[receiver->oldest];
+    receiver->oldest = (receiver->oldest + 1) % CHECKED_RECENT;
+    *w = found;
+    w->serial = receiver->known = ++own->n_wild;
+    compare_with_waiting(s, own, rank, w);
+}
+
 static void matched(sim *s, void *state, int send, int recv)
 {
     message_checks *own = state;
@@ -228,14 +240,19 @@ static void matched(sim *s, void *state, int send, int recv)
                                         .rank = {to->is.rank, from->is.rank, -1}, .line = {to->is.line, from->is.line, 0}});
     if (from->has_arrived) look_at(s, own, recv);
     if (to->is.peer != SIM_ANY) return;
-    checked_rank *receiver = checked(s, own, to->is.rank);
-    if (!receiver) return;
-    wild_match *w = &receiver->recent[receiver->oldest];
-    receiver->oldest = (receiver->oldest + 1) % CHECKED_RECENT;
-    *w = (wild_match){.context = to->context, .tag = to->is.tag, .sender = from->is.rank, .line = {to->is.line, from->is.line},
-                      .asks = own->of[recv].asks, .serial = ++own->n_wild};
-    receiver->known = own->n_wild;
-    compare_with_waiting(s, own, to->is.rank, w);
+    note_match(s, own, to->is.rank, (wild_match){.context = to->context, .tag = to->is.tag, .sender = from->is.rank,
+                                                 .line = {to->is.line, from->is.line}, .asks = own->of[recv].asks,
+                                                 .kind = CHECK_RACE});
+}
+
+/* A poll has found a request: that of a message, if it is a probe's. */
+static void looked(sim *s, void *state, int id, int request)
+{
+    const timeline *t = &s->timelines.at[id];
+    const slot *x = request > 0 ? &s->requests.at[request] : NULL;
+    if (!x || !x->is.is_send || x->target != t->rank || x->context != 2 * t->wanted.comm || t->wanted.source != SIM_ANY) return;
+    note_match(s, state, t->rank, (wild_match){.context = x->context, .tag = t->wanted.tag, .sender = x->is.rank,
+                                               .line = {t->line_at_tail, x->is.line}, .kind = CHECK_PROBED});
 }
 
 static void arrived(sim *s, void *state, int transfer)
@@ -266,8 +283,8 @@ static void free_checks(sim *s, void *state)
     free(own);
 }
 
-static const watcher checks_watcher = {.appended = appended, .posted = posted, .matched = matched, .arrived = arrived,
-                                       .received = received, .free = free_checks};
+static const watcher checks_watcher = {.appended = appended, .posted = posted, .matched = matched, .looked = looked,
+                                       .arrived = arrived, .received = received, .free = free_checks};
 
 /* ---- from outside ---- */
 

@@ -5,9 +5,10 @@
  * CHECKED_ENDS words for whoever posts next, which a posting reads and clears; `sim_check_message` says it of a posted one.
  *
  * A receive from any source races when another rank has sent a message that it could have taken, and that does not follow from
- * its match: it waits at the match, or its sender knows of no such match so late. What a rank knows is one number, the last of all
- * matches from any source that a message it has received follows from. So each race is one, if ranks hear of each other by messages
- * alone, and some are missed: a sender may know of a later match elsewhere, and of a receiver's matches CHECKED_RECENT are kept. */
+ * its match: it waits at the match, or its sender knows of no such match so late. A probe that finds a message counts as a receive
+ * (PROBED). What a rank knows is one number, the last of all matches from any source that a message it has received follows from.
+ * So each race is one, if ranks hear of each other by messages alone, and some are missed: a sender may know of a later match
+ * elsewhere, and of a receiver's matches CHECKED_RECENT are kept. */
 #ifndef SMPY_MESSAGE_CHECKS_H
 #define SMPY_MESSAGE_CHECKS_H
 #include <stdint.h>
@@ -16,7 +17,7 @@
 
 /* cdef */
 enum { CHECKED_SEND = 0, CHECKED_RECV = 1, CHECKED_ASKS = 2, CHECKED_ENDS = 3 }; /* types, and: the receive asks for its source */
-enum { CHECK_TYPES = 1, CHECK_RACE = 2, CHECK_WRITTEN = 3 }; /* the last one has one line, that of the receive */
+enum { CHECK_TYPES = 1, CHECK_RACE = 2, CHECK_WRITTEN = 3, CHECK_PROBED = 4 }; /* WRITTEN has one line, that of the receive */
 
 /* Messages between two lines, or three, that are alike. */
 typedef struct {

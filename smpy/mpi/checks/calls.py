@@ -28,6 +28,7 @@ from smpy.mpi.comms.collective_handles import CollectiveHandle
 from smpy.mpi.comms.comm import Comm
 from smpy.mpi.data.datatype_core import DatatypeCore
 from smpy.mpi.data.layout import Layout
+from smpy.mpi.requests.matched import Message
 from smpy.mpi.requests.persistent import Prequest
 from smpy.mpi.requests.request import Request
 from smpy.mpi.requests.status import Status
@@ -39,7 +40,7 @@ from smpy.mpi.state.handle import Handle
 
 __all__ = ["CallChecks", "install_checks"]
 
-_IN_PYTHON: Final = ("Sendrecv", "Sendrecv_replace")
+_IN_PYTHON: Final = ("Iprobe", "Sendrecv", "Sendrecv_replace")
 """Compiled calls whose methods in Python are called instead."""
 
 
@@ -97,6 +98,9 @@ class CallChecks:
         self._calls: dict[int, _Call] = {}
         self._parts: dict[int, tuple[CommCore, CollectivePart]] = {}
         self._asking_lines: set[int] = set()
+        self._asking_probes: set[Line] = set()
+        self._matched_probes: dict[int, Line] = {}
+        self._taking_probes: set[Line] = set()
         self._left: list[Side] = []
         self._told_receives: set[tuple[int, int]] = set()
         self._is_over = False
@@ -140,6 +144,8 @@ class CallChecks:
     ) -> tuple[str, int] | None:
         """Family and key of the object that the call frees, or None."""
         first, part_of_window = args[0] if args else None, _part_of_window(args)
+        if isinstance(first, (CommCore, Message)) or first is Message:
+            self._note_probe(call, is_of_message=not isinstance(first, CommCore))
         if isinstance(first, CommCore):
             if is_collective(call.name):
                 part = part_in(first, call.name, _given(method, args, kwargs))
@@ -156,6 +162,17 @@ class CallChecks:
         elif call.asks and _is_of_request(first):
             self._asking_lines.update(self._requests.asked(call.rank, _requests_in(args, kwargs)))
         return identity_of(first) if call.name in FREEING_CALLS and isinstance(first, Handle) else None
+
+    def _note_probe(self, call: _Call, *, is_of_message: bool) -> None:
+        """Note whether a program asks who has sent the message that a probe, which it may be, has found."""
+        name = call.name.lower()
+        if name in ("mprobe", "improbe"):
+            self._matched_probes[call.rank] = call.here()
+            self._taking_probes.add(call.here())
+        if call.asks and name.endswith("probe"):
+            self._asking_probes.add(call.here())
+        elif call.asks and is_of_message and call.rank in self._matched_probes:
+            self._asking_probes.add(self._matched_probes[call.rank])
 
     def _enter(self, call: _Call, comm: CommCore, part: CollectivePart) -> None:
         if call.name.endswith("_init"):
@@ -311,13 +328,17 @@ class CallChecks:
                     continue
                 self._mistakes.add(Kind.BUFFERS, _changed(receiver, receive, is_written=True))
                 continue
-            if found.kind is MessageKind.RACE:
+            if found.kind in (MessageKind.RACE, MessageKind.PROBED):
+                is_probe = found.kind is MessageKind.PROBED
                 asks = found.asks or found.lines[0] in self._asking_lines
+                asks |= is_probe and receive in self._asking_probes
+                if is_probe and not asks and receive not in self._taking_probes:
+                    continue  # it takes no message
                 self._mistakes.add(
                     Kind.ORDER if asks else Kind.RACES,
-                    Side(receiver, "receives from any source", receive),
-                    Side(sender, "sends the message that it takes", send),
-                    Side(other_sender, "sends another one that it might take", other),
+                    Side(receiver, f"{'probes' if is_probe else 'receives'} from any source", receive),
+                    Side(sender, f"sends the message that it {'finds' if is_probe else 'takes'}", send),
+                    Side(other_sender, f"sends another one that it might {'find' if is_probe else 'take'}", other),
                 )
                 continue
             sent, received = map(self._types.layout_of, found.types)

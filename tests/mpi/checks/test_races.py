@@ -81,3 +81,37 @@ def test_a_program_that_asks_who_has_sent_is_told_without_a_fault(emulated: Call
     )
     assert ran.code == 0
     assert [remark.topic for remark in ran.outcome.summary.remarks if "first" in remark.facts] == ["arrival order"]
+
+
+PROBES = {
+    "matched probes": ("comm.Mprobe().Recv(x)", "any source"),
+    "matched probes of objects": ("comm.mprobe().recv()", "any source"),
+    "matched probes in a loop": ("while not (m := comm.Improbe()): pass\n        m.Recv(x)", "any source"),
+    "matched probes with a status": ("comm.Mprobe(status=s).Recv(x)", "arrival order"),
+    "a status at the receive": ("comm.Mprobe().Recv(x, s)", "arrival order"),
+    "probes, and receives from their source": ("comm.Probe(status=s); comm.Recv(x, s.source)", "arrival order"),
+    "probes in a loop": ("while not comm.Iprobe(status=s): pass\n        comm.Recv(x, s.source)", "arrival order"),
+}
+
+
+@pytest.mark.parametrize(("probe", "topic"), PROBES.values(), ids=PROBES)
+def test_a_probe_that_could_find_another_message_is_named(checked: Callable, probe: str, topic: str):
+    send = "comm.send(1, 0)" if ".recv()" in probe else "comm.Send(x, 0)"
+    program = (
+        f"x, s = np.zeros(1), MPI.Status()\nif rank:\n    {send}\nelse:\n    for _ in range(2):\n        {probe}\n"
+    )
+    found = checked(program, 3)
+    assert list(found) == [topic]
+    assert [sorted(sides) for sides in found[topic]] == [[(0, 6), (1, 3), (2, 3)]]
+
+
+SURE_PROBES = {
+    "a source": "comm.Mprobe(1).Recv(x); comm.Mprobe(2).Recv(x)",
+    "a probe that only waits": "comm.Probe(); comm.Recv(x, 1); comm.Recv(x, 2)",
+    "a tag": "comm.Mprobe(tag=1).Recv(x); comm.Mprobe(tag=2).Recv(x)",
+}
+
+
+@pytest.mark.parametrize("probes", SURE_PROBES.values(), ids=SURE_PROBES)
+def test_a_probe_that_takes_no_other_message_is_left_alone(checked: Callable, probes: str):
+    assert checked(f"x = np.zeros(1)\nif rank:\n    comm.Send(x, 0, rank)\nelse:\n    {probes}\n", 3) == {}
