@@ -56,8 +56,8 @@ def _scipy_routine(name: str) -> Any:
 
 def __getattr__(name: str) -> Any:
     if name in ROUTINES:
-        made = globals()[name] = _routine(name)
-        return made
+        routine = globals()[name] = _routine(name)
+        return routine
     if name in _OF_NUMBERS:
         return _scipy_routine(name)
     raise AttributeError(f"module 'smpy.blas' has no attribute {name!r}: it has the routines of scipy.linalg.blas")

@@ -265,18 +265,18 @@ def perform(rule: Callable[..., Modelled], *args: Any, **kwargs: Any) -> Any:
     """Take the time of an operation, and make its result."""
     modelled = rule(*args, **kwargs)
     charge(modelled.charges)
-    return _made(modelled.result)
+    return _as_folded(modelled.result)
 
 
-def _made(result: Any) -> Any:
+def _as_folded(result: Any) -> Any:
     if isinstance(result, New):
         is_number = not result.shape and not result.is_array
         return result.element[0] if is_number else _of_element(result.shape, result.element)
     if isinstance(result, tuple):
-        parts = map(_made, result)
+        parts = map(_as_folded, result)
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
     if isinstance(result, list):
-        return list(map(_made, result))
+        return list(map(_as_folded, result))
     return result
 
 

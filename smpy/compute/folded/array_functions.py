@@ -164,13 +164,17 @@ def _elementwise(function: Callable[..., Any]) -> Rule:
 
 
 def _on_elements(function: Callable[..., Any], out: Any, /, *args: Any, **named: Any) -> Modelled:
-    one = partial(function, *map(one_of_each, args), **{name: one_of_each(it) for name, it in named.items()})
+    one = partial(
+        function, *map(one_of_each, args), **{name: one_of_each(argument) for name, argument in named.items()}
+    )
     with np.errstate(all="ignore"):
-        found = one()
+        element = one()
     arrays = list(arrays_in((*args, *named.values())))
     shape = broadcast(*arrays)
-    made = New(shape, np.asarray(found).reshape(1), isinstance(found, np.ndarray))
-    result = into(out, made, found, lambda room: one(out=room), is_broadcast=function not in (np.round, np.around))
+    new_array = New(shape, np.asarray(element).reshape(1), isinstance(element, np.ndarray))
+    result = into(
+        out, new_array, element, lambda room: one(out=room), is_broadcast=function not in (np.round, np.around)
+    )
     return Modelled(result, one_pass(arrays, (result,), prod(shape)))
 
 
@@ -192,17 +196,17 @@ def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, n
 
 def _like(function: Callable[..., Any], parameters: Sequence[str], *, is_written: bool) -> Rule:
     def rule(*args: Any, **named: Any) -> Modelled:
-        told = dict(zip(parameters, args, strict=False)) | named
-        a, shape = told.pop(parameters[0]), told.pop("shape", None)
-        if "fill_value" in told:
-            (told["fill_value"],) = as_arrays((told["fill_value"],))
-        found = function(one_of_each(a), **{name: one_of_each(it) for name, it in told.items()})
-        wanted = np.shape(a) if shape is None else as_shape(shape)
-        for value in arrays_in(told.values()):
-            if not fits_into(value.shape, wanted):
-                raise ValueError(f"could not broadcast input array from shape {value.shape} into shape {wanted}")
-        made = New(wanted, found.reshape(-1)[:1], is_array=True)
-        return Modelled(made, streaming(made.nbytes) if is_written else ())
+        arguments = dict(zip(parameters, args, strict=False)) | named
+        a, shape = arguments.pop(parameters[0]), arguments.pop("shape", None)
+        if "fill_value" in arguments:
+            (arguments["fill_value"],) = as_arrays((arguments["fill_value"],))
+        element = function(one_of_each(a), **{name: one_of_each(argument) for name, argument in arguments.items()})
+        result_shape = np.shape(a) if shape is None else as_shape(shape)
+        for value in arrays_in(arguments.values()):
+            if not fits_into(value.shape, result_shape):
+                raise ValueError(f"could not broadcast input array from shape {value.shape} into shape {result_shape}")
+        new_array = New(result_shape, element.reshape(-1)[:1], is_array=True)
+        return Modelled(new_array, streaming(new_array.nbytes) if is_written else ())
 
     return rule
 
@@ -210,9 +214,9 @@ def _like(function: Callable[..., Any], parameters: Sequence[str], *, is_written
 def _cumulative(function: Callable[..., Any]) -> Rule:
     def rule(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Modelled:
         with np.errstate(all="ignore"):
-            found = function(one_of_each(a), axis, dtype)
-        made = New((a.size,) if axis is None else a.shape or (1,), found.reshape(1))
-        result = into(out, made, found, lambda room: function(one_of_each(a), axis, dtype, room))
+            element = function(one_of_each(a), axis, dtype)
+        new_array = New((a.size,) if axis is None else a.shape or (1,), element.reshape(1))
+        result = into(out, new_array, element, lambda room: function(one_of_each(a), axis, dtype, room))
         return Modelled(result, one_pass((a,), (result,), a.size))
 
     return rule
@@ -222,8 +226,8 @@ def _cumulative(function: Callable[..., Any]) -> Rule:
 
 
 def _copied(shape: Sequence[int], element: Any) -> Modelled:
-    made = New(tuple(shape), np.asarray(element).reshape(-1)[:1], is_array=True)
-    return Modelled(made, copying(made.nbytes))
+    copy = New(tuple(shape), np.asarray(element).reshape(-1)[:1], is_array=True)
+    return Modelled(copy, copying(copy.nbytes))
 
 
 def _copy(a: Any, order: Any = "K", subok: bool = False) -> Modelled:
@@ -234,15 +238,15 @@ def _copy(a: Any, order: Any = "K", subok: bool = False) -> Modelled:
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Modelled:
     if not copy and x.dtype == np.dtype(dtype):
         return Modelled(x)
-    made = New(x.shape, one_of_each(x).astype(dtype).reshape(1), is_array=True)
-    return Modelled(made, streaming(x.nbytes + made.nbytes))
+    converted = New(x.shape, one_of_each(x).astype(dtype).reshape(1), is_array=True)
+    return Modelled(converted, streaming(x.nbytes + converted.nbytes))
 
 
 def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> Modelled:
     src, where = as_arrays((src, where))
     mask = np.ones((1,) * np.ndim(where), np.asarray(where).dtype)
     np.copyto(room_like(dst, (1,) * dst.ndim), one_of_each(src), casting, mask)  # refuses types
-    if not all(fits_into(np.shape(it), dst.shape) for it in (src, where)):
+    if not all(fits_into(np.shape(operand), dst.shape) for operand in (src, where)):
         raise ValueError(f"could not broadcast input array from shape {np.shape(src)} into shape {dst.shape}")
     return Modelled(None, copying(dst.nbytes))
 
@@ -250,7 +254,7 @@ def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
 def _concatenate(arrays: Sequence[Any], axis: Any = 0, out: Any = None, **named: Any) -> Modelled:
     arrays = [np.asanyarray(array) for array in arrays]
     ones = [one_of_each(array) for array in arrays]
-    found = np.concatenate(ones, axis, **named)  # refuses axes and numbers
+    element = np.concatenate(ones, axis, **named)  # refuses axes and numbers
     if axis is None:
         shape = [sum(array.size for array in arrays)]
     else:
@@ -265,8 +269,10 @@ def _concatenate(arrays: Sequence[Any], axis: Any = 0, out: Any = None, **named:
                         f"{number} has size {other}"
                     )
         shape[at] = sum(array.shape[at] for array in arrays)
-    made = _copied(shape, found)
-    return Modelled(into(out, made.result, found, lambda room: np.concatenate(ones, axis, room, **named)), made.charges)
+    joined = _copied(shape, element)
+    return Modelled(
+        into(out, joined.result, element, lambda room: np.concatenate(ones, axis, room, **named)), joined.charges
+    )
 
 
 def _stack(arrays: Sequence[Any], axis: int = 0, out: Any = None, **named: Any) -> Modelled:
@@ -352,20 +358,20 @@ def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "
         for place in (places.min(), places.max()):
             if not -n_places <= place < n_places:
                 raise IndexError(f"index {place} is out of bounds for an axis of size {n_places}")
-    made = New(tuple(shape), one.reshape(-1)[:1])
-    result = into(out, made, found, lambda room: np.take(one, zeros, axis, room, mode))
-    return Modelled(result, copying(made.nbytes))
+    part = New(tuple(shape), one.reshape(-1)[:1])
+    result = into(out, part, found, lambda room: np.take(one, zeros, axis, room, mode))
+    return Modelled(result, copying(part.nbytes))
 
 
 def _broadcast_to(array: Any, shape: Any, subok: bool = False) -> Modelled:
-    wanted = as_shape(shape)
-    np.broadcast_to(array.view(np.ndarray), wanted)  # refuses what does not fit
-    return Modelled(New(wanted, one_of_each(array).reshape(1), is_array=True))
+    result_shape = as_shape(shape)
+    np.broadcast_to(array.view(np.ndarray), result_shape)  # refuses what does not fit
+    return Modelled(New(result_shape, one_of_each(array).reshape(1), is_array=True))
 
 
 def _broadcast_arrays(*args: Any, subok: bool = False) -> Modelled:
-    wanted = np.broadcast_shapes(*(np.shape(array) for array in args))
-    views = [New(wanted, one_of_each(np.asanyarray(array)).reshape(-1)[:1], is_array=True) for array in args]
+    result_shape = np.broadcast_shapes(*(np.shape(array) for array in args))
+    views = [New(result_shape, one_of_each(np.asanyarray(array)).reshape(-1)[:1], is_array=True) for array in args]
     return Modelled(views if isinstance(np.broadcast_arrays(0), list) else tuple(views))  # a list before numpy 2.0
 
 
@@ -376,9 +382,9 @@ def _ravel(a: Any, order: Any = "C") -> Modelled:
 
 def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Modelled:
     diagonal = a.diagonal(offset, axis1, axis2)
-    found = np.trace(one_of_each(a), 0, axis1, axis2, dtype)
-    made = New(diagonal.shape[:-1], np.asarray(found).reshape(1))
-    result = into(out, made, found, lambda room: np.trace(one_of_each(a), 0, axis1, axis2, dtype, room))
+    element = np.trace(one_of_each(a), 0, axis1, axis2, dtype)
+    new_array = New(diagonal.shape[:-1], np.asarray(element).reshape(1))
+    result = into(out, new_array, element, lambda room: np.trace(one_of_each(a), 0, axis1, axis2, dtype, room))
     return Modelled(result, streaming(diagonal.nbytes, diagonal.size))
 
 

@@ -20,16 +20,16 @@ class BadArgument(Exception):
 class BlasArguments:
     """The arguments of one call, by name; options that were not given have their defaults."""
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        self._given: Final = given
+    def __init__(self, arguments: Mapping[str, Any]) -> None:
+        self._arguments: Final = arguments
 
     def has(self, name: str) -> bool:
         """Whether an array was given."""
-        return self._given.get(name) is not None
+        return self._arguments.get(name) is not None
 
     def number(self, name: str, default: int = 0) -> int:
         """A whole number."""
-        value = self._given.get(name)
+        value = self._arguments.get(name)
         return default if value is None else int(value)
 
     def flag(self, name: str) -> bool:
@@ -55,7 +55,7 @@ class BlasArguments:
 
     def shape(self, name: str) -> Shape:
         """Shape of an array as it was given."""
-        return tuple(np.shape(self._given[name]))
+        return tuple(np.shape(self._arguments[name]))
 
 
 def check(holds: bool, condition: str) -> None:
@@ -78,9 +78,9 @@ def as_rank(shape: Shape, rank: int) -> Shape:
     return tuple(found)
 
 
-def fixed(name: str, found: Shape, wanted: Shape) -> None:
+def fixed(name: str, shape: Shape, expected: Shape) -> None:
     """Refuse an array of another shape; an axis of 1 is as good as one of 0."""
-    for axis, (has, needs) in enumerate(zip(found, wanted, strict=True)):
+    for axis, (has, needs) in enumerate(zip(shape, expected, strict=True)):
         if has != max(needs, 1):
             raise ValueError(
                 f"failed to create array from `{name}` -- {axis}-th dimension must be fixed to {needs} but got {has}"

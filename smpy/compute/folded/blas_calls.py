@@ -32,13 +32,13 @@ def call_on_folded(name: str, error: Callable[[], type[Exception]], args: tuple[
         Arguments of the call.
     """
     routine = ROUTINES[name]
-    given = bind(routine, args, kwargs)
+    arguments = bind(routine, args, kwargs)
     try:
-        done = routine.rule(BlasArguments(given))
+        done = routine.rule(BlasArguments(arguments))
     except BadArgument as bad:
         raise error()(f"{bad}: {name}") from None
     charge((routine.charge_of(done),))
-    results = tuple(_result(routine, given, result) for result in done.results)
+    results = tuple(_result(routine, arguments, result) for result in done.results)
     return results[0] if len(results) == 1 else results
 
 
@@ -57,9 +57,9 @@ def model_too(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if not takes_time(is_folded=False):
             return function(*args, **kwargs)
-        given = bind(routine, args, kwargs)
+        arguments = bind(routine, args, kwargs)
         done = function(*args, **kwargs)
-        charge((routine.charge_of(routine.rule(BlasArguments(given))),), is_folded=False)
+        charge((routine.charge_of(routine.rule(BlasArguments(arguments))),), is_folded=False)
         return done
 
     return update_wrapper(call, function, assigned=("__name__", "__doc__"), updated=())
@@ -70,10 +70,10 @@ def has_folded(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     return any(map(is_folded, args)) or any(map(is_folded, kwargs.values()))
 
 
-def _result(routine: BlasRoutine, given: Mapping[str, Any], result: ArrayResult | complex) -> Any:
+def _result(routine: BlasRoutine, arguments: Mapping[str, Any], result: ArrayResult | complex) -> Any:
     if not isinstance(result, ArrayResult):
         return result
-    storage = given.get(result.storage)
+    storage = arguments.get(result.storage)
     if result.is_in_place and isinstance(storage, np.ndarray) and storage.dtype == routine.dtype:
         return storage
     return without_backing(result.shape, routine.dtype)

@@ -126,30 +126,30 @@ def bind(routine: BlasRoutine, args: tuple[Any, ...], kwargs: Mapping[str, Any])
     names = routine.required + routine.optional
     if len(args) > len(names):
         raise TypeError(f"_fblas.{routine.name}() takes at most {len(names)} arguments ({len(args)} given)")
-    given = dict(zip(names, args, strict=False))
+    bound = dict(zip(names, args, strict=False))
     for name, value in kwargs.items():
         if name not in names:
             raise TypeError(f"{name!r} is an invalid keyword argument for _fblas.{routine.name}()")
-        if name in given:
+        if name in bound:
             raise TypeError(f"argument for _fblas.{routine.name}() given by name ({name!r}) and position")
-        given[name] = value
+        bound[name] = value
     for at, name in enumerate(routine.required, 1):
-        if name not in given:
+        if name not in bound:
             raise TypeError(f"_fblas.{routine.name}() missing required argument {name!r} (pos {at})")
-    return given
+    return bound
 
 
 # ---- vectors ----
 
 
-def _step(it: BlasArguments, name: str) -> int:
-    step = it.number(f"inc{name}", 1)
+def _step(args: BlasArguments, name: str) -> int:
+    step = args.number(f"inc{name}", 1)
     check(step != 0, f"inc{name}>0||inc{name}<0")
     return abs(step)
 
 
-def _offset(it: BlasArguments, name: str, length: int) -> int:
-    offset = it.number(f"off{name}")
+def _offset(args: BlasArguments, name: str, length: int) -> int:
+    offset = args.number(f"off{name}")
     check(0 <= offset < length, f"off{name}>=0 && off{name}<len({name})")
     return offset
 
@@ -158,98 +158,98 @@ def _holds(length: int, offset: int, step: int, n: int, name: str) -> None:
     check(length - offset > (n - 1) * step, f"len({name})-off{name}>(n-1)*abs(inc{name})")
 
 
-def _count(it: BlasArguments, *names: str, rounds_up: bool = False, takes_fewest: bool = False) -> int:
+def _count(args: BlasArguments, *names: str, rounds_up: bool = False, takes_fewest: bool = False) -> int:
     """Number of elements of its vectors that a routine takes."""
-    parts = [(name, it.length(name), _step(it, name)) for name in names]
-    parts_with_offsets = [(name, length, step, _offset(it, name, length)) for name, length, step in parts]
+    parts = [(name, args.length(name), _step(args, name)) for name in names]
+    parts_with_offsets = [(name, length, step, _offset(args, name, length)) for name, length, step in parts]
     counts = [
         (length - 1 - offset) // step + 1 if rounds_up else (length - offset) // step
         for _, length, step, offset in parts_with_offsets
     ]
-    n = it.number("n", min(counts) if takes_fewest else counts[0])
+    n = args.number("n", min(counts) if takes_fewest else counts[0])
     for name, length, step, offset in parts_with_offsets:
         _holds(length, offset, step, n, name)
     return n
 
 
-def _axpy(it: BlasArguments) -> Done:
-    n = _count(it, "x", "y")
-    return Done((ArrayResult((it.length("y"),), "y", True),), (n,), 2 * n, 3 * n, rewritten=n)
+def _axpy(args: BlasArguments) -> Done:
+    n = _count(args, "x", "y")
+    return Done((ArrayResult((args.length("y"),), "y", True),), (n,), 2 * n, 3 * n, rewritten=n)
 
 
-def _copy(it: BlasArguments) -> Done:
-    n = _count(it, "x", "y")
-    return Done((ArrayResult((it.length("y"),), "y", True),), (n,), 0, 2 * n)
+def _copy(args: BlasArguments) -> Done:
+    n = _count(args, "x", "y")
+    return Done((ArrayResult((args.length("y"),), "y", True),), (n,), 0, 2 * n)
 
 
-def _swap(it: BlasArguments) -> Done:
-    n = _count(it, "x", "y")
-    results = tuple(ArrayResult((it.length(name),), name, True) for name in "xy")
+def _swap(args: BlasArguments) -> Done:
+    n = _count(args, "x", "y")
+    results = tuple(ArrayResult((args.length(name),), name, True) for name in "xy")
     return Done(results, (n,), 0, 4 * n, rewritten=2 * n)
 
 
-def _scal(it: BlasArguments) -> Done:
-    n = _count(it, "x")
-    return Done((ArrayResult((it.length("x"),), "x", True),), (n,), n, 2 * n, rewritten=n)
+def _scal(args: BlasArguments) -> Done:
+    n = _count(args, "x")
+    return Done((ArrayResult((args.length("x"),), "x", True),), (n,), n, 2 * n, rewritten=n)
 
 
-def _scal_copy(it: BlasArguments) -> Done:
-    n = _count(it, "x")
-    return Done((ArrayResult((it.length("x"),), "x", it.number("overwrite_x") != 0),), (n,), n, 2 * n, rewritten=n)
+def _scal_copy(args: BlasArguments) -> Done:
+    n = _count(args, "x")
+    return Done((ArrayResult((args.length("x"),), "x", args.number("overwrite_x") != 0),), (n,), n, 2 * n, rewritten=n)
 
 
-def _rot(it: BlasArguments) -> Done:
-    n = _count(it, "x", "y", rounds_up=True)
-    results = tuple(ArrayResult((it.length(name),), name, it.number(f"overwrite_{name}") != 0) for name in "xy")
+def _rot(args: BlasArguments) -> Done:
+    n = _count(args, "x", "y", rounds_up=True)
+    results = tuple(ArrayResult((args.length(name),), name, args.number(f"overwrite_{name}") != 0) for name in "xy")
     return Done(results, (n,), 6 * n, 4 * n, rewritten=2 * n)
 
 
-def _rotm(it: BlasArguments) -> Done:
-    fixed("param", (it.length("param"),), (5,))
-    return _rot(it)
+def _rotm(args: BlasArguments) -> Done:
+    fixed("param", (args.length("param"),), (5,))
+    return _rot(args)
 
 
-def _dot(it: BlasArguments) -> Done:
-    n = _count(it, "x", "y")
+def _dot(args: BlasArguments) -> Done:
+    n = _count(args, "x", "y")
     return Done((1.0,), (n,), 2 * n, 2 * n)
 
 
-def _complex_dot(it: BlasArguments) -> Done:
-    n = _count(it, "x", "y")
+def _complex_dot(args: BlasArguments) -> Done:
+    n = _count(args, "x", "y")
     return Done((1 + 0j,), (n,), 2 * n, 2 * n)
 
 
-def _norm(it: BlasArguments) -> Done:
-    check(it.number("incx", 1) > 0, "incx>0")
-    n = _count(it, "x")
+def _norm(args: BlasArguments) -> Done:
+    check(args.number("incx", 1) > 0, "incx>0")
+    n = _count(args, "x")
     return Done((1.0,), (n,), 2 * n, n)
 
 
-def _sum(it: BlasArguments) -> Done:
-    n = _count(it, "x")
+def _sum(args: BlasArguments) -> Done:
+    n = _count(args, "x")
     return Done((1.0,), (n,), n, n)
 
 
-def _index_of_largest(it: BlasArguments) -> Done:
-    n = _count(it, "x")
+def _index_of_largest(args: BlasArguments) -> Done:
+    n = _count(args, "x")
     return Done((0,), (n,), n, n)
 
 
 # ---- matrices and vectors ----
 
 
-def _vector(it: BlasArguments, name: str, n: int) -> int:
+def _vector(args: BlasArguments, name: str, n: int) -> int:
     """The length of a vector of which n elements are taken."""
-    length, step = it.length(name), _step(it, name)
-    check(length > _offset(it, name, length) + (n - 1) * step, f"len({name})>off{name}+(n-1)*abs(inc{name})")
+    length, step = args.length(name), _step(args, name)
+    check(length > _offset(args, name, length) + (n - 1) * step, f"len({name})>off{name}+(n-1)*abs(inc{name})")
     return length
 
 
-def _result_vector(it: BlasArguments, n: int) -> ArrayResult:
+def _result_vector(args: BlasArguments, n: int) -> ArrayResult:
     """The vector y := ... + beta y, as long as it has to be unless it was given."""
-    if it.has("y"):
-        return ArrayResult((_vector(it, "y", n),), "y", it.number("overwrite_y") != 0)
-    step, offset = _step(it, "y"), it.number("offy")
+    if args.has("y"):
+        return ArrayResult((_vector(args, "y", n),), "y", args.number("overwrite_y") != 0)
+    step, offset = _step(args, "y"), args.number("offy")
     length = 1 + offset + (n - 1) * step
     if length < 0:
         raise ValueError(f"failed to create the result -- must have defined dimensions but got ({length},)")
@@ -257,137 +257,137 @@ def _result_vector(it: BlasArguments, n: int) -> ArrayResult:
     return ArrayResult((length,))
 
 
-def _order(it: BlasArguments, name: str) -> int:
-    n, n_columns = it.matrix(name)
+def _order(args: BlasArguments, name: str) -> int:
+    n, n_columns = args.matrix(name)
     check(n == n_columns, f"shape({name},0)==shape({name},1)")
     return n
 
 
-def _gemv(it: BlasArguments) -> Done:
-    m, n = it.matrix("a")
-    n_results, n_taken = (n, m) if it.transposed("trans") else (m, n)
-    _vector(it, "x", n_taken)
+def _gemv(args: BlasArguments) -> Done:
+    m, n = args.matrix("a")
+    n_results, n_taken = (n, m) if args.transposed("trans") else (m, n)
+    _vector(args, "x", n_taken)
     elements = m * n + n_taken + 2 * n_results
-    return Done((_result_vector(it, n_results),), (m, n), 2 * m * n, elements, rewritten=n_results)
+    return Done((_result_vector(args, n_results),), (m, n), 2 * m * n, elements, rewritten=n_results)
 
 
-def _ger(it: BlasArguments) -> Done:
-    m, n = it.length("x"), it.length("y")
+def _ger(args: BlasArguments) -> Done:
+    m, n = args.length("x"), args.length("y")
     for name in "xy":
-        check(abs(it.number(f"inc{name}", 1)) == 1, f"inc{name}==1||inc{name}==-1")
-    if it.has("a"):
-        fixed("a", it.matrix("a"), (m, n))
-    result = ArrayResult((m, n), "a", it.number("overwrite_a") != 0)
+        check(abs(args.number(f"inc{name}", 1)) == 1, f"inc{name}==1||inc{name}==-1")
+    if args.has("a"):
+        fixed("a", args.matrix("a"), (m, n))
+    result = ArrayResult((m, n), "a", args.number("overwrite_a") != 0)
     return Done((result,), (m, n), 2 * m * n, 2 * m * n + m + n, rewritten=m * n)
 
 
 def _symmetric_update(vectors: str) -> Callable[[BlasArguments], Done]:
     """The rule of a += alpha x x^T, or of a += alpha (x y^T + y x^T)."""
 
-    def rule(it: BlasArguments) -> Done:
-        it.flag("lower")
-        n = _count(it, *vectors, rounds_up=True, takes_fewest=True)
+    def rule(args: BlasArguments) -> Done:
+        args.flag("lower")
+        n = _count(args, *vectors, rounds_up=True, takes_fewest=True)
         check(n >= 0, "n>=0")
         shape = (n, n)
-        if it.has("a"):
-            fixed("a", shape := it.matrix("a"), (n, n))
-        result = ArrayResult(shape, "a", it.number("overwrite_a") != 0)
+        if args.has("a"):
+            fixed("a", shape := args.matrix("a"), (n, n))
+        result = ArrayResult(shape, "a", args.number("overwrite_a") != 0)
         flop, elements = len(vectors) * n * (n + 1), n * (n + 1) + len(vectors) * n
         return Done((result,), (n,), flop, elements, rewritten=n * (n + 1) / 2)
 
     return rule
 
 
-def _symv(it: BlasArguments) -> Done:
-    n = _order(it, "a")
-    it.flag("lower")
-    _vector(it, "x", n)
-    return Done((_result_vector(it, n),), (n,), 2 * n * n, n * (n + 1) / 2 + 3 * n, rewritten=n)
+def _symv(args: BlasArguments) -> Done:
+    n = _order(args, "a")
+    args.flag("lower")
+    _vector(args, "x", n)
+    return Done((_result_vector(args, n),), (n,), 2 * n * n, n * (n + 1) / 2 + 3 * n, rewritten=n)
 
 
-def _trmv(it: BlasArguments) -> Done:
-    it.transposed("trans")
-    return _trsv(it)
+def _trmv(args: BlasArguments) -> Done:
+    args.transposed("trans")
+    return _trsv(args)
 
 
-def _trsv(it: BlasArguments) -> Done:
-    n = _order(it, "a")
-    it.flag("lower"), it.flag("diag")
-    result = ArrayResult((_vector(it, "x", n),), "x", it.number("overwrite_x") != 0)
+def _trsv(args: BlasArguments) -> Done:
+    n = _order(args, "a")
+    args.flag("lower"), args.flag("diag")
+    result = ArrayResult((_vector(args, "x", n),), "x", args.number("overwrite_x") != 0)
     return Done((result,), (n,), n * n, n * (n + 1) / 2 + 2 * n, rewritten=n)
 
 
 # ---- matrices and matrices ----
 
 
-def _result_matrix(it: BlasArguments, m: int, n: int) -> ArrayResult:
+def _result_matrix(args: BlasArguments, m: int, n: int) -> ArrayResult:
     """The matrix c := ... + beta c."""
-    if it.has("c"):
-        fixed("c", it.matrix("c"), (m, n))
-    return ArrayResult((m, n), "c", it.number("overwrite_c") != 0)
+    if args.has("c"):
+        fixed("c", args.matrix("c"), (m, n))
+    return ArrayResult((m, n), "c", args.number("overwrite_c") != 0)
 
 
-def _gemm(it: BlasArguments) -> Done:
-    n_rows, n_columns = it.matrix("a")
-    m, k = (n_columns, n_rows) if it.transposed("trans_a") else (n_rows, n_columns)
-    n_rows, n_columns = it.matrix("b")
-    other_k, n = (n_columns, n_rows) if it.transposed("trans_b") else (n_rows, n_columns)
+def _gemm(args: BlasArguments) -> Done:
+    n_rows, n_columns = args.matrix("a")
+    m, k = (n_columns, n_rows) if args.transposed("trans_a") else (n_rows, n_columns)
+    n_rows, n_columns = args.matrix("b")
+    other_k, n = (n_columns, n_rows) if args.transposed("trans_b") else (n_rows, n_columns)
     check(k == other_k, "trans_b?kb==k:ldb==k")
     elements = m * k + k * n + 2 * m * n
-    return Done((_result_matrix(it, m, n),), (m, n, k), 2 * m * n * k, elements, rewritten=m * n)
+    return Done((_result_matrix(args, m, n),), (m, n, k), 2 * m * n * k, elements, rewritten=m * n)
 
 
-def _symm(it: BlasArguments) -> Done:
-    (lda, ka), (ldb, kb) = it.matrix("a"), it.matrix("b")
-    it.flag("lower")
-    is_right = it.flag("side")
+def _symm(args: BlasArguments) -> Done:
+    (lda, ka), (ldb, kb) = args.matrix("a"), args.matrix("b")
+    args.flag("lower")
+    is_right = args.flag("side")
     m, n = (ldb, ka) if is_right else (lda, kb)
     check(kb == lda if is_right else ka == ldb, "side? kb==lda : ka==ldb")
     order = n if is_right else m
     elements = order * (order + 1) / 2 + 3 * m * n
-    return Done((_result_matrix(it, m, n),), (m, n), 2 * m * n * order, elements, rewritten=m * n)
+    return Done((_result_matrix(args, m, n),), (m, n), 2 * m * n * order, elements, rewritten=m * n)
 
 
-def _syrk(it: BlasArguments) -> Done:
-    n, k = it.matrix("a")
-    it.flag("lower")
-    if it.transposed("trans"):
+def _syrk(args: BlasArguments) -> Done:
+    n, k = args.matrix("a")
+    args.flag("lower")
+    if args.transposed("trans"):
         n, k = k, n
     elements = n * k + n * (n + 1)
-    return Done((_result_matrix(it, n, n),), (n, k), n * (n + 1) * k, elements, rewritten=n * (n + 1) / 2)
+    return Done((_result_matrix(args, n, n),), (n, k), n * (n + 1) * k, elements, rewritten=n * (n + 1) / 2)
 
 
-def _syr2k(it: BlasArguments) -> Done:
-    n, k = it.matrix("a")
-    other_n, other_k = it.matrix("b")
-    it.flag("lower")
-    if it.transposed("trans"):
+def _syr2k(args: BlasArguments) -> Done:
+    n, k = args.matrix("a")
+    other_n, other_k = args.matrix("b")
+    args.flag("lower")
+    if args.transposed("trans"):
         n, k, other_k = k, n, other_n
     check(k == other_k, "trans? lda==ldb : ka==kb")
     elements = 2 * n * k + n * (n + 1)
-    return Done((_result_matrix(it, n, n),), (n, k), 2 * n * (n + 1) * k, elements, rewritten=n * (n + 1) / 2)
+    return Done((_result_matrix(args, n, n),), (n, k), 2 * n * (n + 1) * k, elements, rewritten=n * (n + 1) / 2)
 
 
-def _trmm(it: BlasArguments) -> Done:
-    n_rows, n_columns = it.matrix("a")
-    order = it.matrix("b")[it.flag("side")]
+def _trmm(args: BlasArguments) -> Done:
+    n_rows, n_columns = args.matrix("a")
+    order = args.matrix("b")[args.flag("side")]
     check(order <= n_columns <= n_rows, "k>=(side?n:m) && k<=shape(a, 0)")
-    return _triangle_and_matrix(it)
+    return _triangle_and_matrix(args)
 
 
-def _trsm(it: BlasArguments) -> Done:
-    n_rows, n_columns = it.matrix("a")
+def _trsm(args: BlasArguments) -> Done:
+    n_rows, n_columns = args.matrix("a")
     check(n_rows == n_columns, "shape(a,0)==shape(a,1)")
-    check(n_rows == it.matrix("b")[it.flag("side")], "shape(a,0)==(side?n:m)")
-    return _triangle_and_matrix(it)
+    check(n_rows == args.matrix("b")[args.flag("side")], "shape(a,0)==(side?n:m)")
+    return _triangle_and_matrix(args)
 
 
-def _triangle_and_matrix(it: BlasArguments) -> Done:
-    m, n = it.matrix("b")
-    is_right = it.flag("side")
-    it.flag("lower"), it.transposed("trans_a"), it.flag("diag")
+def _triangle_and_matrix(args: BlasArguments) -> Done:
+    m, n = args.matrix("b")
+    is_right = args.flag("side")
+    args.flag("lower"), args.transposed("trans_a"), args.flag("diag")
     order = n if is_right else m
-    result = ArrayResult((m, n), "b", it.number("overwrite_b") != 0)
+    result = ArrayResult((m, n), "b", args.number("overwrite_b") != 0)
     flop, elements = m * n * order, order * (order + 1) / 2 + 2 * m * n
     return Done((result,), (m, n), flop, elements, "_right" if is_right else "_left", rewritten=m * n)
 
@@ -395,67 +395,67 @@ def _triangle_and_matrix(it: BlasArguments) -> Done:
 # ---- bands and packed triangles ----
 
 
-def _gbmv(it: BlasArguments) -> Done:
-    m, n, kl, ku = (it.number(name) for name in ("m", "n", "kl", "ku"))
-    check(it.matrix("a")[1] == n, "n>=0&&n==shape(a,1)")
+def _gbmv(args: BlasArguments) -> Done:
+    m, n, kl, ku = (args.number(name) for name in ("m", "n", "kl", "ku"))
+    check(args.matrix("a")[1] == n, "n>=0&&n==shape(a,1)")
     check(min(kl, ku) >= 0, "kl>=0&&ku>=0")
     check(m >= kl + ku + 1, "m>=ku+kl+1")
-    n_results, n_taken = (n, m) if it.transposed("trans") else (m, n)
-    _vector(it, "x", n_taken)
+    n_results, n_taken = (n, m) if args.transposed("trans") else (m, n)
+    _vector(args, "x", n_taken)
     stored = n * (kl + ku + 1)
     elements = stored + n_taken + 2 * n_results
-    return Done((_result_vector(it, n_results),), (m, n, kl, ku), 2 * stored, elements, rewritten=n_results)
+    return Done((_result_vector(args, n_results),), (m, n, kl, ku), 2 * stored, elements, rewritten=n_results)
 
 
-def _band_and_vector(it: BlasArguments) -> Done:
-    k = it.number("k")
-    lda, n = it.matrix("a")
+def _band_and_vector(args: BlasArguments) -> Done:
+    k = args.number("k")
+    lda, n = args.matrix("a")
     check(0 <= k < lda, "k>=0&&k<=lda-1")
-    it.flag("lower"), it.flag("diag")
-    _vector(it, "x", n)
+    args.flag("lower"), args.flag("diag")
+    _vector(args, "x", n)
     return Done((), (n, k), 2 * n * (2 * k + 1), n * (k + 1) + 3 * n, rewritten=n)
 
 
-def _sbmv(it: BlasArguments) -> Done:
-    done = _band_and_vector(it)
-    return replace(done, results=(_result_vector(it, done.sizes[0]),))
+def _sbmv(args: BlasArguments) -> Done:
+    done = _band_and_vector(args)
+    return replace(done, results=(_result_vector(args, done.sizes[0]),))
 
 
-def _tbmv(it: BlasArguments) -> Done:
-    done = _band_and_vector(it)
-    result = ArrayResult((it.length("x"),), "x", it.number("overwrite_x") != 0)
+def _tbmv(args: BlasArguments) -> Done:
+    done = _band_and_vector(args)
+    result = ArrayResult((args.length("x"),), "x", args.number("overwrite_x") != 0)
     return replace(done, results=(result,), flop=done.flop / 2)
 
 
-def _packed(it: BlasArguments) -> int:
-    n = it.number("n")
-    check(n >= 0 and it.length("ap") >= n * (n + 1) // 2, "len(ap)>=(n*(n+1)/2)")
-    it.flag("lower")
+def _packed(args: BlasArguments) -> int:
+    n = args.number("n")
+    check(n >= 0 and args.length("ap") >= n * (n + 1) // 2, "len(ap)>=(n*(n+1)/2)")
+    args.flag("lower")
     return n
 
 
-def _spmv(it: BlasArguments) -> Done:
-    n = _packed(it)
-    _vector(it, "x", n)
-    return Done((_result_vector(it, n),), (n,), 2 * n * n, n * (n + 1) / 2 + 3 * n, rewritten=n)
+def _spmv(args: BlasArguments) -> Done:
+    n = _packed(args)
+    _vector(args, "x", n)
+    return Done((_result_vector(args, n),), (n,), 2 * n * n, n * (n + 1) / 2 + 3 * n, rewritten=n)
 
 
 def _packed_update(vectors: str) -> Callable[[BlasArguments], Done]:
-    def rule(it: BlasArguments) -> Done:
-        n = _packed(it)
+    def rule(args: BlasArguments) -> Done:
+        n = _packed(args)
         for name in vectors:
-            _vector(it, name, n)
-        result = ArrayResult((it.length("ap"),), "ap", it.number("overwrite_ap") != 0)
+            _vector(args, name, n)
+        result = ArrayResult((args.length("ap"),), "ap", args.number("overwrite_ap") != 0)
         flop, elements = len(vectors) * n * (n + 1), n * (n + 1) + len(vectors) * n
         return Done((result,), (n,), flop, elements, rewritten=n * (n + 1) / 2)
 
     return rule
 
 
-def _tpmv(it: BlasArguments) -> Done:
-    n = _packed(it)
-    it.flag("diag")
-    result = ArrayResult((_vector(it, "x", n),), "x", it.number("overwrite_x") != 0)
+def _tpmv(args: BlasArguments) -> Done:
+    n = _packed(args)
+    args.flag("diag")
+    result = ArrayResult((_vector(args, "x", n),), "x", args.number("overwrite_x") != 0)
     return Done((result,), (n,), n * n, n * (n + 1) / 2 + 2 * n, rewritten=n)
 
 

@@ -32,18 +32,18 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **named: Any)
     shape = small.shape(np.shape(found))
     arrays, terms, result = _parsed(operands)
     result_of = new(shape, found.dtype, is_array=isinstance(found, np.ndarray))
-    made = into(out, result_of, found, lambda room: np.einsum(*cut, out=room, **named))
+    result = into(out, result_of, found, lambda room: np.einsum(*cut, out=room, **named))
     sizes: dict[Any, int] = {}
     for array, term in zip(arrays, terms, strict=True):
         for index, size in zip(term, array.shape, strict=True):
             sizes[index] = max(sizes.get(index, 1), size)
     is_view = len(terms) == 1 and set(terms[0]) == set(result) and out is None
     if is_view or 0 in (sizes | dict(enumerate(shape))).values():
-        return Modelled(made)
+        return Modelled(result)
     n_points = prod(sizes.values())
     flop = float(n_points) * len(terms)  # multiplications, and one addition
-    n_moved = traffic_bytes(arrays, (made,)) / found.dtype.itemsize
-    return Modelled(made, kernel_charges("einsum", found.dtype, (n_points,), flop, n_moved))
+    n_moved = traffic_bytes(arrays, (result,)) / found.dtype.itemsize
+    return Modelled(result, kernel_charges("einsum", found.dtype, (n_points,), flop, n_moved))
 
 
 def _parsed(operands: Sequence[Any]) -> tuple[list[Any], list[Term], Term]:
@@ -52,16 +52,18 @@ def _parsed(operands: Sequence[Any]) -> tuple[list[Any], list[Term], Term]:
         arrays = [np.asanyarray(array) for array in operands[1:]]
         inputs, arrow, output = operands[0].replace(" ", "").partition("->")
         spelled: list[Any] = [_letters(term) for term in inputs.split(",")]
-        wanted = _letters(output) if arrow else None
+        output_term = _letters(output) if arrow else None
     else:
         n_pairs = len(operands) // 2
         arrays = [np.asanyarray(array) for array in operands[: 2 * n_pairs : 2]]
         spelled = [list(term) for term in operands[1 : 2 * n_pairs : 2]]
-        wanted = list(operands[-1]) if len(operands) % 2 else None
-    n_dotted = [array.ndim - sum(it is not ... for it in term) for array, term in zip(arrays, spelled, strict=True)]
+        output_term = list(operands[-1]) if len(operands) % 2 else None
+    n_dotted = [
+        array.ndim - sum(letter is not ... for letter in term) for array, term in zip(arrays, spelled, strict=True)
+    ]
     terms = [_with_axes(term, n_axes) for term, n_axes in zip(spelled, n_dotted, strict=True)]
-    if wanted is not None:
-        return arrays, terms, _with_axes(wanted, max(n_dotted))
+    if output_term is not None:
+        return arrays, terms, _with_axes(output_term, max(n_dotted))
     every = sum(terms, ())
     left = (index for index in dict.fromkeys(every) if isinstance(index, tuple) or every.count(index) == 1)
     return arrays, terms, tuple(left)

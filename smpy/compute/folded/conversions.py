@@ -50,12 +50,12 @@ def _array(
     if isinstance(object, (list, tuple)):
         _refuse_if_unwanted(copy)
         return _joined(object, dtype, ndmin)
-    wanted = object.dtype if dtype is None else np.dtype(dtype)
+    target_dtype = object.dtype if dtype is None else np.dtype(dtype)
     if ndmin > object.ndim:
         object = object.reshape((1,) * (ndmin - object.ndim) + object.shape)  # noqa: A001
-    if wanted != object.dtype:
+    if target_dtype != object.dtype:
         _refuse_if_unwanted(copy)
-        return COPIES["astype"](object, wanted)
+        return COPIES["astype"](object, target_dtype)
     return COPIES["copy"](object) if copy else Modelled(object)
 
 

@@ -119,10 +119,10 @@ def reduction(function: Callable[..., Any], n_passes: int = 1) -> Rule:
     parameters = signature(function)
 
     def rule(*args: Any, **named: Any) -> Modelled:
-        given = parameters.bind(*args, **named).arguments
-        told = dict(_with_mask({name: value for name, value in given.items() if value is not np._NoValue}))
-        array, out = np.asanyarray(told.pop("a")), told.pop("out", None)
-        return _reduced(function, array, told, out, n_passes)
+        bound = parameters.bind(*args, **named).arguments
+        keywords = dict(_with_mask({name: value for name, value in bound.items() if value is not np._NoValue}))
+        array, out = np.asanyarray(keywords.pop("a")), keywords.pop("out", None)
+        return _reduced(function, array, keywords, out, n_passes)
 
     return rule
 
@@ -134,12 +134,12 @@ def _reduced(reduce: Callable[..., Any], array: Any, named: Mapping[str, Any], o
         if not fits_into(shape := np.shape(named.get(name, 0)), array.shape):
             raise ValueError(f"non-broadcastable operand: {name} of shape {shape} for an array of {array.shape}")
     with np.errstate(all="ignore"):
-        found = reduce(one_of_each(array), **cut)
+        element = reduce(one_of_each(array), **cut)
     shape = reduced_shape(array.shape, named.get("axis"), keepdims=bool(named.get("keepdims", False)))
-    made: Any = New(shape, np.asarray(found).reshape(1))
-    if type(found) is int:  # numpy before 2.0 counts in numbers of Python
-        made = found
-    result = into(out, made, found, lambda room: reduce(one_of_each(array), out=room, **cut))
+    new_array: Any = New(shape, np.asarray(element).reshape(1))
+    if type(element) is int:  # numpy before 2.0 counts in numbers of Python
+        new_array = element
+    result = into(out, new_array, element, lambda room: reduce(one_of_each(array), out=room, **cut))
     flop = n_passes * array.size if array.dtype.kind in _COMPUTED_KINDS else 0
     moved_bytes = n_passes * array.nbytes + traffic_bytes((), (result,))
     return Modelled(result, streaming(moved_bytes, flop, (n_passes - 1) * array.nbytes))
@@ -156,9 +156,11 @@ def reduced_shape(shape: Shape, axis: Any, *, keepdims: bool) -> Shape:
 
 def _same_shape(function: Any, array: Any, out: tuple[Any, ...], named: Mapping[str, Any]) -> Modelled:
     with np.errstate(all="ignore"):
-        found = function(one_of_each(array), **named)
-    made = New(array.shape, found.reshape(1))
-    result = into(out[0] if out else None, made, found, lambda room: function(one_of_each(array), out=room, **named))
+        element = function(one_of_each(array), **named)
+    new_array = New(array.shape, element.reshape(1))
+    result = into(
+        out[0] if out else None, new_array, element, lambda room: function(one_of_each(array), out=room, **named)
+    )
     return Modelled(result, one_pass((array,), (result,), array.size))
 
 
@@ -174,8 +176,8 @@ def broadcast(*arrays: Any) -> Shape:
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
-        told = " ".join(map(_spelled, filter(None, shapes)))
-        raise ValueError(f"operands could not be broadcast together with shapes {told} ") from None
+        shape_texts = " ".join(map(_spelled, filter(None, shapes)))
+        raise ValueError(f"operands could not be broadcast together with shapes {shape_texts} ") from None
 
 
 def _spelled(shape: Shape) -> str:

@@ -45,10 +45,10 @@ def _of_one_axis(name: str) -> Rule:
             function(one_of_each(a), n, axis, norm)  # refuses it; in a stack it would be another one
         stack, at = np.empty((0, *a.shape), a.dtype), axis - a.ndim if axis >= 0 else axis
         found = function(stack, n, at, norm)
-        made = new(found.shape[1:], found.dtype, is_array=True)
-        result = into(out, made, found, lambda room: function(stack, n, at, norm, room))
-        length = made.shape[axis] if name in ("irfft", "hfft") else a.shape[axis] if n is None else int(n)
-        others = prod(made.shape) // max(made.shape[axis], 1)
+        transform = new(found.shape[1:], found.dtype, is_array=True)
+        result = into(out, transform, found, lambda room: function(stack, n, at, norm, room))
+        length = transform.shape[axis] if name in ("irfft", "hfft") else a.shape[axis] if n is None else int(n)
+        others = prod(transform.shape) // max(transform.shape[axis], 1)
         return Modelled(result, _lines(length, length * others, found.dtype, is_half=name in _HALF_SPECTRA))
 
     return rule
@@ -67,12 +67,12 @@ def _of_axes(name: str) -> Rule:
         axes = [at - a.ndim if at >= 0 else at for at in axes]  # from the end: the stack's axis is in front
         stack = np.empty((0, *a.shape), a.dtype)
         found = function(stack, s, axes, norm)
-        made = new(found.shape[1:], found.dtype, is_array=True)
-        result = into(out, made, found, lambda room: function(stack, s, axes, norm, room))
-        full = list(made.shape if name.startswith("irfft") else a.shape)
+        transform = new(found.shape[1:], found.dtype, is_array=True)
+        result = into(out, transform, found, lambda room: function(stack, s, axes, norm, room))
+        full = list(transform.shape if name.startswith("irfft") else a.shape)
         if s is not None:
             for at, size in zip(axes, s, strict=True):
-                full[at] = made.shape[at] if size == -1 else size
+                full[at] = transform.shape[at] if size == -1 else size
         spectrum = list(full)
         if name.startswith(("rfft", "irfft")):
             spectrum[axes[-1]] = full[axes[-1]] // 2 + 1
@@ -89,8 +89,8 @@ def _shifted(name: str) -> Rule:
     function = getattr(np.fft, name)
 
     def rule(x: Any, axes: Any = None) -> Modelled:
-        made = New(x.shape, function(one_of_each(x), axes).reshape(1))
-        return Modelled(made, copying(x.nbytes))
+        spectrum = New(x.shape, function(one_of_each(x), axes).reshape(1))
+        return Modelled(spectrum, copying(x.nbytes))
 
     return rule
 

@@ -34,29 +34,29 @@ def taken(array: Any, key: Any) -> Modelled:
     keys = _keys(key)
     if any(_is_folded_mask(part) for part in keys):
         raise refused("numpy.ndarray.__getitem__", " with a mask that is folded, too: how much it takes is not known")
-    made = New(_shape(array, keys), one_of_each(array).reshape(1))
-    return Modelled(made, streaming(2 * made.nbytes + traffic_bytes(keys, ())))
+    part = New(_shape(array, keys), one_of_each(array).reshape(1))
+    return Modelled(part, streaming(2 * part.nbytes + traffic_bytes(keys, ())))
 
 
 def assigned(array: Any, key: Any, value: Any) -> Modelled:
     """The rule of ``array[key] = value``."""
-    keys, given = _keys(key), np.asanyarray(value)
+    keys, values = _keys(key), np.asanyarray(value)
     index_bytes = traffic_bytes(keys, ())
     if any(_is_folded_mask(part) for part in keys):
-        if len(keys) > 1 or given.ndim:
+        if len(keys) > 1 or values.ndim:
             raise refused("numpy.ndarray.__setitem__", " with a mask that is folded, too, but for a number")
         if keys[0].shape != array.shape[: keys[0].ndim]:
             raise IndexError(f"boolean index did not match: it has the shape {keys[0].shape}, the array {array.shape}")
         return Modelled(None, streaming(array.nbytes + index_bytes))
     shape = array.shape if is_of_fields(key) else _shape(array, keys)
-    if not fits_into(given.shape, shape):
-        raise ValueError(f"could not broadcast input array from shape {given.shape} into shape {shape}")
+    if not fits_into(values.shape, shape):
+        raise ValueError(f"could not broadcast input array from shape {values.shape} into shape {shape}")
     if not shape:
         return Modelled(None)
     part_bytes = prod(shape) * (array[key] if is_of_fields(key) else array).itemsize
-    if given.dtype == array.dtype and given.ndim and not index_bytes:
+    if values.dtype == array.dtype and values.ndim and not index_bytes:
         return Modelled(None, copying(part_bytes))
-    return Modelled(None, streaming(part_bytes + (given.nbytes if given.ndim else 0) + index_bytes))
+    return Modelled(None, streaming(part_bytes + (values.nbytes if values.ndim else 0) + index_bytes))
 
 
 def is_of_fields(key: Any) -> bool:

@@ -67,8 +67,8 @@ def _matmul(a: Any, b: Any, /, out: Any = None, **named: Any) -> Modelled:
     n_loops = len(shape) - n_core
     if out is not None and shape[n_loops:] == out.shape[out.ndim - n_core :]:
         shape = out.shape if fits_into(shape[:n_loops], out.shape[: out.ndim - n_core]) else shape
-    made = _into(out, new(shape, result.dtype))
-    return Modelled(made, product_charges(result.dtype, rows[-2], columns[-1], rows[-1], n_calls))
+    product = _into(out, new(shape, result.dtype))
+    return Modelled(product, product_charges(result.dtype, rows[-2], columns[-1], rows[-1], n_calls))
 
 
 def _into(out: Any, result: New) -> Any:
@@ -84,8 +84,8 @@ def _dot(a: Any, b: Any, out: Any = None) -> Modelled:
     a, b = np.asanyarray(a), np.asanyarray(b)
     dtype = np.result_type(a.dtype, b.dtype)
     if not (a.ndim and b.ndim):
-        made = _dot_into(out, new(a.shape + b.shape, dtype))
-        return Modelled(made, one_pass((a, b), (made,), a.size * b.size))
+        product = _dot_into(out, new(a.shape + b.shape, dtype))
+        return Modelled(product, one_pass((a, b), (product,), a.size * b.size))
     at = max(b.ndim - 2, 0)
     if a.shape[-1] != b.shape[at]:
         raise ValueError(
@@ -93,8 +93,8 @@ def _dot(a: Any, b: Any, out: Any = None) -> Modelled:
             f"{b.shape[at]} (dim {at})"
         )
     left, right = a.shape[:-1], b.shape[:at] + b.shape[at + 1 :]
-    made = _dot_into(out, new(left + right, dtype))
-    return Modelled(made, product_charges(dtype, prod(left), prod(right), a.shape[-1]))
+    product = _dot_into(out, new(left + right, dtype))
+    return Modelled(product, product_charges(dtype, prod(left), prod(right), a.shape[-1]))
 
 
 def _dot_into(out: Any, result: New) -> Any:
@@ -137,9 +137,9 @@ def _inner(a: Any, b: Any, /) -> Modelled:
 
 def _outer(a: Any, b: Any, out: Any = None) -> Modelled:
     a, b = np.asanyarray(a), np.asanyarray(b)
-    made = new((a.size, b.size), np.result_type(a.dtype, b.dtype))
+    product = new((a.size, b.size), np.result_type(a.dtype, b.dtype))
     one, other = (np.ones((1, 1), array.dtype) for array in (a, b))
-    result = into(out, made, one, lambda room: np.multiply(one, other, room), is_broadcast=True)
+    result = into(out, product, one, lambda room: np.multiply(one, other, room), is_broadcast=True)
     return Modelled(result, one_pass((a, b), (result,), a.size * b.size))
 
 
@@ -151,11 +151,11 @@ def _linalg_outer(x1: Any, x2: Any, /) -> Modelled:
     return _outer(x1, x2)
 
 
-def _different_axes(n_dimensions: int, told: list[int]) -> list[int]:
+def _different_axes(n_dimensions: int, listed: list[int]) -> list[int]:
     """Axes counted from the first one."""
-    axes = told if len(set(told)) < len(told) else [range(n_dimensions)[at] for at in told]
+    axes = listed if len(set(listed)) < len(listed) else [range(n_dimensions)[at] for at in listed]
     if len(set(axes)) < len(axes):
-        raise ValueError(f"an axis is told twice: {told}")
+        raise ValueError(f"an axis is told twice: {listed}")
     return axes
 
 
@@ -166,7 +166,7 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Modelled:
     except TypeError:
         of_a, of_b = list(range(-axes, 0)), list(range(axes))
     else:
-        of_a, of_b = (list(it) if np.ndim(it) else [it] for it in pair)
+        of_a, of_b = (list(axis) if np.ndim(axis) else [axis] for axis in pair)
     of_a, of_b = _different_axes(a.ndim, of_a), _different_axes(b.ndim, of_b)
     if [a.shape[at] for at in of_a] != [b.shape[at] for at in of_b]:
         raise ValueError("shape-mismatch for sum")
@@ -210,8 +210,8 @@ def _solve(a: Any, b: Any) -> Modelled:
     found = np.linalg.solve(np.empty((0, *left), a.dtype), np.empty((0, *right), b.dtype))
     shape = found.shape[1:]
     n_calls = prod(shape[:-2])
-    made = new(shape[:-1] if b.ndim == 1 else shape, found.dtype)
-    return Modelled(made, solve_charges(found.dtype, a.shape[-1], right[-1], n_calls))
+    solution = new(shape[:-1] if b.ndim == 1 else shape, found.dtype)
+    return Modelled(solution, solve_charges(found.dtype, a.shape[-1], right[-1], n_calls))
 
 
 def _inv(a: Any) -> Modelled:
@@ -249,21 +249,21 @@ def _qr(a: Any, mode: str = "reduced") -> Modelled:
     if not isinstance(found, tuple):
         return Modelled(_unstacked(found), qr_charges(found.dtype, m, n, n_calls))
     results = [_unstacked(part) for part in found]
-    made: Any = tuple(results)
+    factors: Any = tuple(results)
     if hasattr(found, "_make"):
-        made = found._make(results)
+        factors = found._make(results)
     charges = qr_charges(found[0].dtype, m, n, n_calls)
     if mode in ("reduced", "complete"):
         charges += q_charges(found[0].dtype, m, results[0].shape[-1], min(m, n), n_calls)
-    return Modelled(made, charges)
+    return Modelled(factors, charges)
 
 
 def _eigh(a: Any, UPLO: str = "L") -> Modelled:  # noqa: N803  # numpy's name
     _is_matrix(a)
     found = _stacked(np.linalg.eigh, a, UPLO=UPLO)
     n, _, n_calls = _of_stack(a)
-    made = type(found)(*map(_unstacked, found))
-    return Modelled(made, eigh_charges(found[1].dtype, n, n_calls, with_vectors=True))
+    results = type(found)(*map(_unstacked, found))
+    return Modelled(results, eigh_charges(found[1].dtype, n, n_calls, with_vectors=True))
 
 
 def _eigvalsh(a: Any, UPLO: str = "L") -> Modelled:  # noqa: N803  # numpy's name
@@ -287,9 +287,9 @@ def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian:
     m, n, n_calls = _of_stack(a)
     if not compute_uv:
         return Modelled(_unstacked(found), svd_charges(_computed_in(a, found), m, n, n_calls, vectors="none"))
-    made = type(found)(*map(_unstacked, found))
+    factors = type(found)(*map(_unstacked, found))
     vectors: Literal["full", "reduced"] = "full" if full_matrices else "reduced"
-    return Modelled(made, svd_charges(found[0].dtype, m, n, n_calls, vectors=vectors))
+    return Modelled(factors, svd_charges(found[0].dtype, m, n, n_calls, vectors=vectors))
 
 
 def _svdvals(x: Any, /) -> Modelled:
@@ -316,8 +316,8 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
     axes = range(np.ndim(x)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     gone = {at % np.ndim(x) for at in axes}
     kept = [(1 if at in gone else size) for at, size in enumerate(np.shape(x)) if keepdims or at not in gone]
-    made = New(tuple(kept), np.asarray(found).reshape(1))
-    return Modelled(made, one_pass((x,), (made,), 2 * np.size(x)))
+    norms = New(tuple(kept), np.asarray(found).reshape(1))
+    return Modelled(norms, one_pass((x,), (norms,), 2 * np.size(x)))
 
 
 GENERALIZED: Final[Mapping[str, Rule]] = {"matmul": _matmul}

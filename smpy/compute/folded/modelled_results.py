@@ -92,10 +92,10 @@ def arrays_in(arguments: Iterable[Any]) -> Iterator[np.ndarray[Any, Any]]:
 
 def as_arrays(arguments: Iterable[Any]) -> tuple[Any, ...]:
     """Arguments with lists as the arrays that numpy takes them for."""
-    return tuple(np.asanyarray(it) if isinstance(it, (list, tuple)) else it for it in arguments)
+    return tuple(np.asanyarray(argument) if isinstance(argument, (list, tuple)) else argument for argument in arguments)
 
 
-def as_shape(told: Any) -> tuple[int, ...]:
+def as_shape(argument: Any) -> tuple[int, ...]:
     """A shape as numpy understands it: a number is one axis.
 
     Raises
@@ -104,9 +104,9 @@ def as_shape(told: Any) -> tuple[int, ...]:
         If it is none.
     """
     try:
-        shape: tuple[int, ...] = (index(told),)
+        shape: tuple[int, ...] = (index(argument),)
     except TypeError:
-        shape = tuple(map(index, told))
+        shape = tuple(map(index, argument))
     if min(shape, default=0) < 0:
         raise ValueError("negative dimensions are not allowed")
     return shape
@@ -128,14 +128,14 @@ def one_of_each(argument: Any) -> Any:
 def traffic_bytes(read: Iterable[Any], written: Iterable[Any]) -> int:
     """Bytes of the arrays that are read, each once, and of those that are written."""
     arrays = {id(array): array for array in arrays_in(read)}
-    results = sum(int(it.nbytes) for it in written if isinstance(it, (np.ndarray, New)) and it.shape)
+    results = sum(int(array.nbytes) for array in written if isinstance(array, (np.ndarray, New)) and array.shape)
     return sum(array.nbytes for array in arrays.values() if array.ndim) + results
 
 
 def one_pass(read: Sequence[Any], written: Sequence[Any], flop: float = 0) -> tuple[Charge, ...]:
     """The charges of an operation on elements: arrays are read once, and results written, perhaps where they were."""
     arrays = {id(array) for array in arrays_in(read)}
-    rewritten_bytes = sum(int(it.nbytes) for it in written if id(it) in arrays)
+    rewritten_bytes = sum(int(array.nbytes) for array in written if id(array) in arrays)
     return streaming(traffic_bytes(read, written), flop, rewritten_bytes)
 
 
@@ -153,16 +153,16 @@ def room_like(out: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray[A
     return room
 
 
-def into(out: Any, made: New, found: Any, call: Callable[[Any], Any], *, is_broadcast: bool = False) -> Any:
+def into(out: Any, new_array: New, element: Any, call: Callable[[Any], Any], *, is_broadcast: bool = False) -> Any:
     """The array that a program gives to receive a result, which stays as it is; without one, the result.
 
     Parameters
     ----------
     out : numpy.ndarray, None or ...
         The array; with `...`, numbers are arrays of no dimension.
-    made : New
+    new_array : New
         The result.
-    found : array_like
+    element : array_like
         Result of numpy for the small arrays that stand for the arguments.
     call : callable
         The same call, given an array as small to receive its result: numpy refuses types and flags.
@@ -175,18 +175,18 @@ def into(out: Any, made: New, found: Any, call: Callable[[Any], Any], *, is_broa
         If the shapes do not fit.
     """
     if out is None:
-        return made
+        return new_array
     room: Any = out
     if isinstance(out, np.ndarray):
-        room = room_like(out, (1,) * out.ndim if is_broadcast else np.shape(found))
+        room = room_like(out, (1,) * out.ndim if is_broadcast else np.shape(element))
     with np.errstate(all="ignore"):
         returned = call(room)
     if out is ... or returned is not room:  # some functions do not look at it
-        return replace(made, is_array=isinstance(returned, np.ndarray))
+        return replace(new_array, is_array=isinstance(returned, np.ndarray))
     if not isinstance(out, np.ndarray):
         raise TypeError(f"what receives the result is no array, but {type(out).__name__}")
-    if out.shape != made.shape and not (is_broadcast and fits_into(made.shape, out.shape)):
-        raise ValueError(f"output array has the shape {out.shape}, and the result {made.shape}")
+    if out.shape != new_array.shape and not (is_broadcast and fits_into(new_array.shape, out.shape)):
+        raise ValueError(f"output array has the shape {out.shape}, and the result {new_array.shape}")
     return out
 
 

@@ -44,144 +44,144 @@ _WORK_OF_SMALL: Final = 10_000  # is enough for small arrays
 _LSTSQ_RANK_AT: Final = 2
 _CHO_FACTOR_FLAG_AT: Final = 1
 Charges = tuple[Charge, ...]
-Given = Mapping[str, Any]
+Arguments = Mapping[str, Any]
 
 
-def _matrix(given: Given) -> tuple[int, int, int]:
+def _matrix(args: Arguments) -> tuple[int, int, int]:
     """Rows, columns and number of the matrices that come first."""
-    first = next(arrays_in(given.values()))
+    first = next(arrays_in(args.values()))
     *stack, m, n = (1, 1, *first.shape)[-max(first.ndim, 2) :]
     return m, n, prod(stack)
 
 
-def _n_right(given: Given) -> int:
+def _n_right(args: Arguments) -> int:
     """Right-hand sides, of all matrices of a stack alike."""
-    n, _, _ = _matrix(given)
-    b = given["b"]
+    n, _, _ = _matrix(args)
+    b = args["b"]
     return 1 if np.ndim(b) == 1 else prod(np.shape(b)[-1:]) if n else 0
 
 
-def _lu(given: Given, dtype: np.dtype[Any]) -> Charges:
-    m, n, n_calls = _matrix(given)
+def _lu(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    m, n, n_calls = _matrix(args)
     return lu_charges(dtype, m, n, n_calls)
 
 
-def _solve(given: Given, dtype: np.dtype[Any]) -> Charges:
-    n, _, n_calls = _matrix(given)
-    if given.get("assume_a") in ("pos", "positive definite"):
-        return cholesky_charges(dtype, n, n_calls) + _two_triangles(given, dtype)
-    if given.get("assume_a") not in (None, "gen", "general"):
-        raise refused("scipy.linalg.solve", f" with assume_a={given['assume_a']!r}")
-    return solve_charges(dtype, n, _n_right(given), n_calls)
+def _solve(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    n, _, n_calls = _matrix(args)
+    if args.get("assume_a") in ("pos", "positive definite"):
+        return cholesky_charges(dtype, n, n_calls) + _two_triangles(args, dtype)
+    if args.get("assume_a") not in (None, "gen", "general"):
+        raise refused("scipy.linalg.solve", f" with assume_a={args['assume_a']!r}")
+    return solve_charges(dtype, n, _n_right(args), n_calls)
 
 
-def _solve_positive(given: Given, dtype: np.dtype[Any]) -> Charges:
-    return _cholesky(given, dtype) + _two_triangles(given, dtype)
+def _solve_positive(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    return _cholesky(args, dtype) + _two_triangles(args, dtype)
 
 
-def _two_triangles(given: Given, dtype: np.dtype[Any]) -> Charges:
-    return _triangle(given, dtype) * 2
+def _two_triangles(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    return _triangle(args, dtype) * 2
 
 
-def _triangle(given: Given, dtype: np.dtype[Any]) -> Charges:
-    n, _, n_calls = _matrix(given)
-    return triangular_charges(dtype, n, _n_right(given), n_calls)
+def _triangle(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    n, _, n_calls = _matrix(args)
+    return triangular_charges(dtype, n, _n_right(args), n_calls)
 
 
-def _inv(given: Given, dtype: np.dtype[Any]) -> Charges:
-    return _lu(given, dtype) + _inverse_of_factors(given, dtype)
+def _inv(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    return _lu(args, dtype) + _inverse_of_factors(args, dtype)
 
 
-def _inverse_of_factors(given: Given, dtype: np.dtype[Any]) -> Charges:
-    n, _, n_calls = _matrix(given)
+def _inverse_of_factors(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    n, _, n_calls = _matrix(args)
     return inverse_of_factors_charges(dtype, n, n_calls)
 
 
-def _cholesky(given: Given, dtype: np.dtype[Any]) -> Charges:
-    _, n, n_calls = _matrix(given)
+def _cholesky(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    _, n, n_calls = _matrix(args)
     return cholesky_charges(dtype, n, n_calls)
 
 
-def _qr(given: Given, dtype: np.dtype[Any]) -> Charges:
-    if given.get("pivoting"):
+def _qr(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    if args.get("pivoting"):
         raise refused("scipy.linalg.qr", " with pivoting")
-    m, n, n_calls = _matrix(given)
-    mode, factors = given.get("mode", "full"), qr_charges(dtype, m, n, n_calls)
+    m, n, n_calls = _matrix(args)
+    mode, factors = args.get("mode", "full"), qr_charges(dtype, m, n, n_calls)
     if mode in ("r", "raw"):
         return factors
     return factors + q_charges(dtype, m, m if mode == "full" else min(m, n), min(m, n), n_calls)
 
 
-def _geqrf(given: Given, dtype: np.dtype[Any]) -> Charges:
-    m, n, _ = _matrix(given)
+def _geqrf(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    m, n, _ = _matrix(args)
     return qr_charges(dtype, m, n)
 
 
-def _orgqr(given: Given, dtype: np.dtype[Any]) -> Charges:
-    m, n, _ = _matrix(given)
-    return q_charges(dtype, m, n, np.size(given["tau"]))
+def _orgqr(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    m, n, _ = _matrix(args)
+    return q_charges(dtype, m, n, np.size(args["tau"]))
 
 
-def _apply_q(given: Given, dtype: np.dtype[Any]) -> Charges:
-    m, n = as_rank(np.shape(given["c"]), 2)
-    return apply_q_charges(dtype, m, n, np.size(given["tau"]), is_right=given.get("side") in ("R", b"R"))
+def _apply_q(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    m, n = as_rank(np.shape(args["c"]), 2)
+    return apply_q_charges(dtype, m, n, np.size(args["tau"]), is_right=args.get("side") in ("R", b"R"))
 
 
-def _exchange(given: Given, dtype: np.dtype[Any]) -> Charges:
-    _, n, _ = _matrix(given)
-    n_rows = np.size(given["piv"]) if given.get("k2") is None else int(given["k2"]) + 1
-    n_rows -= int(given.get("k1") or 0)
+def _exchange(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    _, n, _ = _matrix(args)
+    n_rows = np.size(args["piv"]) if args.get("k2") is None else int(args["k2"]) + 1
+    n_rows -= int(args.get("k1") or 0)
     return copying(2 * max(n_rows, 0) * n * dtype.itemsize)
 
 
-def _inverse_of_cholesky(given: Given, dtype: np.dtype[Any]) -> Charges:
-    _, n, _ = _matrix(given)
+def _inverse_of_cholesky(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    _, n, _ = _matrix(args)
     return triangular_inverse_charges(dtype, n, "potri")
 
 
-def _inverse_of_triangle(given: Given, dtype: np.dtype[Any]) -> Charges:
-    _, n, _ = _matrix(given)
+def _inverse_of_triangle(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    _, n, _ = _matrix(args)
     return triangular_inverse_charges(dtype, n, "trtri")
 
 
-def _eigh(given: Given, dtype: np.dtype[Any]) -> Charges:
+def _eigh(args: Arguments, dtype: np.dtype[Any]) -> Charges:
     for name in ("b", "subset_by_index", "subset_by_value"):
-        if given.get(name) is not None:
+        if args.get(name) is not None:
             raise refused("scipy.linalg.eigh", f" with {name}")
-    _, n, n_calls = _matrix(given)
-    with_vectors = not given.get("eigvals_only") and given.get("compute_v", 1) != 0
-    return eigh_charges(_input_type(given, dtype), n, n_calls, with_vectors=with_vectors)
+    _, n, n_calls = _matrix(args)
+    with_vectors = not args.get("eigvals_only") and args.get("compute_v", 1) != 0
+    return eigh_charges(_input_type(args, dtype), n, n_calls, with_vectors=with_vectors)
 
 
-def _eigvalsh(given: Given, dtype: np.dtype[Any]) -> Charges:
-    return _eigh({**given, "eigvals_only": True}, dtype)
+def _eigvalsh(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    return _eigh({**args, "eigvals_only": True}, dtype)
 
 
-def _input_type(given: Given, dtype: np.dtype[Any]) -> np.dtype[Any]:
+def _input_type(args: Arguments, dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The type that is computed in where results are real, whatever the matrix is."""
-    is_complex = next(arrays_in(given.values())).dtype.kind == "c"
+    is_complex = next(arrays_in(args.values())).dtype.kind == "c"
     return np.result_type(dtype, np.complex64) if is_complex else dtype
 
 
-def _svd(given: Given, dtype: np.dtype[Any]) -> Charges:
-    m, n, n_calls = _matrix(given)
-    wants_vectors, is_full = given.get("compute_uv", True), given.get("full_matrices", True)
+def _svd(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    m, n, n_calls = _matrix(args)
+    wants_vectors, is_full = args.get("compute_uv", True), args.get("full_matrices", True)
     vectors: Literal["none", "reduced", "full"] = "none" if not wants_vectors else "full" if is_full else "reduced"
-    return svd_charges(_input_type(given, dtype), m, n, n_calls, vectors=vectors)
+    return svd_charges(_input_type(args, dtype), m, n, n_calls, vectors=vectors)
 
 
-def _svdvals(given: Given, dtype: np.dtype[Any]) -> Charges:
-    return _svd({**given, "compute_uv": False}, dtype)
+def _svdvals(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    return _svd({**args, "compute_uv": False}, dtype)
 
 
-def _lstsq(given: Given, dtype: np.dtype[Any]) -> Charges:
-    m, n, n_calls = _matrix(given)
-    return least_squares_charges(dtype, m, n, _n_right(given), n_calls)
+def _lstsq(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    m, n, n_calls = _matrix(args)
+    return least_squares_charges(dtype, m, n, _n_right(args), n_calls)
 
 
-def _gels(given: Given, dtype: np.dtype[Any]) -> Charges:
-    m, n, _ = _matrix(given)
-    tall, short, n_right = max(m, n), min(m, n), _n_right(given)
+def _gels(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    m, n, _ = _matrix(args)
+    tall, short, n_right = max(m, n), min(m, n), _n_right(args)
     return (
         *qr_charges(dtype, m, n),
         *apply_q_charges(dtype, tall, n_right, short),
@@ -189,20 +189,20 @@ def _gels(given: Given, dtype: np.dtype[Any]) -> Charges:
     )
 
 
-def _lu_parts(given: Given, dtype: np.dtype[Any]) -> Charges:
-    m, n, n_calls = _matrix(given)
+def _lu_parts(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    m, n, n_calls = _matrix(args)
     triangles = min(m, n) * (m + n) * dtype.itemsize * n_calls
     return lu_charges(dtype, m, n, n_calls) + copying(triangles)
 
 
-def _norm(given: Given, dtype: np.dtype[Any]) -> Charges:
-    a = next(arrays_in(given.values()))
-    if a.ndim > 1 and given.get("ord") in (2, -2, "nuc"):
-        raise refused("scipy.linalg.norm", f" with ord={given['ord']!r}")
+def _norm(args: Arguments, dtype: np.dtype[Any]) -> Charges:
+    a = next(arrays_in(args.values()))
+    if a.ndim > 1 and args.get("ord") in (2, -2, "nuc"):
+        raise refused("scipy.linalg.norm", f" with ord={args['ord']!r}")
     return streaming(a.nbytes, 2 * a.size)
 
 
-ChargeRule = Callable[[Given, np.dtype[Any]], Charges]
+ChargeRule = Callable[[Arguments, np.dtype[Any]], Charges]
 SCIPY_LINALG: Final[Mapping[str, ChargeRule]] = {
     "solve": _solve,
     "lu_factor": _lu,
@@ -305,37 +305,39 @@ def of_linalg(function: Callable[..., Any], name: str) -> ScipyRoutine:
 
 
 @named_call("")
-def call_on_folded(routine: ScipyRoutine, args: tuple[Any, ...], kwargs: Given) -> Any:
+def call_on_folded(routine: ScipyRoutine, args: tuple[Any, ...], kwargs: Arguments) -> Any:
     """A routine's results for arguments some of which are folded; arrays that are there are left as they are.
 
     A query for the size of its workspace (``lwork=-1``) is answered, and takes no time.
     """
-    given = dict(zip(routine.names, args, strict=False)) | dict(kwargs)
+    arguments = dict(zip(routine.names, args, strict=False)) | dict(kwargs)
     if len(args) > len(routine.names):
         routine.function(*args, **kwargs)  # refuses so many
-    asked = {name: value for name, value in given.items() if name != "lwork"}
-    n_work = given.get("lwork")
+    asked = {name: value for name, value in arguments.items() if name != "lwork"}
+    n_work = arguments.get("lwork")
     if n_work is not None and "lwork" in routine.required:
         asked["lwork"] = _WORK_OF_SMALL
     if {"k1", "k2"} & asked.keys():
         _rows_of_small(asked)
-    small = SmallSizes(given.values())
+    small = SmallSizes(arguments.values())
     found = routine.function(**{name: small.cut(value) for name, value in asked.items()})
     parts = list(found) if isinstance(found, (tuple, list)) else [found]  # a list for a stack of matrices
-    dtype = np.result_type(*([it for it in arrays_in(parts) if it.dtype.kind in "fc"] or arrays_in(given.values())))
+    dtype = np.result_type(
+        *([array for array in arrays_in(parts) if array.dtype.kind in "fc"] or arrays_in(arguments.values()))
+    )
     if n_work != -1:
-        charge(routine.rule(given, dtype))
+        charge(routine.rule(arguments, dtype))
     if routine.work_at >= 0:
-        n_columns = _matrix(given)[1]
+        n_columns = _matrix(arguments)[1]
         n_wanted = 1 if n_work == -1 else max(_WORK_PER_COLUMN * n_columns if n_work is None else int(n_work), 1)
         parts[routine.work_at] = np.full(n_wanted, _BLOCK * n_columns, dtype)
     as_found = {routine.work_at, routine.flag_at}
     results = [part if at in as_found else _grown(part, small) for at, part in enumerate(parts)]
     if routine.flag_at >= 0 and isinstance(results[routine.flag_at], np.ndarray):
-        lower, stack = given.get("lower", False), next(arrays_in(given.values())).shape[:-2]
+        lower, stack = arguments.get("lower", False), next(arrays_in(arguments.values())).shape[:-2]
         results[routine.flag_at] = np.tile(lower, stack) if stack else np.asarray(lower)
     if routine.rank_at >= 0:
-        rank, ranks = min(_matrix(given)[:2]), results[routine.rank_at]
+        rank, ranks = min(_matrix(arguments)[:2]), results[routine.rank_at]
         results[routine.rank_at] = np.full_like(ranks, rank) if isinstance(ranks, np.ndarray) else type(ranks)(rank)
     if isinstance(found, list):
         return results

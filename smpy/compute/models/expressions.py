@@ -49,11 +49,11 @@ def over_arguments(
     parameters = str(whole.replace(parameters=bare, return_annotation=Signature.empty))[1:-1]
     body = ", ".join(f"({text})" if isinstance(text, str) else repr(float(text)) for text in expressions.values())
     values: Any = eval(f"lambda {parameters}: ({body},)", {"__builtins__": {}, **FUNCTIONS})  # noqa: S307  # checked
-    given = [parameter for parameter in whole.parameters.values() if parameter.default is not Parameter.empty]
-    values.__defaults__ = tuple(each.default for each in given if each.kind is not Parameter.KEYWORD_ONLY)
-    values.__kwdefaults__ = {each.name: each.default for each in given if each.kind is Parameter.KEYWORD_ONLY}
-    made: Callable[..., tuple[Any, ...]] = values
-    return made
+    with_default = [parameter for parameter in whole.parameters.values() if parameter.default is not Parameter.empty]
+    values.__defaults__ = tuple(each.default for each in with_default if each.kind is not Parameter.KEYWORD_ONLY)
+    values.__kwdefaults__ = {each.name: each.default for each in with_default if each.kind is Parameter.KEYWORD_ONLY}
+    evaluate: Callable[..., tuple[Any, ...]] = values
+    return evaluate
 
 
 def _check(what: str, text: str, names: list[str]) -> None:

@@ -78,7 +78,7 @@ def kernel(
         def call(*args: P.args, **kwargs: P.kwargs) -> R | None:
             if not is_running():
                 return function(*args, **kwargs)
-            is_folded = any(getattr(it, "__smpy_folded__", False) for it in (*args, *kwargs.values()))
+            is_folded = any(getattr(argument, "__smpy_folded__", False) for argument in (*args, *kwargs.values()))
             is_charged = takes_time(is_folded=is_folded)
             if is_charged:
                 _charge(called, function, amounts, args, kwargs)
@@ -86,8 +86,9 @@ def kernel(
                 return None
             return _inside(function, *args, **kwargs) if is_charged else function(*args, **kwargs)
 
-        made: Any = call
-        made.__code__ = made.__code__.replace(co_name=function.__name__)  # frames tell which call the program made
+        wrapper: Any = call
+        # frames tell which call the program made
+        wrapper.__code__ = wrapper.__code__.replace(co_name=function.__name__)
         return call
 
     return decorate
@@ -106,7 +107,7 @@ def _inside(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
 def _charge(
     name: str, function: Callable[..., Any], amounts: Callable[..., tuple[Any, ...]], args: Any, kwargs: Any
 ) -> None:
-    args, kwargs = tuple(map(_exact, args)), {of: _exact(argument) for of, argument in kwargs.items()}
+    args, kwargs = tuple(map(_exact, args)), {key: _exact(argument) for key, argument in kwargs.items()}
     cost = per_world(Modelling).costs.get(name)
     try:
         work = flop, moved_bytes, working_set_bytes = tuple(map(float, amounts(*args, **kwargs)))
@@ -119,7 +120,7 @@ def _charge(
 
 def _sizes(
     name: str,
-    wanted: tuple[str, ...],
+    size_names: tuple[str, ...],
     work: tuple[float, ...],
     function: Callable[..., Any],
     args: Any,
@@ -128,14 +129,14 @@ def _sizes(
     """The sizes for which the machine has a cost: arguments, or the work that the kernel says it does."""
     bound = signature(function).bind(*args, **kwargs)
     bound.apply_defaults()
-    told = dict(zip(_WORK, map(int, work), strict=True)) | bound.arguments
-    for size in wanted:
-        if not isinstance(told.get(size), int):
+    values = dict(zip(_WORK, map(int, work), strict=True)) | bound.arguments
+    for size in size_names:
+        if not isinstance(values.get(size), int):
             raise UsageError(
-                f"kernel {name}: the machine's cost of it has the sizes {', '.join(wanted)}, and {size!r} is no "
+                f"kernel {name}: the machine's cost of it has the sizes {', '.join(size_names)}, and {size!r} is no "
                 f"argument that is a whole number, nor one of {', '.join(_WORK)}: name the kernel otherwise (name=...)"
             )
-    return tuple(told[size] for size in wanted)
+    return tuple(values[size] for size in size_names)
 
 
 def _exact(argument: Any) -> Any:
