@@ -44,7 +44,8 @@ static int takes_target(PyObject *self, PyObject *target, part_access *a)
     a->accessed = slot_get(a->epochs, &surface.slot.accessed);
     a->own = (int)number_in(a->part, &surface.slot.rank);
     a->comm = (int)number_in(slot_get(a->part, &surface.slot.communicator), &surface.slot.number);
-    return a->accessed && PySet_CheckExact(a->accessed) && a->own >= 0 && a->comm >= 0 && a->rank < surface.calls->comm_size(surface.sim, a->comm);
+    if (!a->accessed || !PySet_CheckExact(a->accessed) || a->own < 0 || a->comm < 0) return 0;
+    return a->rank < surface.calls->comm_size(surface.sim, a->comm);
 }
 
 static int is_locked(const part_access *a)

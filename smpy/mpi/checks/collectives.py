@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from smpy.mpi.checks.collective_parts import CollectivePart, EqualBlocks, OperationKey, blocking_form, communicator_of
+from smpy.mpi.checks.collective_parts import CollectivePart, BlocksOfRanks, OperationKey, blocking_form, communicator_of
 from smpy.mpi.checks.mistakes import Kind, Line, Mistakes, Side
 from smpy.mpi.checks.signatures import agree, described
 from smpy.mpi.data.layout import Layout
@@ -105,7 +105,7 @@ def _are_alike(one: object, other: object) -> bool:
     """Whether blocks have one layout for every rank."""
     if one is None or other is None:
         return one is other
-    if not isinstance(one, EqualBlocks) or not isinstance(other, EqualBlocks):
+    if not isinstance(one, BlocksOfRanks) or not isinstance(other, BlocksOfRanks):
         return False
     return one.layout is other.layout and not one.counts and not other.counts
 
