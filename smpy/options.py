@@ -390,8 +390,8 @@ class RunConfig:
         if self.trace is None and self.overwrite:
             raise UsageError(f"{say('overwrite')} is for the folder of a trace: {folder} says which")
         if self.trace_ranks is not None and self.trace_ranks[-1] >= self.n_ranks:
-            told = f"there is no rank {self.trace_ranks[-1]}: the last one is {self.n_ranks - 1}"
-            raise UsageError(f"{say('trace_ranks')}: {told}")
+            message = f"there is no rank {self.trace_ranks[-1]}: the last one is {self.n_ranks - 1}"
+            raise UsageError(f"{say('trace_ranks')}: {message}")
         if self.host is not None and self.host_speed_flop_per_s is not None:
             names = f"{say('host')} and {say('host_speed_flop_per_s')}"
             raise UsageError(f"{names} both say how fast this machine is: give one of them")

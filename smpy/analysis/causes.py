@@ -214,23 +214,23 @@ def _compared(
     wide = theirs.where(is_wide)
     edges = [Windows(wide.owner, at, at + 1, wide.since_s, wide.until_s) for at in (wide.low, wide.high - 1)]
     near = pieces_of(timeline, theirs.where(~is_wide))
-    edge = together([pieces_of(timeline, it) for it in edges])
+    edge = together([pieces_of(timeline, pieces) for pieces in edges])
     far = sums_of(timeline, wide, label)
     inner = sums_of(timeline, wide._replace(low=wide.low + 1, high=wide.high - 1), label)
     own = ours.where(ours.high > ours.low)
     is_long = own.high - own.low > _WIDE
     our_near = pieces_of(timeline, own.where(~is_long))
     our_far = sums_of(timeline, own.where(is_long), label)
-    waited = [_of(it, (label[it.what] == _NO_LABEL) & (it.seconds > 0)) for it in (near, edge)]
-    near, our_near = (Pieces(it.owner, label[it.what], it.seconds) for it in (near, our_near))
-    less = (Pieces(it.owner, it.what, -it.seconds) for it in (our_near, our_far))
-    spent = together([*(_of(it, it.what != _NO_LABEL) for it in (near, far)), *less])
+    waited = [_selected(pieces, (label[pieces.what] == _NO_LABEL) & (pieces.seconds > 0)) for pieces in (near, edge)]
+    near, our_near = (Pieces(pieces.owner, label[pieces.what], pieces.seconds) for pieces in (near, our_near))
+    less = (Pieces(pieces.owner, pieces.what, -pieces.seconds) for pieces in (our_near, our_far))
+    spent = together([*(_selected(pieces, pieces.what != _NO_LABEL) for pieces in (near, far)), *less])
     late = together(waited)
     by_owner = np.argsort(late.owner, kind="stable")
-    return _excess(spent, _n_labels(timeline)), _of(late, by_owner), _of(inner, inner.what == _NO_LABEL)
+    return _excess(spent, _n_labels(timeline)), _selected(late, by_owner), _selected(inner, inner.what == _NO_LABEL)
 
 
-def _of(pieces: Pieces, which: NDArray[Any]) -> Pieces:
+def _selected(pieces: Pieces, which: NDArray[Any]) -> Pieces:
     return Pieces(*(column[which] for column in pieces))
 
 

@@ -101,7 +101,9 @@ class Comparison(Result):
     def table(self) -> str:
         """Both runs; then differences by call, line and kind: on the critical path, and summed over all ranks."""
         runs = (self.before, self.after)
-        rows = [(format_time(it.makespan_s), f"{it.n_ranks:,}", format_time(it.rank_seconds), it.name) for it in runs]
+        rows = [
+            (format_time(run.makespan_s), f"{run.n_ranks:,}", format_time(run.rank_seconds), run.name) for run in runs
+        ]
         head = text_table(("makespan", "ranks", "of all ranks", "run"), rows, n_words=1)
         if not self._shown(self.differences, "rank_seconds"):
             return f"{head}\n\nBoth spend the same time in every line"
@@ -121,14 +123,14 @@ class Comparison(Result):
             return "  nothing differs"
         lines = [
             (
-                _signed(it.seconds),
-                format_time(it.before_s),
-                format_time(it.after_s),
-                kind_words(it.kind, it.place.call),
-                it.place.what,
-                it.place.where,
+                _signed(difference.seconds),
+                format_time(difference.before_s),
+                format_time(difference.after_s),
+                kind_words(difference.kind, difference.place.call),
+                difference.place.what,
+                difference.place.where,
             )
-            for it in different[:_ROWS_SHOWN]
+            for difference in different[:_ROWS_SHOWN]
         ]
         table = text_table(("difference", "before", "after", "kind", "call", "line"), lines, n_words=3)
         left = len(different) - _ROWS_SHOWN
@@ -137,8 +139,13 @@ class Comparison(Result):
     def to_record(self) -> dict[str, Any]:
         """JSON-serialisable dict of the result."""
 
-        def run(it: RunTotals) -> dict[str, Any]:
-            return {"run": it.name, "ranks": it.n_ranks, "makespan_s": it.makespan_s, "rank_seconds": it.rank_seconds}
+        def run(totals: RunTotals) -> dict[str, Any]:
+            return {
+                "run": totals.name,
+                "ranks": totals.n_ranks,
+                "makespan_s": totals.makespan_s,
+                "rank_seconds": totals.rank_seconds,
+            }
 
         def rows(differences: Sequence[Difference]) -> list[dict[str, Any]]:
             return [

@@ -105,7 +105,7 @@ class CriticalPath(Result):
             head += f"; {self.hottest_link} is saturated longest" if self.hottest_link else ""
         parts = [f"{head}\n{self._rows_table()}"]
         if self.by_kernel_s:
-            rows = sorted(self.by_kernel_s.items(), key=lambda it: -it[1])
+            rows = sorted(self.by_kernel_s.items(), key=lambda item: -item[1])
             cells = [(format_time(seconds), self._share(seconds), name) for name, seconds in rows[:_ROWS_SHOWN]]
             parts.append("Modelled computing, by kernel\n" + text_table(("time", "share", "kernel"), cells, n_words=1))
         if self.shared_hosts:
@@ -126,14 +126,14 @@ class CriticalPath(Result):
             "hottest_link": self.hottest_link or None,
             "rows": [
                 {
-                    **it.place.to_record(),
-                    "function": it.place.function or None,
-                    "kind": it.kind,
-                    "seconds": it.seconds,
-                    "messages": it.messages,
-                    "bytes": it.bytes,
+                    **row.place.to_record(),
+                    "function": row.place.function or None,
+                    "kind": row.kind,
+                    "seconds": row.seconds,
+                    "messages": row.messages,
+                    "bytes": row.bytes,
                 }
-                for it in self.rows
+                for row in self.rows
             ],
             "by_rank_s": self.by_rank_s.tolist(),
             "by_kernel_s": self.by_kernel_s,
@@ -166,15 +166,15 @@ class CriticalPath(Result):
     def _rows_table(self) -> str:
         rows = [
             (
-                format_time(it.seconds),
-                self._share(it.seconds),
-                f"{it.messages:,}" if it.messages else "",
-                format_bytes(it.bytes) if it.messages else "",
-                kind_words(it.kind, it.place.call),
-                it.place.what,
-                it.place.where,
+                format_time(row.seconds),
+                self._share(row.seconds),
+                f"{row.messages:,}" if row.messages else "",
+                format_bytes(row.bytes) if row.messages else "",
+                kind_words(row.kind, row.place.call),
+                row.place.what,
+                row.place.where,
             )
-            for it in self.rows[:_ROWS_SHOWN]
+            for row in self.rows[:_ROWS_SHOWN]
         ]
         head = ("time", "share", "messages", "bytes", "kind", "call", "line")
         return text_table(head, rows, n_words=3) + _left(len(self.rows))
@@ -226,7 +226,7 @@ def critical_path(trace: Trace) -> CriticalPath:
     rows += [PathRow(place, KINDS[COMPUTE], part_s, 0, 0) for place, part_s in computed_s.items() if part_s > 0]
     return CriticalPath(
         time_s=timeline.time_s,
-        rows=sorted(rows, key=lambda it: -it.seconds),
+        rows=sorted(rows, key=lambda row: -row.seconds),
         by_rank_s=np.bincount(parts.rank, weights=length_s, minlength=n_ranks).astype(np.float64),
         by_kernel_s=_by_kernel(rows),
         messages=int(is_message.sum()),
@@ -247,7 +247,7 @@ def _contention_s(parts: PathParts, messages: Messages) -> float:
 
 def _by_kernel(rows: Sequence[PathRow]) -> dict[str, float]:
     total_s: dict[str, float] = {}
-    for it in rows:
-        if it.place.is_kernel and it.kind == KINDS[COMPUTE]:
-            total_s[it.place.call] = total_s.get(it.place.call, 0.0) + it.seconds
+    for row in rows:
+        if row.place.is_kernel and row.kind == KINDS[COMPUTE]:
+            total_s[row.place.call] = total_s.get(row.place.call, 0.0) + row.seconds
     return total_s

@@ -179,7 +179,7 @@ class _Walk:
             return None
         if self.arrivals is None:
             inner = np.flatnonzero(self.messages.is_inner)
-            self.arrivals = _ByDate.of(inner, self.messages.target, self.messages.ended_s, self.timeline.n_ranks)
+            self.arrivals = _ByDate.sorted(inner, self.messages.target, self.messages.ended_s, self.timeline.n_ranks)
         found, ended_s = self.arrivals.next(rank, date_s)
         return self._start(found, date_s) if ended_s <= date_s + ONE_DATE_S else None
 
@@ -193,7 +193,7 @@ class _ByDate:
     first: NDArray[np.int64]
 
     @classmethod
-    def of(
+    def sorted(
         cls, some: NDArray[np.int64], target: NDArray[np.int32], date_s: NDArray[np.float64], n_ranks: int
     ) -> _ByDate:
         order = some[np.lexsort((date_s[some], target[some]))]

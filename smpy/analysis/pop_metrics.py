@@ -194,23 +194,25 @@ class Pop(Result):
         """A line for each factor, a column for each run, and beside it without noise; then predictions and remarks."""
         about = f" of {self.region}" if self.region else ""
         head, runs = [f"Efficiencies{about}"], list(self.runs)
-        for n in (it.n_ranks for it in self.runs):
+        for n in (run.n_ranks for run in self.runs):
             head.append(f"{n:,} rank{'' if n == 1 else 's'}")
             head += ["without noise"] * bool(self.noise_free)
         scalings = list(self.scalings)
         if self.noise_free:
-            runs = [it for pair in zip(self.runs, self.noise_free, strict=True) for it in pair]
-            scalings = [scaling_of(it, runs[i % 2], is_weak=self.is_weak) for i, it in enumerate(runs) if self.scalings]
-        lines = [["time", *(format_time(it.time_s) for it in runs)]]
+            runs = [run for pair in zip(self.runs, self.noise_free, strict=True) for run in pair]
+            scalings = [
+                scaling_of(run, runs[i % 2], is_weak=self.is_weak) for i, run in enumerate(runs) if self.scalings
+            ]
+        lines = [["time", *(format_time(run.time_s) for run in runs)]]
         if scalings:
-            lines.append(["speed-up", *(f"{it.speedup:.4g}" for it in scalings)])
-            lines.append(["global efficiency", *(_percent(it.global_efficiency) for it in scalings)])
+            lines.append(["speed-up", *(f"{run.speedup:.4g}" for run in scalings)])
+            lines.append(["global efficiency", *(_percent(run.global_efficiency) for run in scalings)])
         for depth, name, key in FACTOR_TREE:
-            values = [getattr(it, key) for it in runs]
+            values = [getattr(run, key) for run in runs]
             if any(value is not None for value in values):
                 lines.append(["  " * (depth + bool(scalings)) + name, *map(_percent, values)])
         for depth, name, key in SCALING_TREE if scalings else ():
-            values = [getattr(it, key) for it in scalings]
+            values = [getattr(run, key) for run in scalings]
             if any(value is not None for value in values):
                 lines.append(["  " * (depth + 1) + name, *map(_percent, values)])
         has_memory = any(_waits_for_memory(run) for run in runs)
@@ -226,9 +228,9 @@ class Pop(Result):
         return {
             "region": self.region,
             "is_weak": self.is_weak,
-            "runs": [asdict(it) for it in self.runs],
-            "scalings": [asdict(it) for it in self.scalings],
-            "noise_free": [asdict(it) for it in self.noise_free],
+            "runs": [asdict(run) for run in self.runs],
+            "scalings": [asdict(run) for run in self.scalings],
+            "noise_free": [asdict(run) for run in self.noise_free],
             "predictions": self.predictions.to_record() if self.predictions else None,
             "remarks": list(self.remarks),
         }
@@ -238,15 +240,15 @@ class Pop(Result):
         graph = needed("plotly.graph_objects")
         if self.predictions is not None:
             return self.predictions.plot()
-        shown = [(name, key) for _, name, key in FACTOR_TREE if any(getattr(it, key) is not None for it in self.runs)]
+        shown = [(name, key) for _, name, key in FACTOR_TREE if any(getattr(run, key) is not None for run in self.runs)]
         if len(self.runs) == 1:
             figure = graph.Figure(
                 graph.Bar(x=[name for name, _ in shown], y=[getattr(self.runs[0], k) for _, k in shown])
             )
         else:
-            ranks = [it.n_ranks for it in self.runs]
+            ranks = [run.n_ranks for run in self.runs]
             figure = graph.Figure(
-                [graph.Scatter(x=ranks, y=[getattr(it, key) for it in self.runs], name=name) for name, key in shown]
+                [graph.Scatter(x=ranks, y=[getattr(run, key) for run in self.runs], name=name) for name, key in shown]
             )
             figure.update_xaxes(type="log", title="ranks")
         figure.update_layout(title="Efficiencies", yaxis_title="efficiency", yaxis_range=[0, 1.05])
@@ -342,7 +344,7 @@ def pop(
     return Pop(
         region=region,
         runs=runs,
-        scalings=[scaling_of(it, runs[0], is_weak=is_weak) for it in runs] if len(runs) > 1 else [],
+        scalings=[scaling_of(run, runs[0], is_weak=is_weak) for run in runs] if len(runs) > 1 else [],
         noise_free=noise_free,
         is_weak=is_weak,
         remarks=remarks,
@@ -351,7 +353,7 @@ def pop(
 
 
 def _efficiencies(
-    trace: Trace, replay: ReplayFunction | None, region: str | None, remarks: list[str], told: Callable[[str], None]
+    trace: Trace, replay: ReplayFunction | None, region: str | None, remarks: list[str], progress: Callable[[str], None]
 ) -> Efficiencies:
     timeline = read_timeline(trace, with_messages=False)
     if region is None:
@@ -382,13 +384,13 @@ def _efficiencies(
         remarks.append(
             f"The program on {base.n_ranks} ranks received from any source, or polled: replays repeat its choices."
         )
-    return _with_ideal(base, trace, replay, (), remarks, told)
+    return _with_ideal(base, trace, replay, (), remarks, progress)
 
 
 def _noise_free(
-    trace: Trace, replay: ReplayFunction, denoise: tuple[str, ...], remarks: list[str], told: Callable[[str], None]
+    trace: Trace, replay: ReplayFunction, denoise: tuple[str, ...], remarks: list[str], progress: Callable[[str], None]
 ) -> Efficiencies:
-    told(f"{trace.n_ranks} ranks without noise")
+    progress(f"{trace.n_ranks} ranks without noise")
     quiet = replay(trace, denoise=denoise)
     remarks.append(f"On {trace.n_ranks} ranks: {quiet.noise_removed}")
     computing_s = np.asarray(quiet.computing_s, dtype=np.float64)
@@ -403,7 +405,7 @@ def _noise_free(
         communication=longest_s / quiet.makespan_s,
         **_placement(trace),
     )
-    return _with_ideal(base, trace, replay, denoise, remarks, told)
+    return _with_ideal(base, trace, replay, denoise, remarks, progress)
 
 
 def _with_ideal(
@@ -412,14 +414,14 @@ def _with_ideal(
     replay: ReplayFunction,
     denoise: tuple[str, ...],
     remarks: list[str],
-    told: Callable[[str], None],
+    progress: Callable[[str], None],
 ) -> Efficiencies:
     replays = []
     for n in range(1, len(PARTS) + 1):
-        told(f"{trace.n_ranks} ranks without {', '.join((*['noise'] * bool(denoise), *PARTS[:n]))}")
+        progress(f"{trace.n_ranks} ranks without {', '.join((*['noise'] * bool(denoise), *PARTS[:n]))}")
         replays.append(replay(trace, ideal=PARTS[:n], denoise=denoise))
     remarks.extend(each for each in not_awaited(replays) if each not in remarks)
-    times_s = [base.time_s, *(it.makespan_s for it in replays)]
+    times_s = [base.time_s, *(replayed.makespan_s for replayed in replays)]
     for part, before_s, after_s in zip(PARTS, times_s, times_s[1:], strict=False):
         if after_s > before_s * (1 + _LONGER):
             remarks.append(
@@ -428,7 +430,7 @@ def _with_ideal(
             )
     alone_s = cores_s = base.computing_s
     if moves_memory(trace):
-        told(f"{trace.n_ranks} ranks without limits of memory")
+        progress(f"{trace.n_ranks} ranks without limits of memory")
         alone_s, cores_s = (
             float(np.sum(replay(trace, ideal=MEMORY_PARTS[:n], denoise=denoise).computing_s)) for n in (1, 2)
         )

@@ -74,7 +74,7 @@ class FactorPredictions:
         ranks : array_like
             Numbers of ranks.
         """
-        return np.asarray(np.prod([it.curve.at(ranks) for it in self.factors.values()], axis=0), np.float64)
+        return np.asarray(np.prod([factor.curve.at(ranks) for factor in self.factors.values()], axis=0), np.float64)
 
     def half_width(self, name: str, ranks: ArrayLike) -> NDArray[np.float64]:
         """Half the width of the band around a factor: the wider one of both kinds.
@@ -87,11 +87,11 @@ class FactorPredictions:
             Numbers of ranks.
         """
         if name != "parallel":
-            it = self.factors[name]
-            return np.fmax(it.curve.half_width(ranks), _STANDARD_ERRORS * it.jackknife(ranks))
+            factor = self.factors[name]
+            return np.fmax(factor.curve.half_width(ranks), _STANDARD_ERRORS * factor.jackknife(ranks))
         relative = [
-            self.half_width(each, ranks) / np.maximum(it.curve.at(np.atleast_1d(ranks)), 1e-12)
-            for each, it in self.factors.items()
+            self.half_width(each, ranks) / np.maximum(factor.curve.at(np.atleast_1d(ranks)), 1e-12)
+            for each, factor in self.factors.items()
         ]
         return np.asarray(np.atleast_1d(self.parallel(ranks)) * np.sqrt(np.square(relative).sum(axis=0)), np.float64)
 
@@ -116,12 +116,12 @@ class FactorPredictions:
             rows.append((f"{n:,}", *cells, self.smallest(n).replace("_", " ")))
         head = ("ranks", *(name.replace("_", " ") for name in names), "costs most")
         lines = ["Predicted efficiencies", text_table(head, rows, n_words=1), ""]
-        curves = [(it.curve.text, name.replace("_", " ")) for name, it in self.factors.items()]
+        curves = [(factor.curve.text, name.replace("_", " ")) for name, factor in self.factors.items()]
         width = max(len(name) for _, name in curves)
         lines += [f"  {name:<{width}}  {text}" for text, name in curves]
-        for it in self.crossovers:
-            before, after = it.before.replace("_", " "), it.after.replace("_", " ")
-            lines.append(f"  from {it.ranks:,.0f} ranks on {after} costs more than {before}")
+        for factor in self.crossovers:
+            before, after = factor.before.replace("_", " "), factor.after.replace("_", " ")
+            lines.append(f"  from {factor.ranks:,.0f} ranks on {after} costs more than {before}")
         return "\n".join(lines)
 
     def to_record(self) -> dict[str, Any]:
@@ -130,31 +130,31 @@ class FactorPredictions:
             "ranks": list(self.ranks),
             "factors": {
                 name: {
-                    "family": it.curve.family,
-                    "dimension": it.curve.dimension,
-                    "a": it.curve.a,
-                    "f": it.curve.f,
-                    "predicted": np.atleast_1d(it.curve.at(self.ranks)).tolist(),
-                    "half_width": it.curve.half_width(self.ranks).tolist(),
-                    "jackknife": it.jackknife(self.ranks).tolist(),
+                    "family": factor.curve.family,
+                    "dimension": factor.curve.dimension,
+                    "a": factor.curve.a,
+                    "f": factor.curve.f,
+                    "predicted": np.atleast_1d(factor.curve.at(self.ranks)).tolist(),
+                    "half_width": factor.curve.half_width(self.ranks).tolist(),
+                    "jackknife": factor.jackknife(self.ranks).tolist(),
                 }
-                for name, it in self.factors.items()
+                for name, factor in self.factors.items()
             },
             "parallel": {
                 "predicted": np.atleast_1d(self.parallel(self.ranks)).tolist(),
                 "half_width": self.half_width("parallel", self.ranks).tolist(),
             },
             "costs_most": [self.smallest(n) for n in self.ranks],
-            "crossovers": [it._asdict() for it in self.crossovers],
+            "crossovers": [factor._asdict() for factor in self.crossovers],
         }
 
     def plot(self) -> Figure:
         """Curves with their bands, and the points they go through."""
         graph = needed("plotly.graph_objects")
         figure = graph.Figure()
-        lowest = min(float(it.curve.ranks[0]) for it in self.factors.values())
+        lowest = min(float(factor.curve.ranks[0]) for factor in self.factors.values())
         grid = np.geomspace(lowest, max(self.ranks), 100)
-        for name, it in [*self.factors.items(), ("parallel", None)]:
+        for name, factor in [*self.factors.items(), ("parallel", None)]:
             middle, half = np.atleast_1d(self._at(name, grid)), self.half_width(name, grid)
             shown = name.replace("_", " ")
             figure.add_trace(graph.Scatter(x=grid, y=middle, name=shown, mode="lines"))
@@ -162,8 +162,8 @@ class FactorPredictions:
             there = np.concatenate([grid, grid[::-1]])
             band = {"fill": "toself", "opacity": 0.2, "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
             figure.add_trace(graph.Scatter(x=there, y=edge, name=shown, mode="lines", **band))
-            if it is not None:
-                points = {"x": it.curve.ranks, "y": it.curve.measured, "mode": "markers", "showlegend": False}
+            if factor is not None:
+                points = {"x": factor.curve.ranks, "y": factor.curve.measured, "mode": "markers", "showlegend": False}
                 figure.add_trace(graph.Scatter(name=shown, **points))
         figure.update_xaxes(type="log", title="ranks")
         figure.update_layout(title="Predicted efficiencies", yaxis_title="efficiency", yaxis_range=[0, 1.05])

@@ -114,7 +114,7 @@ def moves_memory(trace: Trace) -> bool:
 
 def not_awaited(replays: Iterable[Replayed]) -> Iterator[str]:
     """A remark, where replays do not wait for sends that they should wait for."""
-    n = max((it.n_left_alone for it in replays), default=0)
+    n = max((replayed.n_left_alone for replayed in replays), default=0)
     if n:
         yield (
             f"{n:,} send{'s were' if n > 1 else ' was'} complete at once in the run and, in a replay, not: it does not "

@@ -180,7 +180,7 @@ class Bounds(Result):
         """JSON-serialisable dict of the result."""
         return {
             "makespan_s": self.makespan_s,
-            "bounds": [{**asdict(it), "words": it.words} for it in self.bounds],
+            "bounds": [{**asdict(bound), "words": bound.words} for bound in self.bounds],
             "remarks": list(self.remarks),
         }
 
@@ -255,7 +255,7 @@ class _Search:
 
     trace: Trace
     replay: ReplayFunction
-    told: Callable[[str], None]
+    progress: Callable[[str], None]
     replays: list[Replayed]
 
     def branch(
@@ -267,7 +267,7 @@ class _Search:
         parts: Callable[[Bound], Iterator[Branch]] = lambda _: iter(()),
     ) -> Branch:
         """Bound of a part, by a replay; then its parts by falling share."""
-        self.told(" ".join(filter(None, (part, name, kernel))))
+        self.progress(" ".join(filter(None, (part, name, kernel))))
         if part == "contention":
             again, scale = self.replay(self.trace, ideal=("contention",)), 1.0
         else:

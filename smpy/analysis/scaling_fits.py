@@ -64,7 +64,7 @@ class Prediction:
         ranks : array_like
             Numbers of ranks.
         """
-        values = np.stack([it.at(np.atleast_1d(ranks)) for it in self.others])
+        values = np.stack([curve.at(np.atleast_1d(ranks)) for curve in self.others])
         return np.asarray(np.sqrt((len(values) - 1) * values.var(axis=0)), np.float64)
 
 
@@ -202,8 +202,8 @@ def predict(ranks: Sequence[int], measured: Sequence[float], *, can_be_pipeline:
     curve = _chosen(x, y, can_be_pipeline=can_be_pipeline)
     subsets = [np.arange(len(x)) != i for i in range(len(x))]
     if len(x) > POINTS_MIN:
-        return Prediction(curve, [_chosen(x[it], y[it], can_be_pipeline=can_be_pipeline) for it in subsets])
-    return Prediction(curve, [fitted(curve.family, curve.dimension, x[it], y[it]) for it in subsets])
+        return Prediction(curve, [_chosen(x[subset], y[subset], can_be_pipeline=can_be_pipeline) for subset in subsets])
+    return Prediction(curve, [fitted(curve.family, curve.dimension, x[subset], y[subset]) for subset in subsets])
 
 
 def _chosen(x: NDArray[np.float64], y: NDArray[np.float64], *, can_be_pipeline: bool) -> Curve:

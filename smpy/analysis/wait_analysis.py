@@ -152,19 +152,19 @@ class Waits(Result):
         return {
             "rank_seconds": self.rank_seconds,
             "wait_s": self.seconds,
-            "waits": [it.to_record() for it in self.waits],
+            "waits": [item.to_record() for item in self.waits],
             "causes": [
                 {
-                    "rank": it.rank,
-                    **it.place.to_record(),
-                    "function": it.place.function or None,
-                    "kind": it.kind,
-                    "seconds": it.seconds,
+                    "rank": item.rank,
+                    **item.place.to_record(),
+                    "function": item.place.function or None,
+                    "kind": item.kind,
+                    "seconds": item.seconds,
                 }
-                for it in self.causes
+                for item in self.causes
             ],
-            "contention": [it.to_record() for it in self.contention],
-            "polls": [it.to_record() for it in self.polls],
+            "contention": [item.to_record() for item in self.contention],
+            "polls": [item.to_record() for item in self.polls],
             "hottest_link": self.hottest_link or None,
             "noise_s": self.noise_s,
         }
@@ -184,13 +184,13 @@ class Waits(Result):
     def _by_line(self, title: str, waits: Sequence[Wait], more: str) -> str:
         whole_s = _sum_s(waits)
         by_place: dict[tuple[Place, str], list[Wait]] = {}
-        for it in waits:
-            by_place.setdefault((it.place, it.kind), []).append(it)
-        groups = sorted(by_place.items(), key=lambda group: -sum(it.seconds for it in group[1]))
+        for wait in waits:
+            by_place.setdefault((wait.place, wait.kind), []).append(wait)
+        groups = sorted(by_place.items(), key=lambda group: -sum(wait.seconds for wait in group[1]))
         rows = []
         for (place, kind), group in groups[:_ROWS_SHOWN]:
-            seconds = sum(it.seconds for it in group)
-            count, most = sum(it.count for it in group), _most(group).rank
+            seconds = sum(wait.seconds for wait in group)
+            count, most = sum(wait.count for wait in group), _most(group).rank
             name = kind_words(kind, place.call)
             shares = (format_time(seconds), f"{seconds / whole_s:.1%}", f"{count:,}", f"{most}")
             rows.append((*shares, name, place.what, place.where))
@@ -200,24 +200,26 @@ class Waits(Result):
 
     def _causes_by_line(self) -> str:
         by_place: dict[tuple[Place, str], list[Cause]] = {}
-        for it in self.causes:
-            by_place.setdefault((it.place, it.kind), []).append(it)
-        groups = sorted(by_place.items(), key=lambda group: -sum(it.seconds for it in group[1]))
-        groups = [group for group in groups if sum(it.seconds for it in group[1]) > _ROUNDING * self.seconds]
+        for cause in self.causes:
+            by_place.setdefault((cause.place, cause.kind), []).append(cause)
+        groups = sorted(by_place.items(), key=lambda group: -sum(cause.seconds for cause in group[1]))
+        groups = [group for group in groups if sum(cause.seconds for cause in group[1]) > _ROUNDING * self.seconds]
         noisy, rows = self._ranks_within_noise(), []
         for (place, kind), group in groups[:_ROWS_SHOWN]:
-            seconds, most = sum(it.seconds for it in group), _most(group)
+            seconds, most = sum(cause.seconds for cause in group), _most(group)
             shares = (format_time(seconds), f"{seconds / self.seconds:.1%}", f"{len(group):,}")
             blame = ("noise", "") if most.rank in noisy else (f"{most.rank}", f"{most.seconds / self.seconds:.1%}")
             rows.append((*shares, *blame, kind_words(kind, place.call), place.what, place.where))
         head = ("time", "share", "ranks", "most by rank", "its share", "kind", "call", "line")
-        told = f"\n  (noise: no rank more than noise of this machine explains, {format_time(self.noise_s)} of waits)"
-        return text_table(head, rows, n_words=3) + _left(len(groups)) + (told if noisy else "")
+        noise_note = (
+            f"\n  (noise: no rank more than noise of this machine explains, {format_time(self.noise_s)} of waits)"
+        )
+        return text_table(head, rows, n_words=3) + _left(len(groups)) + (noise_note if noisy else "")
 
     def _ranks_within_noise(self) -> set[int]:
         caused_s: dict[int, float] = {}
-        for it in self.causes:
-            caused_s[it.rank] = caused_s.get(it.rank, 0.0) + it.seconds
+        for cause in self.causes:
+            caused_s[cause.rank] = caused_s.get(cause.rank, 0.0) + cause.seconds
         return {rank for rank, seconds in caused_s.items() if seconds <= self.noise_s}
 
 
@@ -226,8 +228,8 @@ Item = TypeVar("Item", Wait, Cause)
 
 def _most(group: Sequence[Item]) -> Item:
     """The longest one; of those that are equal but for rounding, that of the lowest rank."""
-    longest_s = max(it.seconds for it in group)
-    return min((it for it in group if it.seconds >= (1 - _ROUNDING) * longest_s), key=lambda it: it.rank)
+    longest_s = max(item.seconds for item in group)
+    return min((item for item in group if item.seconds >= (1 - _ROUNDING) * longest_s), key=lambda item: item.rank)
 
 
 def _sum_s(waits: Sequence[Wait]) -> float:

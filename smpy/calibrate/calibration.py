@@ -142,9 +142,9 @@ def calibrate(
         raise UsageError(f"there is no kernel {unknown[0]!r}; there are {', '.join(known)}")
     about = _about(request, command) if recorded is None else _checked(request, recorded)
     plan = MeasurementPlan(**about["plan"])
-    wanted = about["kernels"] or list(known)
+    names = about["kernels"] or list(known)
     kernels = {
-        **{name: known[name] for name in wanted if name in known},
+        **{name: known[name] for name in names if name in known},
         SPEED: core_speed_kernel(),
         WORKING_SET: working_set_kernel(),
     }
@@ -282,7 +282,9 @@ def _fitted(
         about=_table(request, plan, recorded, memory),
         speed_flop_per_s=_speed_flop_per_s(by_kernel[SPEED]),
         memory=memory,
-        all_cores_bytes_per_s=max((dict(it.sizes)["bytes"] / it.wall_s for it in together), default=float("nan")),
+        all_cores_bytes_per_s=max(
+            (dict(sample.sizes)["bytes"] / sample.wall_s for sample in together), default=float("nan")
+        ),
         costs=tuple(costs),
         failures=tuple(failures),
     )

@@ -143,9 +143,9 @@ def visits(plan: MeasurementPlan, kernels: Mapping[str, Kernel], done: Sequence[
     places: list[tuple[Kernel, tuple[int, ...]]] = []
     for kernel in kernels.values():
         places += [(kernel, sizes) for sizes in plan.sizes_of(kernel)]
-    made = {sample.visit for sample in done}
+    done_visits = {sample.visit for sample in done}
     found = []
     for repetition in range(plan.n_repetitions):
         order = np.random.default_rng([plan.seed, len(kernels), repetition]).permutation(len(places))
         found += [Visit(*places[int(at)], repetition, repetition < plan.n_cold) for at in order]
-    return [visit for visit in found if visit.key not in made]
+    return [visit for visit in found if visit.key not in done_visits]

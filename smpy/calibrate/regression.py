@@ -253,7 +253,7 @@ class _Screening:
         free = [at for at in chosen if self._order[at] not in self._leading]
         if len(chosen) < 2 or not free:
             return None
-        added = {at: self._squares([it for it in chosen if it != at]) - self._squares(chosen) for at in free}
+        added = {at: self._squares([other for other in chosen if other != at]) - self._squares(chosen) for at in free}
         least = min(free, key=lambda at: added[at])
         n_alternatives = len(self._order) - len(chosen) + 1
         if len(self._target) < _POINTS_PER_TERM * len(chosen):

@@ -105,7 +105,7 @@ def _print_coefficients(console: Console, kernels: Mapping[str, Mapping[str, Any
                 term,
                 f"{seconds:.5e}",
                 "" if width is None else f"± {width:.1e}",
-                "  ".join(f"{it:+.3f}" for it in correlations[place][:place]) if correlations else "",
+                "  ".join(f"{correlation:+.3f}" for correlation in correlations[place][:place]) if correlations else "",
             )
     console.print()
     console.print(table)

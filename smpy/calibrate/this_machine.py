@@ -32,8 +32,8 @@ def facts() -> dict[str, str | int]:
 
     blas = sorted(
         {
-            f"{it['internal_api']} {it['version']} {it.get('architecture', '')}".strip()
-            for it in _blas(threadpool_info())
+            f"{library['internal_api']} {library['version']} {library.get('architecture', '')}".strip()
+            for library in _blas(threadpool_info())
         }
     )
     return {

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from smpy.cli.click_classes import CommandGroup
-from smpy.cli.progress import replays_told
+from smpy.cli.progress import replay_progress
 from smpy.cli.results import errors_told, json_option, plot_option, show
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -123,9 +123,9 @@ def pop(
         from smpy.replay import replay
 
         traces = [Trace(folder) for folder in folders]
-        with replays_told() as told:
+        with replay_progress() as progress:
             parts = ("cpu", "net") if denoise == "both" else (denoise,) if denoise else ()
-            result = pop(traces, replay, region=region, is_weak=is_weak, predict=predict, denoise=parts, told=told)
+            result = pop(traces, replay, region=region, is_weak=is_weak, predict=predict, denoise=parts, told=progress)
         show(result, json_path, plot_path)
 
 
@@ -153,8 +153,8 @@ def bounds(folder: Path, n_links: int, n_hosts: int, json_path: Path | None, plo
         from smpy.records.trace import Trace
         from smpy.replay import replay
 
-        with replays_told() as told:
-            result = bounds(Trace(folder), replay, n_links=n_links, n_hosts=n_hosts, told=told)
+        with replay_progress() as progress:
+            result = bounds(Trace(folder), replay, n_links=n_links, n_hosts=n_hosts, told=progress)
         show(result, json_path, plot_path)
 
 

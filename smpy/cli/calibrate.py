@@ -245,7 +245,7 @@ def network(
             signal.signal(signal.SIGINT, signal.default_int_handler)
         called = _called()
         with _progress() as show:
-            tables = calibrate_network(request, called, lambda number, of: show(number, of, "messages"))
+            tables = calibrate_network(request, called, lambda number, total: show(number, total, "messages"))
         source = recorded or (request.raw.name,)
         files = ", ".join(map(str, source))
         kept = f"{files} has all times, --from fits them"
@@ -273,10 +273,10 @@ def _fault(error: Exception) -> str:
 # ---- what they share ----
 
 
-Made = TypeVar("Made")
+AnyPlan = TypeVar("AnyPlan")
 
 
-def _request(make: Callable[..., Made], result: Path, **more: Any) -> Made:
+def _request(make: Callable[..., AnyPlan], result: Path, **more: Any) -> AnyPlan:
     if result.suffix != ".toml":
         raise UsageError(f"{result}: the result is a .toml file; raw measurements go into the .csv file of its name")
     from smpy.records.files import check_writable
@@ -297,7 +297,7 @@ def _calibrate(request: CalibrationPlan) -> Calibration:
             request,
             called,
             all_kernels=kernels,
-            progress=lambda number, of, visit: show(number, of, visit.kernel.name),
+            progress=lambda number, total, visit: show(number, total, visit.kernel.name),
         )
     comment = f"Written by {called}; raw measurements are in {request.raw.name}."
     _write(request.result, found.tables(), comment, f"{request.raw} has all measurements, the same command fits them")

@@ -64,12 +64,12 @@ def run_cell(shell: Shell, line: str, cell: str) -> Run:
     with TemporaryDirectory(prefix="smpy-") as folder:
         file = Path(folder, f"cell_{number}.py")
         file.write_text(f"# %%smpy {line}\n{cell}", encoding="utf-8")  # a line has the number that the cell shows
-        made = MadeProgram(str(file), f"cell {number}", os.getcwd())
+        program = MadeProgram(str(file), f"cell {number}", os.getcwd())
         try:
-            return perform_run(_config(line, str(file)), made, show=_Printer())
+            return perform_run(_config(line, str(file)), program, show=_Printer())
         except (SmpyError, KeyboardInterrupt) as error:
             # IPython shows this in place of a traceback through our code
-            vars(error)["_render_traceback_"] = partial(_told, error)
+            vars(error)["_render_traceback_"] = partial(_traceback_lines, error)
             raise
 
 
@@ -88,7 +88,7 @@ def _config(line: str, file: str) -> RunConfig:
         raise UsageError(error.format_message()) from None
 
 
-def _told(error: BaseException) -> list[str]:
+def _traceback_lines(error: BaseException) -> list[str]:
     return [f"{type(error).__name__}: {str(error) or 'the run has ended'}"]
 
 

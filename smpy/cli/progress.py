@@ -78,7 +78,7 @@ def progress_line(is_wanted: bool) -> Iterator[ProgressLine | None]:
 
 
 @contextmanager
-def replays_told() -> Iterator[Callable[[str], None] | None]:
+def replay_progress() -> Iterator[Callable[[str], None] | None]:
     """Show on a terminal the replay that runs now."""
     if not sys.stderr.isatty():
         yield None
@@ -90,7 +90,7 @@ def replays_told() -> Iterator[Callable[[str], None] | None]:
 
 
 @contextmanager
-def study_told(*, is_wanted: bool = True) -> Iterator[Callable[[Stand], None] | None]:
+def study_progress(*, is_wanted: bool = True) -> Iterator[Callable[[Stand], None] | None]:
     """A line on a terminal that tells where the study stands."""
     if not is_wanted or not sys.stderr.isatty():
         yield None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from smpy.cli.progress import replays_told
+from smpy.cli.progress import replay_progress
 from smpy.cli.results import errors_told
 from smpy.errors import DamagedFileError, SmpyError, UsageError
 
@@ -75,10 +75,10 @@ def _analyses(trace: Trace) -> dict[str, Analysis | str]:
     traced = trace.info["trace"]
     if traced["window_s"] is not None or traced["ranks"] is not None:
         return {"What bounds the run": "The trace has a part of the run: efficiencies and bounds are of the whole."}
-    with replays_told() as told:
+    with replay_progress() as progress:
         asked: dict[str, Callable[[], Any]] = {
-            "Efficiencies": lambda: pop([trace], replay, told=told),
-            "What bounds the run": lambda: bounds(trace, replay, told=told),
+            "Efficiencies": lambda: pop([trace], replay, told=progress),
+            "What bounds the run": lambda: bounds(trace, replay, told=progress),
             "Causes of waits": lambda: waits(trace),
         }
         for title, find in asked.items():

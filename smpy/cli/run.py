@@ -38,7 +38,7 @@ EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, as shells say it
 @run_options(*OPTIONS)
 @click.argument("program")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
-def command(**given: Any) -> None:
+def command(**parameters: Any) -> None:
     """Run an mpi4py program on a simulated machine.
 
     PROGRAM is a Python file, or with -m a module; what follows it is its own. The program's exit code is the command's:
@@ -51,7 +51,7 @@ def command(**given: Any) -> None:
     end: Callable[[int], NoReturn] = sys.exit
     with own_streams():
         try:
-            config = _config(given)
+            config = _config(parameters)
             json_path = None if config.json_path is None else config.json_path.absolute()  # wherever the program goes
             if json_path is not None:
                 check_writable(json_path)
@@ -83,10 +83,10 @@ def config_from(arguments: list[str]) -> RunConfig:
     return _config(command.make_context("smpy run", arguments).params)
 
 
-def _config(given: Mapping[str, Any]) -> RunConfig:
-    if given["n_ranks"] is None:
-        raise click.UsageError(_without_ranks(given["program"], given["args"]))
-    return config_of(given)
+def _config(parameters: Mapping[str, Any]) -> RunConfig:
+    if parameters["n_ranks"] is None:
+        raise click.UsageError(_without_ranks(parameters["program"], parameters["args"]))
+    return config_of(parameters)
 
 
 def _without_ranks(program: str, args: tuple[str, ...]) -> str:

@@ -76,7 +76,7 @@ def _callback(read: Callable[[str], Any]) -> Callable[[click.Context, click.Para
     return callback
 
 
-def config_of(given: Mapping[str, Any]) -> RunConfig:
+def config_of(parameters: Mapping[str, Any]) -> RunConfig:
     """The run that a command's parameters describe.
 
     Raises
@@ -84,11 +84,11 @@ def config_of(given: Mapping[str, Any]) -> RunConfig:
     click.UsageError
         If they contradict each other.
     """
-    found: dict[str, Any] = {}
-    for name, value in given.items():
+    fields: dict[str, Any] = {}
+    for name, value in parameters.items():
         if value is not None:
-            found |= OPTIONS[name].fields_of(name, value) if name in OPTIONS else {name: value}
-    config = RunConfig(**found)
+            fields |= OPTIONS[name].fields_of(name, value) if name in OPTIONS else {name: value}
+    config = RunConfig(**fields)
     try:
         config.check(lambda option: option.flag)
     except UsageError as error:

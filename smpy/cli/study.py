@@ -11,7 +11,7 @@ import click
 
 from smpy.cli.click_classes import CommandGroup
 from smpy.cli.interrupts import hear_interrupts
-from smpy.cli.progress import study_told
+from smpy.cli.progress import study_progress
 from smpy.cli.results import errors_told, print_text
 from smpy.errors import UsageError
 from smpy.units import format_time
@@ -117,8 +117,8 @@ def _spread(points: list[Point], n: int) -> list[Point]:
 
 def _head(study: Study) -> str:
     definition, n = study.definition, len(study.points)
-    of = f", {definition.repetitions} repetitions each" if definition.repetitions > 1 else ""
-    return f"smpy: study {study.name}: {definition.program}, {'1 point' if n == 1 else f'{n:,} points'}{of}"
+    repetitions = f", {definition.repetitions} repetitions each" if definition.repetitions > 1 else ""
+    return f"smpy: study {study.name}: {definition.program}, {'1 point' if n == 1 else f'{n:,} points'}{repetitions}"
 
 
 def _lines(study: Study, points: list[Point]) -> Iterator[str]:
@@ -179,13 +179,13 @@ def _run(study: Study, *, is_quiet: bool = False, **how: Any) -> None:
     """Run points; after Ctrl-C, tell what is kept."""
     hear_interrupts()
     try:
-        with study_told(is_wanted=not is_quiet) as progress:
+        with study_progress(is_wanted=not is_quiet) as progress:
             study.run(progress=progress, **how)
     except KeyboardInterrupt:
         state = study.state()
         n_ended = sum(state.current(point.key) is not None for point in study.points)
-        told = f"{n_ended:,} of {_n_points(len(study.points))} have ended and are kept"
-        _say(f"smpy: interrupted: {told}; the same command goes on")
+        kept = f"{n_ended:,} of {_n_points(len(study.points))} have ended and are kept"
+        _say(f"smpy: interrupted: {kept}; the same command goes on")
         sys.exit(EXIT_INTERRUPTED)
 
 

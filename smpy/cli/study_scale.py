@@ -10,7 +10,7 @@ import click
 
 from smpy.cli.click_classes import GroupedCommand
 from smpy.cli.interrupts import hear_interrupts
-from smpy.cli.progress import replays_told, study_told
+from smpy.cli.progress import replay_progress, study_progress
 from smpy.cli.results import errors_told, json_option, plot_option, show
 from smpy.cli.run import EXIT_INTERRUPTED
 from smpy.cli.run_options import config_of, run_options
@@ -99,7 +99,7 @@ def command(
     plot_path: Path | None,
     program: str,
     args: tuple[str, ...],
-    **given: Any,
+    **run_parameters: Any,
 ) -> None:
     """Run a program on more and more ranks, and report its speed-up, efficiency and the factors that limit it.
 
@@ -114,10 +114,10 @@ def command(
         from smpy.runs.run_text import options_of
         from smpy.study.scale import scale
 
-        options = options_of(config_of({"program": program, "n_ranks": ranks[0], **given}))
+        options = options_of(config_of({"program": program, "n_ranks": ranks[0], **run_parameters}))
         hear_interrupts()
         try:
-            with study_told() as progress, replays_told() as told:
+            with study_progress() as progress, replay_progress() as show_replay:
                 result = scale(
                     program,
                     args[args[:1] == ("--",) :],
@@ -127,7 +127,7 @@ def command(
                     folder=folder,
                     workers=workers,
                     progress=progress,
-                    told=told,
+                    replay_progress=show_replay,
                 )
         except KeyboardInterrupt:
             click.echo("smpy: interrupted: runs that have ended are kept; the same command goes on", err=True)

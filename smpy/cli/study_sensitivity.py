@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from smpy.cli.click_classes import GroupedCommand
-from smpy.cli.progress import replays_told
+from smpy.cli.progress import replay_progress
 from smpy.cli.results import errors_told, json_option, plot_option, show
 from smpy.cli.run_options import PLACEMENT, run_options
 
@@ -70,14 +70,14 @@ def command(
 
         parameters = read_parameters(varied, is_logarithmic=scale == "log")
         n_processes = len(os.sched_getaffinity(0))
-        with replays_told() as told:
+        with replay_progress() as progress:
             result = sensitivity(
                 trace,
                 parameters,
                 n_samples=n_samples or 0,
                 platform=platform,
                 n_processes=n_processes,
-                told=told,
+                progress=progress,
                 **placement,
             )
         show(result, json_path, plot_path)

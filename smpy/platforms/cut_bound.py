@@ -78,9 +78,9 @@ def _cut(n_hosts: int, beside: list[list[tuple[int, float]]], one: list[int], ot
                 pull = 0.0
                 for neighbour, bandwidth in beside[node]:
                     pull += bandwidth * side[neighbour]
-                wanted = 1 if pull > 0 else -1 if pull < 0 else side[node]
-                changed |= wanted != side[node]
-                side[node] = wanted
+                better_side = 1 if pull > 0 else -1 if pull < 0 else side[node]
+                changed |= better_side != side[node]
+                side[node] = better_side
             if not changed:
                 break
         crossing = (

@@ -116,12 +116,12 @@ def changed(machine: Description, options: Iterable[tuple[str, str]], *, network
 
 def _split(options: Iterable[tuple[str, str]]) -> tuple[list[SettingChange], list[tuple[str, str]]]:
     """The options of the machine, and SimGrid's; few runs have any."""
-    given = list(options)
-    if not given:
+    pairs = list(options)
+    if not pairs:
         return [], []
     from smpy.platforms.own_format.changes import split_options
 
-    return split_options(given)
+    return split_options(pairs)
 
 
 def _changed_alike(machine: Description, changes: list[SettingChange]) -> Description:

@@ -65,11 +65,11 @@ def _bits(memory: pa.Buffer | None, first: int, end: int) -> NDArray[np.bool_]:
     return np.unpackbits(np.frombuffer(memory, np.uint8), count=end, bitorder="little")[first:].astype(np.bool_)
 
 
-def words(of: Sequence[str]) -> pa.Array:
+def words(strings: Sequence[str]) -> pa.Array:
     """A column of words; bytes of a name that are not UTF-8 are spelt out."""
     import pyarrow as pa
 
-    encoded = [word.encode("utf-8", "backslashreplace") for word in of]
+    encoded = [word.encode("utf-8", "backslashreplace") for word in strings]
     ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
     memory = pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))
     return pa.Array.from_buffers(pa.string(), len(encoded), [None, *memory])

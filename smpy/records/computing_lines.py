@@ -136,8 +136,8 @@ def sites_by_line(profile: Mapping[str, Any]) -> list[dict[str, Any]]:
         The profile in a record.
     """
     lines = profile.get("computing_lines") or []
-    told = {row["ended_by"] for row in lines}
-    sites = [dict(site) for site in profile["sites"] if site["call"] or site["line"] not in told]
+    ended_by = {row["ended_by"] for row in lines}
+    sites = [dict(site) for site in profile["sites"] if site["call"] or site["line"] not in ended_by]
     seconds: dict[tuple[str, str], float] = {}
     for row in lines:
         place = calling(row["function"]), row["line"]

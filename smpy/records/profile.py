@@ -270,7 +270,10 @@ class RunProfile:
         for size, counts in enumerate(self.messages_of_size):
             for site, n in zip(self.site, counts, strict=True):
                 totals[site].messages_of_size[size] += n
-        return sorted((it for it in totals if it.total_s or (it.count and it.site.call)), key=lambda it: -it.total_s)
+        return sorted(
+            (total for total in totals if total.total_s or (total.count and total.site.call)),
+            key=lambda total: -total.total_s,
+        )
 
     def by_rank(self) -> list[list[float]]:
         """Time of each rank by kind; and last, the time after its end: together the makespan."""
@@ -288,19 +291,19 @@ class RunProfile:
             "kinds": KINDS,
             "sites": [
                 {
-                    "call": it.site.call or None,
-                    "line": it.site.line or None,
-                    "comm": it.site.comm,
-                    "comm_size": it.site.comm_size,
-                    "count": it.count,
-                    "spent_s": it.spent_s,
-                    "sent_bytes": it.sent_bytes,
-                    "received_bytes": it.received_bytes,
-                    "messages_of_size": it.messages_of_size,
-                    "slowest": it.slowest,
-                    "slowest_s": it.slowest_s,
+                    "call": total.site.call or None,
+                    "line": total.site.line or None,
+                    "comm": total.site.comm,
+                    "comm_size": total.site.comm_size,
+                    "count": total.count,
+                    "spent_s": total.spent_s,
+                    "sent_bytes": total.sent_bytes,
+                    "received_bytes": total.received_bytes,
+                    "messages_of_size": total.messages_of_size,
+                    "slowest": total.slowest,
+                    "slowest_s": total.slowest_s,
                 }
-                for it in self.by_site()
+                for total in self.by_site()
             ],
             "message_sizes_bytes": SIZES_BYTES,
             "computing_lines": self._computing_lines(),
@@ -340,7 +343,7 @@ class RunProfile:
         totals = self.by_site()
         place = ["call", "line", "comm", "comm_size"]
         bytes_ = ["sent_bytes", "received_bytes"]
-        sites = pd.DataFrame([astuple(it) for it in self.sites], columns=place)
+        sites = pd.DataFrame([astuple(total) for total in self.sites], columns=place)
         calls = sites.iloc[list(self.site)].reset_index(drop=True)
         calls.insert(0, "rank", list(self.rank))
         columns = ["count", *kinds, *bytes_]
@@ -357,23 +360,23 @@ class RunProfile:
             "sites": pd.DataFrame(
                 [
                     (
-                        *astuple(it.site),
-                        it.count,
-                        *it.spent_s,
-                        it.sent_bytes,
-                        it.received_bytes,
-                        it.slowest,
-                        it.slowest_s,
+                        *astuple(total.site),
+                        total.count,
+                        *total.spent_s,
+                        total.sent_bytes,
+                        total.received_bytes,
+                        total.slowest,
+                        total.slowest_s,
                     )
-                    for it in totals
+                    for total in totals
                 ],
                 columns=[*place, *columns, "slowest", "slowest_s"],
             ),
             "sizes": pd.DataFrame(
                 [
-                    (*astuple(it.site), size, n)
-                    for it in totals
-                    for size, n in zip(SIZES_BYTES, it.messages_of_size, strict=True)
+                    (*astuple(total.site), size, n)
+                    for total in totals
+                    for size, n in zip(SIZES_BYTES, total.messages_of_size, strict=True)
                     if n
                 ],
                 columns=[*place, "at_least_bytes", "messages"],
@@ -399,7 +402,7 @@ class RunProfile:
 
     def _calls(self) -> dict[str, Any]:
         """Columns; sites are counted as in the record's own list."""
-        place = {it.site: number for number, it in enumerate(self.by_site())}
+        place = {total.site: number for number, total in enumerate(self.by_site())}
         rows = [row for row, site in enumerate(self.site) if self.sites[site] in place]
         return {
             "rank": [self.rank[row] for row in rows],

@@ -63,7 +63,7 @@ def highlights(profile: RunProfile) -> list[tuple[str, str]]:
         if seconds >= _SMALLEST_SHARE * whole_s
     ]
     facts = list(zip(["costs most", *[""] * len(lines)], lines, strict=False))
-    waited_s = sum(_of(each, *LATE) for each in totals)
+    waited_s = sum(_spent_s(each, *LATE) for each in totals)
     if waited_s > 0 and waited_s >= _SMALLEST_SHARE * whole_s:
         facts.append(("waits due to", _cause(profile, waited_s)))
     hot = _hot_link(profile)
@@ -187,21 +187,21 @@ def tables(profile: RunProfile, remarks: Iterable[Remark] = ()) -> str:
 
 
 def _sites_table(totals: Sequence[SiteTotal]) -> str:
-    whole_s = sum(it.total_s for it in totals)
-    sums = [name for name in _SUMS if name not in _SELDOM or any(_of(it, *_SUMS[name]) for it in totals)]
+    whole_s = sum(total.total_s for total in totals)
+    sums = [name for name in _SUMS if name not in _SELDOM or any(_spent_s(total, *_SUMS[name]) for total in totals)]
     head = ("time", "share", "calls", *sums, "sent", "slowest rank", "call", "line")
     rows = [
         (
-            format_time(it.total_s),
-            f"{it.total_s / whole_s:.1%}" if whole_s else "",
-            f"{it.count:,}" if it.site.call else "",
-            *(format_time(_of(it, *_SUMS[name])) for name in sums),
-            format_bytes(it.sent_bytes) if it.sent_bytes else "",
-            str(it.slowest) if it.slowest >= 0 else "",
-            called(it.site.call, it.site.line),
-            it.site.line,
+            format_time(total.total_s),
+            f"{total.total_s / whole_s:.1%}" if whole_s else "",
+            f"{total.count:,}" if total.site.call else "",
+            *(format_time(_spent_s(total, *_SUMS[name])) for name in sums),
+            format_bytes(total.sent_bytes) if total.sent_bytes else "",
+            str(total.slowest) if total.slowest >= 0 else "",
+            called(total.site.call, total.site.line),
+            total.site.line,
         )
-        for it in totals
+        for total in totals
     ]
     return "All ranks, by call site\n" + text_table(head, rows, n_words=2)
 
@@ -221,7 +221,7 @@ def _computing_table(profile: RunProfile) -> str:
     return f"User code of all ranks, by line (sampled)\n{table}{more}" if rows else ""
 
 
-def _of(total: SiteTotal, *kinds: str) -> float:
+def _spent_s(total: SiteTotal, *kinds: str) -> float:
     return sum(total.spent_s[KINDS.index(kind)] for kind in kinds)
 
 
@@ -260,16 +260,16 @@ def _pairs_table(profile: RunProfile) -> str:
 def _links_table(profile: RunProfile) -> str:
     if not profile.links:
         return ""
-    hottest = sorted(profile.links, key=lambda it: (-it.saturated_s, -it.bytes))
+    hottest = sorted(profile.links, key=lambda link: (-link.saturated_s, -link.bytes))
     rows = [
         (
-            f"{it.saturated_s / profile.makespan_s:.1%}" if profile.makespan_s else "",
-            f"{it.busy_s / profile.makespan_s:.1%}" if profile.makespan_s else "",
-            format_bytes(it.bytes),
-            str(it.most_flows),
-            it.link,
+            f"{link.saturated_s / profile.makespan_s:.1%}" if profile.makespan_s else "",
+            f"{link.busy_s / profile.makespan_s:.1%}" if profile.makespan_s else "",
+            format_bytes(link.bytes),
+            str(link.most_flows),
+            link.link,
         )
-        for it in hottest[:_MANY_ROWS]
+        for link in hottest[:_MANY_ROWS]
     ]
     left = len(hottest) - len(rows)
     table = text_table(("saturated", "busy", "bytes", "messages at once", "link"), rows, n_words=1)

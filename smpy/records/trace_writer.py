@@ -76,7 +76,10 @@ class TraceWriter:
             If they cannot be written.
         """
         pa, kinds, optional = self.pa, COLUMNS[table], MAY_BE_NULL.get(table, ())
-        arrays = {name: self._listed(kinds[name], of) if isinstance(of, list) else of for name, of in columns.items()}
+        arrays = {
+            name: self._listed(kinds[name], values) if isinstance(values, list) else values
+            for name, values in columns.items()
+        }
         fields = [pa.field(name, array.type, nullable=name in optional) for name, array in arrays.items()]
         waiting = self._waiting.setdefault(table, [])
         waiting.append(pa.Table.from_arrays(list(arrays.values()), schema=pa.schema(fields)))
@@ -100,20 +103,20 @@ class TraceWriter:
         """A column of names, from their numbers."""
         return self._words(codes.astype("i1"), names)
 
-    def _words(self, codes: NDArray[Any], of: Sequence[str]) -> pa.Array:
+    def _words(self, codes: NDArray[Any], vocabulary: Sequence[str]) -> pa.Array:
         from smpy.records.columns import words
 
-        return self.pa.DictionaryArray.from_arrays(self.all(codes), words(of))
+        return self.pa.DictionaryArray.from_arrays(self.all(codes), words(vocabulary))
 
-    def _listed(self, kind: str, of: list[Any]) -> pa.Array:
+    def _listed(self, kind: str, values: list[Any]) -> pa.Array:
         import numpy as np
 
         if kind == "string":
             code_of: dict[str, int] = {}
-            codes = [code_of.setdefault(word, len(code_of)) for word in of]
+            codes = [code_of.setdefault(word, len(code_of)) for word in values]
             return self._words(np.array(codes, np.int32), list(code_of))
-        is_known = np.array([each is not None for each in of], np.bool_) if None in of else None
-        return self.where(is_known, np.array([each or 0 for each in of], kind.rstrip("_")))
+        is_known = np.array([each is not None for each in values], np.bool_) if None in values else None
+        return self.where(is_known, np.array([each or 0 for each in values], kind.rstrip("_")))
 
     def _hand_over(self, table: str) -> None:
         self._room.get()

@@ -87,11 +87,11 @@ def checked_noise(denoise: Iterable[str]) -> tuple[str, ...]:
     UsageError
         If there is no such part.
     """
-    wanted = tuple(denoise)
-    for part in wanted:
+    parts = tuple(denoise)
+    for part in parts:
         if part not in NOISY_PARTS:
             raise UsageError(f"{part!r} has no noise{meant(part, NOISY_PARTS)}: {' and '.join(NOISY_PARTS)} may have")
-    return wanted
+    return parts
 
 
 def told_of_noise(denoise: Iterable[str], quiet: QuietWork | None) -> str:

@@ -104,9 +104,9 @@ class ActionRows:
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
         for batch in self._trace.batches("actions", _COLUMNS, _BATCH_ROWS):
-            yield self._of(batch)
+            yield self._rows(batch)
 
-    def _of(self, batch: pa.RecordBatch) -> NDArray[Any]:
+    def _rows(self, batch: pa.RecordBatch) -> NDArray[Any]:
         import numpy as np
 
         rows: NDArray[Any] = np.zeros(batch.num_rows, dtype_of("actions"))
@@ -173,11 +173,11 @@ class ActionRows:
         """Make work take less, or more."""
         import numpy as np
 
-        rank, of = rows["rank"][is_work], site[is_work]
-        flop = self._divisors.flop_of_rank[rank] * self._divisors.of_site[of]
-        moved = self._divisors.bytes_of_rank[rank] * self._divisors.of_site[of]
+        rank, sites = rows["rank"][is_work], site[is_work]
+        flop = self._divisors.flop_of_rank[rank] * self._divisors.of_site[sites]
+        moved = self._divisors.bytes_of_rank[rank] * self._divisors.of_site[sites]
         if self._slowdown is not None:
-            flop[~self._is_kernel[of]] *= self._slowdown[rank][~self._is_kernel[of]]
+            flop[~self._is_kernel[sites]] *= self._slowdown[rank][~self._is_kernel[sites]]
         rows["amount"][is_work] /= flop
         if (moved != 1).any():
             most = np.nextafter(2.0**63, 0)  # the largest number of a column of bytes
@@ -219,10 +219,10 @@ class ActionRows:
             return
         keys, peer, tag = self._took
         at = np.flatnonzero(np.isin(rows["action"], _RECEIVES) & (rows["peer"] == _ANY))
-        wanted = rows["rank"][at].astype(np.int64) << 32 | rows["request"][at]
-        place = np.searchsorted(keys, wanted)
+        row_keys = rows["rank"][at].astype(np.int64) << 32 | rows["request"][at]
+        place = np.searchsorted(keys, row_keys)
         known = place < len(keys)
-        known[known] = keys[place[known]] == wanted[known]
+        known[known] = keys[place[known]] == row_keys[known]
         rows["peer"][at[known]], rows["tag"][at[known]] = peer[place[known]], tag[place[known]]
 
     def _schedules(self, schedule: NDArray[Any], comm: NDArray[Any]) -> NDArray[Any]:
@@ -235,5 +235,5 @@ class ActionRows:
             if pair not in self._number_of:
                 self._number_of[pair] = self._schedule_of(*pair)
             numbers_now.append(self._number_of[pair])
-        made: NDArray[Any] = np.array(numbers_now, dtype=np.int32)[inverse.reshape(-1)]
-        return made
+        numbers: NDArray[Any] = np.array(numbers_now, dtype=np.int32)[inverse.reshape(-1)]
+        return numbers

@@ -93,7 +93,7 @@ def _title(trace: Trace) -> str:
 
 
 def _summary(info: Mapping[str, Any]) -> str:
-    shares: dict[str, Any] = {it.name: info.get(f"{it.name}_share") for it in fields(TimeShares)}
+    shares: dict[str, Any] = {share.name: info.get(f"{share.name}_share") for share in fields(TimeShares)}
     shares["io"] = shares["io"] or 0.0  # runs of earlier versions had none
     traced = info["trace"]
     facts = {
@@ -107,9 +107,9 @@ def _summary(info: Mapping[str, Any]) -> str:
         "traced": _parts_traced(traced),
         "incomplete": None if traced["is_complete"] else "the run stopped before its end: this is what had happened",
     }
-    remarks = [(str(it["topic"]), _in_words(it)) for it in info.get("remarks", [])]
-    told = [*((name, fact) for name, fact in facts.items() if fact), *remarks]
-    return facts_table(told)
+    remarks = [(str(remark["topic"]), _in_words(remark)) for remark in info.get("remarks", [])]
+    rows = [*((name, fact) for name, fact in facts.items() if fact), *remarks]
+    return facts_table(rows)
 
 
 def _parts_traced(traced: Mapping[str, Any]) -> str | None:
@@ -187,15 +187,15 @@ def _hottest(profile: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Links, those that were saturated longest first."""
     columns = profile.get("links") or {"link": []}
     links = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    return sorted(links, key=lambda it: (-it["saturated_s"], -it["busy_s"], -it["bytes"]))[:_LINKS_MAX]
+    return sorted(links, key=lambda link: (-link["saturated_s"], -link["busy_s"], -link["bytes"]))[:_LINKS_MAX]
 
 
 def _link_bars(profile: Mapping[str, Any], makespan_s: float) -> dict[str, list[Any]]:
     links, whole_s = _hottest(profile), makespan_s or 1.0
     return {
-        "link": [it["link"] for it in links],
-        "busy": [it["busy_s"] / whole_s for it in links],
-        "saturated": [it["saturated_s"] / whole_s for it in links],
+        "link": [link["link"] for link in links],
+        "busy": [link["busy_s"] / whole_s for link in links],
+        "saturated": [link["saturated_s"] / whole_s for link in links],
     }
 
 
@@ -205,13 +205,13 @@ def _links(profile: Mapping[str, Any], makespan_s: float) -> str:
         return '<p class="note">None that messages share.</p>'
     rows = [
         (
-            it["link"],
-            f"{it['saturated_s'] / whole_s:.1%}",
-            f"{it['busy_s'] / whole_s:.1%}",
-            format_bytes(it["bytes"]),
-            str(it["most_flows"]),
+            link["link"],
+            f"{link['saturated_s'] / whole_s:.1%}",
+            f"{link['busy_s'] / whole_s:.1%}",
+            format_bytes(link["bytes"]),
+            str(link["most_flows"]),
         )
-        for it in links
+        for link in links
     ]
     left = len(profile["links"]["link"]) - len(links)
     more = f", and {left:,} more were used" if left else ""
@@ -227,9 +227,9 @@ def _timeline(trace: Trace) -> str:
 
     n, n_messages = trace.n_rows("intervals"), trace.n_rows("messages")
     how = "each as it was" if n <= EXACT_MAX else "a point has the colour of the kind that took most of its time"
-    of = f"the {DRAWN_MAX:,} that took longest" if n_messages > DRAWN_MAX else "all"
+    how_many = f"the {DRAWN_MAX:,} that took longest" if n_messages > DRAWN_MAX else "all"
     return (
         f'<p class="note">{n:,} intervals, {how}. Draw a box to look closer; a double click shows all. '
-        f'<label><input type="checkbox" id="shows-messages"> messages ({of}, up to 1,000 at a time)</label></p>\n'
+        f'<label><input type="checkbox" id="shows-messages"> messages ({how_many}, up to 1,000 at a time)</label></p>\n'
         f'<p class="legend"></p>{figure("timeline")}<p class="told"></p>'
     )

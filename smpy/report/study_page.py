@@ -104,8 +104,8 @@ def _errors(table: StudyTable) -> Any:
     return table.frame["error"].fillna("").astype(str).str.slice(stop=_ERROR_MAX)
 
 
-def _sentences(found: list[Finding]) -> str:
-    return f"<ul>{''.join(f'<li>{escape(it.text)}{_link(it.point)}</li>' for it in found)}</ul>"
+def _sentences(findings: list[Finding]) -> str:
+    return f"<ul>{''.join(f'<li>{escape(finding.text)}{_link(finding.point)}</li>' for finding in findings)}</ul>"
 
 
 def _link(point: int | None) -> str:
@@ -120,7 +120,7 @@ def _varied(table: StudyTable) -> str:
         shown = [brief(label) for label in levels.labels]
         if len(shown) > _LABELS_MAX:
             shown = [*shown[: _LABELS_MAX - 2], "...", shown[-1]]
-        told = (
+        cells = (
             ["", "", ""]
             if effect is None
             else [
@@ -129,7 +129,7 @@ def _varied(table: StudyTable) -> str:
                 f"{effect.ratio:.4g}" if effect.ratio < inf else "",
             ]
         )
-        rows.append([levels.axis, ", ".join(shown), f"{len(levels.labels):,}", *told])
+        rows.append([levels.axis, ", ".join(shown), f"{len(levels.labels):,}", *cells])
     return rows_table(("axis", "its values", "values", "best median", "worst median", "worst / best"), rows, 2)
 
 

@@ -66,8 +66,8 @@ def page_profiles(folder: Path, files: pd.Series[Any]) -> dict[str, Any]:
         first.append(len(label))
     if damaged:
         n = len(damaged)
-        of = "is damaged: its point has" if n == 1 else f"and {n - 1:,} more are damaged: their points have"
-        warn(f"{damaged[0]} {of} no call sites in the page", JournalWarning, stacklevel=3)
+        damage = "is damaged: its point has" if n == 1 else f"and {n - 1:,} more are damaged: their points have"
+        warn(f"{damaged[0]} {damage} no call sites in the page", JournalWarning, stacklevel=3)
     return {
         "kinds": KINDS,
         "labels": list(labels),

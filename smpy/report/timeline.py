@@ -42,8 +42,10 @@ class PictureRows:
     """
 
     def __init__(self, trace: Trace, rows_max: int = ROWS_MAX) -> None:
-        given = trace.info["trace"]["ranks"]
-        self.ranks: NDArray[np.int64] = np.arange(trace.n_ranks) if given is None else np.array(given, dtype=np.int64)
+        traced_ranks = trace.info["trace"]["ranks"]
+        self.ranks: NDArray[np.int64] = (
+            np.arange(trace.n_ranks) if traced_ranks is None else np.array(traced_ranks, dtype=np.int64)
+        )
         self.per_row = -(-len(self.ranks) // rows_max)
         self.n = -(-len(self.ranks) // self.per_row)
         self._place = np.zeros(trace.n_ranks, dtype=np.int64)

@@ -40,7 +40,7 @@ with open({values!r}, "rb") as file:
     args = pickle.load(file)["args"]
 attrgetter({function!r})(import_module({module!r}))(*args)
 """
-_MADE: Final = """\
+_PROGRAM: Final = """\
 import pickle as _pickle
 from importlib import import_module as _import_module
 from operator import attrgetter as _attribute
@@ -126,7 +126,7 @@ def _making(function: Any, args: tuple[object, ...], folder: str) -> MadeProgram
             search.found.add(name)
     values = _write_values(folder, search.values, args)
     flags = function.__code__.co_flags & __future__.annotations.compiler_flag
-    text = _MADE.format(
+    text = _PROGRAM.format(
         flags=flags, imports=search.imports, sources=search.sources, values=values, function=function.__name__
     )
     file = getattr(sys.modules[_MAIN], "__file__", None)
@@ -237,8 +237,8 @@ def _cell_name(file: str) -> str:
     """Name for code without a file: the cell's, as IPython tells it."""
     ipython: Any = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
-    told = None if shell is None else shell.compile.format_code_name(file)
-    name = " ".join(told) if told else Path(file).name  # such as Cell In[3]
+    words = None if shell is None else shell.compile.format_code_name(file)
+    name = " ".join(words) if words else Path(file).name  # such as Cell In[3]
     return "_".join(re.findall(r"\w+", name)) or "cell"
 
 

@@ -17,7 +17,7 @@ from smpy.runs.run_inputs import RunInputs
 if TYPE_CHECKING:
     from smpy.records.summary import Summary
 
-WANTED: Final = struct.Struct("=Q")
+MEMORY_LIMIT: Final = struct.Struct("=Q")
 """Format of the message to the server beside descriptors: memory limit of the run in bytes; 0: no limit."""
 
 N_DESCRIPTORS: Final = 5
@@ -73,7 +73,7 @@ class RunRequest:
         Working directory.
     environment : mapping of str to str
         All environment variables.
-    made : MadeProgram or None
+    made_program : MadeProgram or None
         The program, if it was made for this run.
     notes_reads : bool
         Whether the reply tells what was read.
@@ -84,7 +84,7 @@ class RunRequest:
     run: RunConfig
     directory: str
     environment: Mapping[str, str]
-    made: MadeProgram | None = None
+    made_program: MadeProgram | None = None
     notes_reads: bool = False
     is_check: bool = False
 

@@ -46,8 +46,8 @@ from smpy.runs.own_stream import own_copy, own_streams
 from smpy.runs.request import (
     BEGUN,
     ENDED,
+    MEMORY_LIMIT,
     N_DESCRIPTORS,
-    WANTED,
     Elsewhere,
     Reply,
     RunRequest,
@@ -148,15 +148,17 @@ class Server:
         """A request's number and descriptors; None: the caller has gone."""
         room = socket.CMSG_LEN(N_DESCRIPTORS * array.array("i").itemsize)
         try:
-            data, ancillary, _, _ = self._requests.recvmsg(WANTED.size, room, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
+            data, ancillary, _, _ = self._requests.recvmsg(
+                MEMORY_LIMIT.size, room, getattr(socket, "MSG_CMSG_CLOEXEC", 0)
+            )
         except OSError:
             return None
-        if len(data) < WANTED.size:
+        if len(data) < MEMORY_LIMIT.size:
             return None
         descriptors = array.array("i")
         for _, _, content in ancillary:
             descriptors.frombytes(content[: len(content) - len(content) % descriptors.itemsize])
-        return WANTED.unpack(data)[0], list(descriptors)
+        return MEMORY_LIMIT.unpack(data)[0], list(descriptors)
 
     def _fork(self, limit_bytes: int, descriptors: list[int], wakers: Iterable[socket.socket]) -> int | None:
         """In the run's process, the descriptor of its request."""
@@ -275,13 +277,13 @@ def _enter(request: RunRequest) -> None:
     os.environ.clear()
     os.environ.update(request.environment)
     time.tzset()
-    if request.made is not None:
-        sys.path += [entry for entry in request.made.path if entry not in sys.path]
+    if request.made_program is not None:
+        sys.path += [entry for entry in request.made_program.path if entry not in sys.path]
     sys.argv = ["smpy", "run", *command_line(request.run)]
 
 
 def _perform(request: RunRequest, threads: str, imported: frozenset[str]) -> Reply | Elsewhere:
-    run, made = request.run, request.made
+    run, made_program = request.run, request.made_program
     if run.repeat > 1:
         raise UsageError("repeat: call smpy.simulate as often, or make a study with repetitions")
     needed: Threads = "one" if run.compute == "measured" else "own"
@@ -290,7 +292,7 @@ def _perform(request: RunRequest, threads: str, imported: frozenset[str]) -> Rep
     if request.is_check:
         machine = description_of(with_host_speed(run))
         return Reply(0, fingerprint=f"{machine.fingerprint} {machine.parts_list} {machine.prices}")
-    home = None if made is None else made.home
+    home = None if made_program is None else made_program.home
     _check_own_modules(run, home, imported)
     json_path, trace = (None if path is None else path.absolute() for path in (run.json_path, run.trace))
     if json_path is not None:
@@ -298,8 +300,10 @@ def _perform(request: RunRequest, threads: str, imported: frozenset[str]) -> Rep
     outcome = turn(run, home=home)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is over
     summary = replace(outcome.summary, host=this_machine(outcome.summary.wall_s))
-    if made is not None:
-        summary = replace(summary, inputs=replace(summary.inputs, program=made.name, args=(*run.args, *made.args)))
+    if made_program is not None:
+        summary = replace(
+            summary, inputs=replace(summary.inputs, program=made_program.name, args=(*run.args, *made_program.args))
+        )
     if json_path is not None:
         summary.write_json(json_path)
     encoding = sys.stdout.encoding or "utf-8"

@@ -102,15 +102,15 @@ def simulate(
         return perform_run(run_config(program, words, options, machine), **limits, stdin=stdin)
     from smpy.runs.function_program import function_program
 
-    with function_program(program, args) as made:
-        run = run_config(made.file, [], options, machine)
-        run = replace(run, private=(*run.private, *made.private))
-        return perform_run(run, made, **limits, stdin=stdin)
+    with function_program(program, args) as made_program:
+        run = run_config(made_program.file, [], options, machine)
+        run = replace(run, private=(*run.private, *made_program.private))
+        return perform_run(run, made_program, **limits, stdin=stdin)
 
 
 def perform_run(
     run: RunConfig,
-    made: MadeProgram | None = None,
+    made_program: MadeProgram | None = None,
     *,
     timeout_s: float | None = None,
     memory_limit_bytes: int | None = None,
@@ -126,7 +126,7 @@ def perform_run(
     ----------
     run : RunConfig
         The run.
-    made : MadeProgram, optional
+    made_program : MadeProgram, optional
         The program, if it was made for this run.
     timeout_s, memory_limit_bytes, stdin
         The same as in `simulate`.
@@ -153,7 +153,7 @@ def perform_run(
     text("stdin", stdin)
     where = _directory() if directory is None else directory
     variables = dict(os.environ if environment is None else environment)
-    request = RunRequest(run, where, variables, made, notes_reads)
+    request = RunRequest(run, where, variables, made_program, notes_reads)
     return _value(*_answer(request, stdin, timeout_s, memory_limit_bytes, show), timeout_s, memory_limit_bytes)
 
 
@@ -212,10 +212,10 @@ def _directory() -> str:
 @contextmanager
 def _files(stdin: str) -> Iterator[Files]:
     with ExitStack() as stack:
-        request, given, out, err = (stack.enter_context(empty_file()) for _ in range(4))
-        given.write(stdin.encode("utf-8", "surrogateescape"))
-        given.seek(0)
-        yield Files(request.fileno(), given.fileno(), out.fileno(), err.fileno())
+        request, input_file, out, err = (stack.enter_context(empty_file()) for _ in range(4))
+        input_file.write(stdin.encode("utf-8", "surrogateescape"))
+        input_file.seek(0)
+        yield Files(request.fileno(), input_file.fileno(), out.fileno(), err.fileno())
 
 
 def _perform(
@@ -227,7 +227,7 @@ def _perform(
     show: _Shower | None,
 ) -> ProcessEnd:
     """Have the run performed, by another server if the first one has just gone."""
-    told = ""
+    last_words = ""
     n_ended = 0
     while n_ended < _STARTS_MAX:
         write_value(files.request, request)
@@ -237,9 +237,9 @@ def _perform(
             if show is not None:
                 show()
             return ended
-        told = server.last_words()
+        last_words = server.last_words()
         n_ended += 1 if server.was_killed else _STARTS_MAX // 2
-    raise SmpyError(f"the process that starts runs does not start{told}")
+    raise SmpyError(f"the process that starts runs does not start{last_words}")
 
 
 def _reply(files: Files) -> Reply | Elsewhere | None:
@@ -283,18 +283,18 @@ def _value(
 
     where = f":\n{failure}" if isinstance(failure, Interrupted) else ""
     if ended.by_memory_limit:
-        told = f"the run held more memory than memory_limit_bytes allows, {format_bytes(memory_limit_bytes or 0)}"
-        return _raise(error(MemoryLimitError, told + where))
+        message = f"the run held more memory than memory_limit_bytes allows, {format_bytes(memory_limit_bytes or 0)}"
+        return _raise(error(MemoryLimitError, message + where))
     if ended.by_time_limit:
-        told = f"the run took longer than timeout_s allows, {format_time(timeout_s or 0.0)}"
-        return _raise(error(TimeLimitError, told + (where or ", and did not end when it was interrupted")))
+        message = f"the run took longer than timeout_s allows, {format_time(timeout_s or 0.0)}"
+        return _raise(error(TimeLimitError, message + (where or ", and did not end when it was interrupted")))
     if code < 0:
-        told = f"the run's process was ended by {signal.Signals(-code).name}"
+        message = f"the run's process was ended by {signal.Signals(-code).name}"
         kind = KilledError if -code == signal.SIGKILL else RunError
-        return _raise(error(kind, f"{told}; its last words:\n{err.text[-2000:]}" if err.text else told))
+        return _raise(error(kind, f"{message}; its last words:\n{err.text[-2000:]}" if err.text else message))
     if reply is None:
-        told = f"the run's process ended without a result, with exit code {code}"
-        return _raise(error(RunError, f"{told}; its last words:\n{err.text[-2000:]}" if err.text else told))
+        message = f"the run's process ended without a result, with exit code {code}"
+        return _raise(error(RunError, f"{message}; its last words:\n{err.text[-2000:]}" if err.text else message))
     if summary is None and isinstance(failure, UsageError):
         raise failure
     if failure is not None:

@@ -23,7 +23,7 @@ from pathlib import Path
 from time import monotonic
 from typing import BinaryIO, Final
 
-from smpy.runs.request import BEGUN, ENDED, WANTED, Threads, read_bytes
+from smpy.runs.request import BEGUN, ENDED, MEMORY_LIMIT, Threads, read_bytes
 from smpy.runs.run import KilledError
 
 _SERVERS_MAX: Final = 4
@@ -168,7 +168,7 @@ class WarmServer:
                 descriptors = [theirs.fileno(), files.request, files.stdin, files.stdout, files.stderr]
                 try:
                     with self._sending:
-                        socket.send_fds(self._socket, [WANTED.pack(memory_limit_bytes or 0)], descriptors)
+                        socket.send_fds(self._socket, [MEMORY_LIMIT.pack(memory_limit_bytes or 0)], descriptors)
                 except OSError:
                     return None
             if control.recv(len(BEGUN)) != BEGUN:
@@ -188,9 +188,9 @@ class WarmServer:
             raise
         if not is_over:
             _end(control)
-        told = control.recv(ENDED.size)
-        if len(told) == ENDED.size:
-            status, by_memory_limit = ENDED.unpack(told)
+        end = control.recv(ENDED.size)
+        if len(end) == ENDED.size:
+            status, by_memory_limit = ENDED.unpack(end)
             if status != signal.SIGKILL or self.is_alive:
                 return ProcessEnd(status, by_memory_limit, not is_over)
         raise KilledError(f"the process that starts runs has ended, and so has this run{self.last_words()}")

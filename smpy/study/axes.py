@@ -88,14 +88,14 @@ class Axis:
         return self.values[number], self.settings[number]
 
 
-def read_axis(name: str, given: Any, *, is_drawn: bool) -> Axis:
+def read_axis(name: str, content: Any, *, is_drawn: bool) -> Axis:
     """An axis as a study's file has it.
 
     Parameters
     ----------
     name : str
         A setting's key; with labelled values, any name.
-    given : object
+    content : object
         A list of values; a table with `from` and `to`, and `step`, `times` or `count` (with `scale = "log"`); or a
         table of labels, each with a table of settings.
     is_drawn : bool
@@ -111,20 +111,20 @@ def read_axis(name: str, given: Any, *, is_drawn: bool) -> Axis:
     >>> list(read_axis("ranks", {"from": 1, "to": 100, "times": 4}, is_drawn=False).values)
     [1, 4, 16, 64, 100]
     """
-    if isinstance(given, Mapping) and "from" in given:
-        found = _read_range(name, given)
-        if is_drawn and not any(key in given for key in ("step", "times", "count")):
+    if isinstance(content, Mapping) and "from" in content:
+        found = _read_range(name, content)
+        if is_drawn and not any(key in content for key in ("step", "times", "count")):
             return Axis(name, (), (), found)
-        return _plain(name, _counted(name, found, given))
-    if isinstance(given, Mapping):
-        settings = [flat_settings(name, table) for table in given.values()]
+        return _plain(name, _counted(name, found, content))
+    if isinstance(content, Mapping):
+        settings = [flat_settings(name, table) for table in content.values()]
         if not settings:
             raise UsageError(f"axis {name!r} has no values")
-        return Axis(name, tuple(given), settings)
-    if isinstance(given, (list, tuple)):
-        return _plain(name, [_checked(name, value) for value in given])
+        return Axis(name, tuple(content), settings)
+    if isinstance(content, (list, tuple)):
+        return _plain(name, [_checked(name, value) for value in content])
     raise UsageError(
-        f"axis {name!r} is {given!r}: say a list of values, a range such as {{from = 1, to = 1024, times = 2}}, or a "
+        f"axis {name!r} is {content!r}: say a list of values, a range such as {{from = 1, to = 1024, times = 2}}, or a "
         "table of labels, each with its settings"
     )
 
@@ -145,23 +145,23 @@ def _checked(name: str, value: Any) -> Value:
     raise UsageError(f"axis {name!r}: {value!r} is neither a number, a text, true nor false")
 
 
-def _read_range(name: str, given: Mapping[str, Any]) -> Range:
-    for key in given:
+def _read_range(name: str, table: Mapping[str, Any]) -> Range:
+    for key in table:
         if key not in _RANGE_KEYS:
             raise UsageError(f"axis {name!r}: a range has no {key!r}{meant(key, _RANGE_KEYS)}")
-    if "to" not in given:
+    if "to" not in table:
         raise UsageError(f"axis {name!r}: up to where does the range go? Say `to`")
     (first, unit, is_first_whole), (last, last_unit, is_last_whole) = (
-        _number(name, given[end]) for end in ("from", "to")
+        _number(name, table[end]) for end in ("from", "to")
     )
     if unit != last_unit:
-        raise UsageError(f"axis {name!r}: {given['from']!r} and {given['to']!r} have different units: write them alike")
-    scale = given.get("scale", "log" if "times" in given else "linear")
+        raise UsageError(f"axis {name!r}: {table['from']!r} and {table['to']!r} have different units: write them alike")
+    scale = table.get("scale", "log" if "times" in table else "linear")
     if scale not in ("log", "linear"):
         raise UsageError(f"axis {name!r}: a scale is 'log' or 'linear', not {scale!r}")
     if last < first or (scale == "log" and first <= 0):
-        raise UsageError(f"axis {name!r}: there is no {scale} range from {given['from']} to {given['to']}")
-    is_integer = is_first_whole and is_last_whole and not unit and _is_whole(given.get("step", 1))
+        raise UsageError(f"axis {name!r}: there is no {scale} range from {table['from']} to {table['to']}")
+    is_integer = is_first_whole and is_last_whole and not unit and _is_whole(table.get("step", 1))
     return Range(first, last, unit, is_integer, scale == "log")
 
 
@@ -169,42 +169,42 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _number(name: str, given: Any) -> tuple[float, str, bool]:
+def _number(name: str, value: Any) -> tuple[float, str, bool]:
     """A number, the unit behind it, and whether it is written as a whole one."""
-    if isinstance(given, str):
-        found = _QUANTITY.fullmatch(given)
+    if isinstance(value, str):
+        found = _QUANTITY.fullmatch(value)
         if found is not None and found[2]:
             return float(found[1]), found[2], False
-    elif isinstance(given, (int, float)) and not isinstance(given, bool) and math.isfinite(given):
-        return float(given), "", isinstance(given, int)
-    raise UsageError(f'axis {name!r}: {given!r} is neither a number nor one with a unit, such as "10Gb/s"')
+    elif isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value), "", isinstance(value, int)
+    raise UsageError(f'axis {name!r}: {value!r} is neither a number nor one with a unit, such as "10Gb/s"')
 
 
-def _counted(name: str, found: Range, given: Mapping[str, Any]) -> list[Value]:
-    ways = [key for key in ("step", "times", "count") if key in given]
+def _counted(name: str, ends: Range, table: Mapping[str, Any]) -> list[Value]:
+    ways = [key for key in ("step", "times", "count") if key in table]
     if len(ways) != 1:
         raise UsageError(f"axis {name!r}: say one of `step`, `times` and `count`: which values of the range?")
-    by = given[ways[0]]
+    by = table[ways[0]]
     if isinstance(by, bool) or not isinstance(by, (int, float)) or not math.isfinite(by):
         raise UsageError(f"axis {name!r}: {ways[0]} = {by!r} is no number")
     if ways[0] == "count":
         if not 2 <= by <= _N_VALUES_MAX or by != int(by):
             raise UsageError(f"axis {name!r}: count = {by}: two values or more")
-        values = [found.at(i / (int(by) - 1)) for i in range(int(by))]
+        values = [ends.at(i / (int(by) - 1)) for i in range(int(by))]
         return list(dict.fromkeys(values))  # whole numbers of a short range
-    if by <= (1 if ways[0] == "times" else 0) or (ways[0] == "times" and found.first <= 0):
-        raise UsageError(f"axis {name!r}: from {given['from']} by {ways[0]} = {by} the end is never reached")
-    numbers, number = [], found.first
-    while number < found.last * (1 - 1e-12) if found.last > 0 else number < found.last:
+    if by <= (1 if ways[0] == "times" else 0) or (ways[0] == "times" and ends.first <= 0):
+        raise UsageError(f"axis {name!r}: from {table['from']} by {ways[0]} = {by} the end is never reached")
+    numbers, number = [], ends.first
+    while number < ends.last * (1 - 1e-12) if ends.last > 0 else number < ends.last:
         numbers.append(number)
-        number = found.first + len(numbers) * by if ways[0] == "step" else number * by
+        number = ends.first + len(numbers) * by if ways[0] == "step" else number * by
         if len(numbers) > _N_VALUES_MAX:
             raise UsageError(f"axis {name!r} has more than {_N_VALUES_MAX:,} values")
     if not numbers:
-        numbers = [found.first]
-    elif ways[0] == "times" or abs(number - found.last) <= abs(found.last) * 1e-12:
-        numbers.append(found.last)
-    return list(dict.fromkeys(found._value(number) for number in numbers))
+        numbers = [ends.first]
+    elif ways[0] == "times" or abs(number - ends.last) <= abs(ends.last) * 1e-12:
+        numbers.append(ends.last)
+    return list(dict.fromkeys(ends._value(number) for number in numbers))
 
 
 def flat_settings(what: str, table: Any) -> dict[str, Value]:

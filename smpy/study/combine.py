@@ -64,9 +64,9 @@ def combinations(axes: Sequence[Axis], way: str, n_points: int = 0, seed: int = 
     if way == "zip":
         lengths = {axis.name: len(axis.values) for axis in axes}
         if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{name} {n}" for name, n in lengths.items())
+            counts = ", ".join(f"{name} {n}" for name, n in lengths.items())
             raise UsageError(
-                f'combine = "zip" takes axes side by side, and they have different numbers of values: {told}'
+                f'combine = "zip" takes axes side by side, and they have different numbers of values: {counts}'
             )
         rows = [range(n) for n in lengths.values()]
         return [_at(axes, numbers) for numbers in zip(*rows, strict=True)]

@@ -145,8 +145,8 @@ def read_definition(path: str | os.PathLike[str]) -> tuple[Definition, Mapping[s
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not TOML: {error}") from error
     try:
-        given = {"name": path.stem, **table}
-        return definition_of(given, path.parent), given
+        content = {"name": path.stem, **table}
+        return definition_of(content, path.parent), content
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
 
@@ -189,7 +189,7 @@ def definition_of(table: Mapping[str, Any], folder: str | Path = ".") -> Definit
         args=read.texts("args"),
         options=_options(read.table("options")),
         axes=tuple(
-            read_axis(name, given, is_drawn=combine in DRAWN) for name, given in _axes(read.table("axes")).items()
+            read_axis(name, content, is_drawn=combine in DRAWN) for name, content in _axes(read.table("axes")).items()
         ),
         combine=combine,
         n_points=read.count("n_points", 0),
@@ -230,7 +230,7 @@ def _check_names(found: Definition) -> None:
         raise UsageError("repetitions differ by their seed, and here the seed is an axis: leave one of them out")
 
 
-def _axes(given: Mapping[str, Any]) -> dict[str, Any]:
+def _axes(table: Mapping[str, Any]) -> dict[str, Any]:
     """Axes by their names: keys with dots may be written as tables in one another."""
     flat: dict[str, Any] = {}
 
@@ -245,7 +245,7 @@ def _axes(given: Mapping[str, Any]) -> dict[str, Any]:
         else:
             flat[name] = value
 
-    for name, value in given.items():
+    for name, value in table.items():
         add(name, value)
     return flat
 
@@ -256,15 +256,15 @@ def _name(name: str) -> str:
     return name
 
 
-def _options(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {key.replace("-", "_"): value for key, value in given.items()}
+def _options(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {key.replace("-", "_"): value for key, value in table.items()}
 
 
-def _kept(given: tuple[str, ...]) -> frozenset[str]:
-    for what in given:
+def _kept(names: tuple[str, ...]) -> frozenset[str]:
+    for what in names:
         if what not in KEPT:
             raise UsageError(f"keep: {what!r} is none of {', '.join(KEPT)}{meant(what, KEPT)}")
-    return frozenset(given) - {"summary"}
+    return frozenset(names) - {"summary"}
 
 
 def _variables(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -274,30 +274,30 @@ def _variables(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _prices(given: str | Mapping[str, Any], folder: str | Path) -> Prices:
+def _prices(prices: str | Mapping[str, Any], folder: str | Path) -> Prices:
     """Prices from a file, a preset or the table itself."""
-    if not given:
+    if not prices:
         return NO_PRICES
     from smpy.platforms.own_format.prices import read_price_list
     from smpy.platforms.presets import preset_file
 
-    is_file = isinstance(given, str) and preset_file(given) is None
-    return read_price_list(Path(folder, str(given)) if is_file else given)
+    is_file = isinstance(prices, str) and preset_file(prices) is None
+    return read_price_list(Path(folder, str(prices)) if is_file else prices)
 
 
-def _limit_s(given: Any) -> float | None:
+def _limit_s(limit: Any) -> float | None:
     from smpy.units import parse_time_s
 
-    return None if given is None else seconds("limits.time", _parsed(given, parse_time_s))
+    return None if limit is None else seconds("limits.time", _parsed(limit, parse_time_s))
 
 
-def _limit_bytes(given: Any) -> int | None:
+def _limit_bytes(limit: Any) -> int | None:
     from smpy.units import parse_size_bytes
 
-    if given is None:
+    if limit is None:
         return None
-    size = _parsed(given, parse_size_bytes)
-    is_whole = isinstance(given, str) or (isinstance(given, float) and given.is_integer())
+    size = _parsed(limit, parse_size_bytes)
+    is_whole = isinstance(limit, str) or (isinstance(limit, float) and limit.is_integer())
     return whole_number("limits.memory", int(size) if is_whole and isfinite(size) else size, BYTES_MAX)
 
 
@@ -309,15 +309,15 @@ def _parsed(value: Any, parse: Callable[[str], float]) -> Any:
         raise UsageError(f"limits: {error}") from None
 
 
-def _results(given: Mapping[str, Any]) -> dict[str, str]:
-    for name, pattern in given.items():
+def _results(patterns: Mapping[str, Any]) -> dict[str, str]:
+    for name, pattern in patterns.items():
         try:
             n_groups = re.compile(pattern).groups if isinstance(pattern, str) else 0
         except re.error as error:
             raise UsageError(f"result {name!r}: {pattern!r} is no regular expression: {error}") from None
         if n_groups != 1:
             raise UsageError(f"result {name!r}: {pattern!r} is not a regular expression with one group, the number")
-    return dict(given)
+    return dict(patterns)
 
 
 class _TableReader:

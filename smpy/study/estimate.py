@@ -42,16 +42,16 @@ def seconds_of(points: Sequence[Point], ended: Sequence[tuple[Point, float]]) ->
     if not ended:
         return None
     features = _features([*(point for point, _ in ended), *points])
-    known, wanted = features[: len(ended)], features[len(ended) :]
+    known, others = features[: len(ended)], features[len(ended) :]
     log_s = np.log([max(wall_s, _SHORTEST_S) for _, wall_s in ended])
     mean = known.mean(axis=0)
-    known, wanted = known - mean, wanted - mean
+    known, others = known - mean, others - mean
     ridge = _RIDGE * len(ended) * np.eye(known.shape[1])
     slopes = np.linalg.solve(known.T @ known + ridge, known.T @ (log_s - log_s.mean()))
     lowest, highest = log_s.min() - math.log(100), log_s.max() + math.log(100)  # beyond, nobody knows
-    found: NDArray[np.float64] = np.exp(np.clip(log_s.mean() + wanted @ slopes, lowest, highest))
+    estimates_s: NDArray[np.float64] = np.exp(np.clip(log_s.mean() + others @ slopes, lowest, highest))
     residual = log_s - log_s.mean() - known @ slopes
-    return found * float(np.mean(np.exp(residual)))  # the mean of what is not symmetric
+    return estimates_s * float(np.mean(np.exp(residual)))  # the mean of what is not symmetric
 
 
 def _features(points: Sequence[Point]) -> NDArray[np.float64]:

@@ -184,24 +184,27 @@ def _counts(table: StudyTable) -> Iterator[Finding]:
             {0: "The study has no points.", 1: "The only point has run."}.get(n, f"All {n:,} points have run.")
         )
         return
-    told = [f"{n_done:,} ran to the end"] if n_done else []
+    counts = [f"{n_done:,} ran to the end"] if n_done else []
     if n_failed:
-        told.append(f"{n_failed:,} failed")
+        counts.append(f"{n_failed:,} failed")
     if n_done + n_failed < n:
-        told.append(f"{n - n_done - n_failed:,} did not run yet")
-    yield Finding(f"Of {'1 point' if n == 1 else f'{n:,} points'}, {', '.join(told)}.")
+        counts.append(f"{n - n_done - n_failed:,} did not run yet")
+    yield Finding(f"Of {'1 point' if n == 1 else f'{n:,} points'}, {', '.join(counts)}.")
 
 
-def _extremes(found: Sequence[Configuration]) -> Iterator[Finding]:
-    if not found:
+def _extremes(configurations: Sequence[Configuration]) -> Iterator[Finding]:
+    if not configurations:
         return
-    fastest, slowest = min(found, key=lambda it: it.makespan_s), max(found, key=lambda it: it.makespan_s)
-    if len(found) == 1:
+    fastest, slowest = (
+        min(configurations, key=lambda setting: setting.makespan_s),
+        max(configurations, key=lambda setting: setting.makespan_s),
+    )
+    if len(configurations) == 1:
         yield Finding(f"It takes {_makespan(fastest)}{_with(fastest)}.", fastest.point)
     elif _ratio(slowest.makespan_s, fastest.makespan_s) < _NO_DIFFERENCE:
         yield Finding(f"All take as long: {_makespan(fastest)}.", fastest.point)
     else:
-        n_alike = sum(_ratio(it.makespan_s, fastest.makespan_s) < _NO_DIFFERENCE for it in found) - 1
+        n_alike = sum(_ratio(setting.makespan_s, fastest.makespan_s) < _NO_DIFFERENCE for setting in configurations) - 1
         alike = {0: "", 1: "; another takes as long"}.get(n_alike, f"; {n_alike:,} others take as long")
         yield Finding(f"The fastest takes {_makespan(fastest)}{_with(fastest)}{alike}.", fastest.point)
         longer = _longer(": ", slowest.makespan_s, fastest.makespan_s)
@@ -218,12 +221,14 @@ def _makespan(setting: Configuration) -> str:
     return str(Estimate(setting.makespan_s, setting.half_width_s))
 
 
-def _front(found: Sequence[Configuration]) -> Iterator[Finding]:
-    priced = [setting for setting in found if setting.price_eur == setting.price_eur]
+def _front(configurations: Sequence[Configuration]) -> Iterator[Finding]:
+    priced = [setting for setting in configurations if setting.price_eur == setting.price_eur]
     if len({setting.price_eur for setting in priced}) < 2:  # nothing to choose
         return
-    is_best = pareto_front([it.price_eur for it in priced], [it.makespan_s for it in priced])
-    front = sorted((it for it, best in zip(priced, is_best, strict=True) if best), key=lambda it: it.price_eur)
+    is_best = pareto_front([setting.price_eur for setting in priced], [setting.makespan_s for setting in priced])
+    front = sorted(
+        (setting for setting, best in zip(priced, is_best, strict=True) if best), key=lambda setting: setting.price_eur
+    )
     cheapest, fastest = front[0], front[-1]
     if cheapest.price_eur == fastest.price_eur:
         text = f"Of {len(priced):,} with a price, one is both the cheapest and the fastest: {_bought(cheapest)}."

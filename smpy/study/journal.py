@@ -114,7 +114,7 @@ class Journal:
         self._format = 0
         if path.exists() and not path.is_file():
             raise UsageError(f"{path} is no plain file: move it away, or name another folder (--folder)")
-        with self._told("open"):
+        with self._naming_errors("open"):
             self._db = sqlite3.connect(path, timeout=_BUSY_S)
             try:
                 self._open()
@@ -137,7 +137,7 @@ class Journal:
         if self._format not in (0, _FORMAT - 1, _FORMAT):
             raise UsageError(f"{self.path} was written by another version of smpy: name another folder (--folder)")
         if not self._format and not tables:
-            self._format, tables = self._made()
+            self._format, tables = self._created()
         if tables != [text.encode() for text in _TABLES]:
             self._format = 0
             self._lose("nothing of it can be read (its tables are not those of a journal)")
@@ -148,7 +148,7 @@ class Journal:
         (number,) = self._db.execute("PRAGMA user_version").fetchone()
         return number, [text for (text,) in self._db.execute(query)]
 
-    def _made(self) -> tuple[int, list[bytes]]:
+    def _created(self) -> tuple[int, list[bytes]]:
         """Create the tables, all or none and only once, and return the layout."""
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
@@ -169,7 +169,7 @@ class Journal:
         SmpyError
             If there is no room; none of them is written then.
         """
-        with self._told("write"), self._db:
+        with self._naming_errors("write"), self._db:
             if self._format == _FORMAT - 1:
                 self._db.execute(f"PRAGMA user_version = {_FORMAT}")
                 self._format = _FORMAT
@@ -184,7 +184,7 @@ class Journal:
 
     def get(self, key: str) -> tuple[RunOrigin, Entry] | None:
         """Outcome of the point of this key; None: it has not finished, or its row cannot be read."""
-        with self._told("read"):
+        with self._naming_errors("read"):
             if not self._format:
                 return None
             row = self._db.execute(f"{_ROWS} WHERE key = ?", (key,)).fetchone()
@@ -200,7 +200,7 @@ class Journal:
         """Rows that can be read."""
         if not self._format:
             return
-        with self._told("read"):
+        with self._naming_errors("read"):
             origins = dict(self._all("SELECT id, origin FROM origins"))
             n_lost = 0
             for row in self._all(_ROWS):
@@ -287,7 +287,7 @@ class Journal:
         return {name for _, origin, _ in self.entries() for name in origin.variables}
 
     @contextmanager
-    def _told(self, what: str) -> Iterator[None]:
+    def _naming_errors(self, what: str) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:

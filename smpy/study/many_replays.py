@@ -25,7 +25,7 @@ Changes = tuple[tuple[str, str], ...]
 """Keys and their values, as `Parameter` has them."""
 
 _ALONE_S: Final = 3.0  # less is done by this process alone: others take a second to be there
-_TOLD_S: Final = 0.2
+_PROGRESS_S: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +61,16 @@ class Replays:
         except SmpyError as error:
             if not changes or str(error).startswith("--set"):  # it names what is wrong
                 raise
-            told = ", ".join(f"{key}={value}" for key, value in changes)
+            settings = ", ".join(f"{key}={value}" for key, value in changes)
             kind = UsageError if isinstance(error, UsageError) else SmpyError
-            raise kind(f"with {told}: {error}") from error
+            raise kind(f"with {settings}: {error}") from error
 
 
 def makespans_s(
     replays: Replays,
     points: Sequence[Changes],
     n_processes: int = 1,
-    told: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> list[float]:
     """The makespan at each point, in seconds.
 
@@ -82,7 +82,7 @@ def makespans_s(
         Changes of the machine at each point.
     n_processes : int
         Largest number of processes; they are started when one would take more than some seconds.
-    told : callable, optional
+    progress : callable, optional
         Called now and then with a text on the progress.
 
     Raises
@@ -91,14 +91,14 @@ def makespans_s(
         Errors of `Replays.perform`.
     """
     found: list[float] = []
-    began_s = told_s = time.monotonic()
+    began_s = shown_s = time.monotonic()
     for makespan_s in _performed(replays, points, n_processes):
         found.append(makespan_s)
         now_s = time.monotonic()
-        if told is not None and now_s - told_s > _TOLD_S:
-            told_s = now_s
+        if progress is not None and now_s - shown_s > _PROGRESS_S:
+            shown_s = now_s
             left_s = (now_s - began_s) / len(found) * (len(points) - len(found))
-            told(f"{len(found):,} of {len(points):,} points, {format_time(round(left_s, 1))} left")
+            progress(f"{len(found):,} of {len(points):,} points, {format_time(round(left_s, 1))} left")
     return found
 
 
@@ -117,9 +117,9 @@ def _side_by_side(replays: Replays, points: Sequence[Changes], n_processes: int)
     folder = str(replays.trace.folder.absolute())
     with ExitStack() as stack:
         workers = [stack.enter_context(_worker()) for _ in range(n_processes)]
-        for i, (given, _) in enumerate(workers):
-            pickle.dump((folder, replays.platform, dict(replays.placement), points[i::n_processes]), given)
-            given.flush()
+        for i, (tasks, _) in enumerate(workers):
+            pickle.dump((folder, replays.platform, dict(replays.placement), points[i::n_processes]), tasks)
+            tasks.flush()
         for i in range(len(points)):
             try:
                 answer = pickle.load(workers[i % n_processes][1])  # noqa: S301  # our own process has written it

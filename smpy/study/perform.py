@@ -143,11 +143,11 @@ def _failed(error: SmpyError, wall_s: float, task: Task) -> Entry:
         over, limit = "memory", task.limit_bytes
     printed, whole = (error.stdout, error.stdout_file) if isinstance(error, RunError) else ("", None)
     output, matches = kept_output(printed, task.patterns, whole)
-    told = str(error)[:_ERROR_MAX] or type(error).__name__
+    message = str(error)[:_ERROR_MAX] or type(error).__name__
     is_outside = isinstance(error, (UsageError, KilledError)) or (
         isinstance(error, RunError) and isinstance(error.failure, NoRoomError)
     )
-    return Entry({"wall_s": wall_s}, told, output, over, limit, is_outside=is_outside, matches=matches)
+    return Entry({"wall_s": wall_s}, message, output, over, limit, is_outside=is_outside, matches=matches)
 
 
 def _row(summary: Summary, wall_s: float) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class PointCollector:
     ----------
     points : sequence of Point
         All points of the study.
-    wanted : sequence of Point
+    to_run : sequence of Point
         Points to run.
     state : StudyState
         State of all points; kept up to date.
@@ -62,7 +62,7 @@ class PointCollector:
     def __init__(
         self,
         points: Sequence[Point],
-        wanted: Sequence[Point],
+        to_run: Sequence[Point],
         state: StudyState,
         journal: Journal,
         results: Results | None,
@@ -71,7 +71,7 @@ class PointCollector:
         progress: Callable[[StudyProgress], None] | None,
     ) -> None:
         self._keys: Final = [point.key for point in points]
-        self._waiting: Final = {point.key: point for point in wanted}
+        self._waiting: Final = {point.key: point for point in to_run}
         self._state, self._journal, self._results, self._origin = state, journal, results, origin
         self._n_workers, self._progress = n_workers, progress
         self._ended: list[tuple[Point, float]] = []

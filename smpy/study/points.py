@@ -135,21 +135,21 @@ def _run(definition: Definition, settings: Settings, repetition: int) -> tuple[d
     return options, _arguments(definition.args, arguments)
 
 
-def _seed(given: Any) -> int:
-    if isinstance(given, bool) or not isinstance(given, int):
-        raise UsageError(f"seed = {given!r} is not a whole number")
-    return given
+def _seed(seed: Any) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise UsageError(f"seed = {seed!r} is not a whole number")
+    return seed
 
 
-def _mapping(group: str, given: Any) -> dict[str, Any]:
+def _mapping(group: str, content: Any) -> dict[str, Any]:
     """An option that may be repeated, by its keys."""
-    if given is None:
+    if content is None:
         return {}
-    if isinstance(given, Mapping):
-        return dict(given)
-    texts = [given] if isinstance(given, str) else given
+    if isinstance(content, Mapping):
+        return dict(content)
+    texts = [content] if isinstance(content, str) else content
     if not isinstance(texts, Sequence) or not all(isinstance(text, str) and "=" in text for text in texts):
-        raise UsageError(f"options: {group} = {given!r} is neither a table nor a list of KEY=VALUE")
+        raise UsageError(f"options: {group} = {content!r} is neither a table nor a list of KEY=VALUE")
     return dict(text.split("=", 1) for text in texts)
 
 

@@ -99,7 +99,7 @@ class Growth:
         UsageError
             If the program's arguments do not have it, or it is no number.
         """
-        text = self._given(args)
+        text = self._argument(args)
         if re.fullmatch(r"\d+", text, re.ASCII):
             return [round(int(text) * n ** float(self.exponent)) for n in ranks]
         try:
@@ -110,7 +110,7 @@ class Growth:
             raise UsageError(f"{self.argument} {text} cannot grow with the ranks: it is no number")
         return [number * n ** float(self.exponent) for n in ranks]
 
-    def _given(self, args: Sequence[str]) -> str:
+    def _argument(self, args: Sequence[str]) -> str:
         for at, arg in enumerate(args):
             if arg.startswith(f"{self.argument}="):
                 return arg.partition("=")[2]
@@ -160,7 +160,7 @@ def scale(
     folder: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     progress: Callable[[StudyProgress], None] | None = None,
-    told: Callable[[str], None] | None = None,
+    replay_progress: Callable[[str], None] | None = None,
 ) -> ProgramScaling:
     """Run a program on several numbers of ranks, and find how it scales.
 
@@ -185,7 +185,7 @@ def scale(
         Number of points that run at a time; by default one if computing is measured, else one per core but one.
     progress : callable, optional
         Called with the study's `StudyProgress`.
-    told : callable, optional
+    replay_progress : callable, optional
         Called with a text on the replay that starts.
 
     Raises
@@ -195,31 +195,31 @@ def scale(
     SmpyError
         If no point came to its end.
     """
-    given = dict(options or {})
+    run_options = dict(options or {})
     axes: dict[str, list[int | float]] = {"ranks": list(ranks)}
     if weak is not None:
         axes[f"args.{weak.argument}"] = weak.values(args, ranks)
     definition: dict[str, object] = {
         "name": f"{Path(program).stem}-scale",
-        "module" if given.pop("module", None) else "program": program,
+        "module" if run_options.pop("module", None) else "program": program,
         "args": list(args),
-        "options": given,
+        "options": run_options,
         "axes": axes,
         "combine": "zip",
         "keep": ["trace"],
     }
     study = Study(definition, folder)
     known = study.state().entries
-    wanted = [point for point in study.points if point.key not in known or _factors(study, point) is None]
-    for point in wanted:
+    missing = [point for point in study.points if point.key not in known or _factors(study, point) is None]
+    for point in missing:
         if point.key not in known:
             _factors_file(study, point).unlink(missing_ok=True)
         elif _factors_file(study, point).exists():
             told_of = f"{_factors_file(study, point)} is damaged, or another version of smpy has written it"
             warn(f"{told_of}: its point runs again", JournalWarning, stacklevel=2)
-    study.run(workers=workers or (1 if is_measured(given) else None), only=wanted, progress=progress)
+    study.run(workers=workers or (1 if is_measured(run_options) else None), only=missing, progress=progress)
     for point in study.points:
-        _keep_factors(study, point, told)
+        _keep_factors(study, point, replay_progress)
     shutil.rmtree(study.folder / "traces", ignore_errors=True)  # what killed workers have left
     return _scaling(study, weak)
 
@@ -242,13 +242,13 @@ def _checksum(record: Mapping[str, Any]) -> str:
     return sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
-def _keep_factors(study: Study, point: Point, told: Callable[[str], None] | None) -> None:
+def _keep_factors(study: Study, point: Point, progress: Callable[[str], None] | None) -> None:
     """Replace the trace of a point by its factors and remarks."""
     folder = kept("trace", point.key, study.folder)
     if not folder.exists():
         return
     try:
-        found = pop([HeldTrace(folder)], replay, told=told)
+        found = pop([HeldTrace(folder)], replay, told=progress)
         factors, remarks = asdict(found.runs[0]), list(found.remarks)
     except SmpyError as error:
         factors, remarks = None, [str(error)]
@@ -294,10 +294,10 @@ def _scaling(study: Study, weak: Growth | None) -> ProgramScaling:
                 ranks_on_a_host=ranks_on_a_host,
             )
         )
-    told = [remark if remark.startswith("On ") else f"{_on(at)} {remark}" for remark, at in remarks.items()]
+    sentences = [remark if remark.startswith("On ") else f"{_on(at)} {remark}" for remark, at in remarks.items()]
     if not rows:
-        raise SmpyError("\n".join(["nothing scales that does not run", *told]))
-    return ProgramScaling(rows, weak is not None, told)
+        raise SmpyError("\n".join(["nothing scales that does not run", *sentences]))
+    return ProgramScaling(rows, weak is not None, sentences)
 
 
 def _on(numbers: Sequence[int]) -> str:

@@ -143,7 +143,7 @@ class ProgramScaling(Result):
     def limit(self, i: int) -> tuple[str, float] | None:
         """The name of a row's smallest factor, and the factor; None: no factors are known of it."""
         known = [(name, value) for key, name in _FACTORS.items() if (value := getattr(self.rows[i], key)) is not None]
-        return min(known, key=lambda it: it[1], default=None)
+        return min(known, key=lambda item: item[1], default=None)
 
     def words(self) -> str:
         """Findings in words, a sentence per line."""
@@ -154,14 +154,14 @@ class ProgramScaling(Result):
     def _fastest_words(self) -> str:
         first, last, best = self.rows[0], self.rows[-1], self.rows[self.fastest]
         if self.is_weak:
-            told = f"From {_ranks(first)} to {last.n_ranks:,} the time goes from {_time(first)} to {_time(last)}"
-            told += f": efficiency {_percent(self.efficiencies[-1])}."
-            return told if best is last else f"{told} Most work a second is done on {_ranks(best)}."
+            words = f"From {_ranks(first)} to {last.n_ranks:,} the time goes from {_time(first)} to {_time(last)}"
+            words += f": efficiency {_percent(self.efficiencies[-1])}."
+            return words if best is last else f"{words} Most work a second is done on {_ranks(best)}."
         if best is first:
             return f"More than {_ranks(first)} do not help: there it takes {_time(first)}, {_longer(last, first)}."
         times = _ratio(self.speedups[self.fastest])
-        told = f"Fastest on {_ranks(best)}: {_time(best)}, {times} times as fast as {_on(first)}"
-        return f"{told}." if best is last else f"{told}; {_longer(last, best)}."
+        words = f"Fastest on {_ranks(best)}: {_time(best)}, {times} times as fast as {_on(first)}"
+        return f"{words}." if best is last else f"{words}; {_longer(last, best)}."
 
     def _knee_words(self) -> str:
         knee, last = self.rows[self.knee], self.rows[-1]
@@ -213,11 +213,11 @@ class ProgramScaling(Result):
     def _computing_words(self) -> list[str]:
         """Sentence on computing that scales better than ideally; empty: it does not."""
         known = [(row.computing, row) for row in self.rows if row.computing is not None]
-        most, row = max(known, key=lambda it: it[0], default=(0.0, self.rows[0]))
+        most, row = max(known, key=lambda item: item[0], default=(0.0, self.rows[0]))
         if most <= _MORE_THAN_IDEAL:
             return []
-        told = f"Computing scales better than ideally, to {_percent(most)} {_on(row)}"
-        return [f"{told}: smaller parts may fit a cache, or less is computed."]
+        words = f"Computing scales better than ideally, to {_percent(most)} {_on(row)}"
+        return [f"{words}: smaller parts may fit a cache, or less is computed."]
 
     def table(self) -> str:
         """A line for each number of ranks, and the words."""

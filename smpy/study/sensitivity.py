@@ -103,17 +103,17 @@ class Sensitivity(Result):
     def table(self) -> str:
         """In words, and as a table."""
         head = f"{format_time(self.makespan_s)} depend on"
-        words = "\n".join(f"  {it.words(self.makespan_s)}" for it in self.effects)
+        words = "\n".join(f"  {effect.words(self.makespan_s)}" for effect in self.effects)
         titles, rows = ["elasticity", "low", "makespan", "high", "makespan"], []
         if self.n_samples:
             titles += ["first", "total"]
-        for it in self.effects:
-            elasticity = "" if it.elasticity is None else f"{it.elasticity + 0.0:.3f}"
-            row = [elasticity, it.low, format_time(it.low_s), it.high, format_time(it.high_s)]
-            if it.index is not None:
-                row += [_indexed(it.index.first, it.index.first_half_width)]
-                row += [_indexed(it.index.total, it.index.total_half_width)]
-            rows.append([*row, it.key])
+        for effect in self.effects:
+            elasticity = "" if effect.elasticity is None else f"{effect.elasticity + 0.0:.3f}"
+            row = [elasticity, effect.low, format_time(effect.low_s), effect.high, format_time(effect.high_s)]
+            if effect.index is not None:
+                row += [_indexed(effect.index.first, effect.index.first_half_width)]
+                row += [_indexed(effect.index.total, effect.index.total_half_width)]
+            rows.append([*row, effect.key])
         parts = [f"{head}\n{words}", text_table([*titles, "parameter"], rows, n_words=1)]
         if self.n_samples:
             scale = "log-uniform" if self.is_logarithmic else "uniform"
@@ -128,7 +128,7 @@ class Sensitivity(Result):
         """JSON-serialisable dict."""
         return {
             "makespan_s": self.makespan_s,
-            "effects": [{**asdict(it), "words": it.words(self.makespan_s)} for it in self.effects],
+            "effects": [{**asdict(effect), "words": effect.words(self.makespan_s)} for effect in self.effects],
             "n_samples": self.n_samples,
             "is_logarithmic": self.is_logarithmic,
             "remarks": list(self.remarks),
@@ -180,7 +180,7 @@ def sensitivity(
     seed: int = 0,
     platform: str | Path | Description | None = None,
     n_processes: int = 1,
-    told: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | None = None,
     **placement: Any,
 ) -> Sensitivity:
     """Find the parameters that the makespan of a traced run depends on, by replays.
@@ -199,7 +199,7 @@ def sensitivity(
         Another machine, as `smpy run` takes it, whose ranks are placed anew.
     n_processes : int
         Largest number of processes that work on the samples.
-    told : callable, optional
+    progress : callable, optional
         Called now and then with a text on the progress.
     **placement
         Placement options of `smpy.replay.replay`.
@@ -220,31 +220,32 @@ def sensitivity(
     own = replays.perform(())
     if own.makespan_s <= 0:
         raise UsageError(f"{trace}: its makespan is 0, which depends on nothing")
-    ends = [((it.key, it.at(share)),) for it in parameters for share in (0.0, 1.0)]
+    ends = [((parameter.key, parameter.at(share)),) for parameter in parameters for share in (0.0, 1.0)]
     at_ends = []
     for end in ends:
-        if told is not None:
-            told("{}={}".format(*end[0]))
+        if progress is not None:
+            progress("{}={}".format(*end[0]))
         at_ends.append(replays.perform(end))
-    ends_s = [it.makespan_s for it in at_ends]
+    ends_s = [replayed.makespan_s for replayed in at_ends]
     indices: list[Index | None] = [None] * len(parameters)
     if n_samples:
         points = [
-            tuple((it.key, it.at(float(share))) for it, share in zip(parameters, row, strict=True)) for row in shares
+            tuple((parameter.key, parameter.at(float(share))) for parameter, share in zip(parameters, row, strict=True))
+            for row in shares
         ]
-        indices = [*sobol_indices(makespans_s(replays, points, n_processes, told), len(parameters), seed)]
+        indices = [*sobol_indices(makespans_s(replays, points, n_processes, progress), len(parameters), seed)]
     effects = [
         _effect(parameter, low_s, high_s, index)
         for parameter, low_s, high_s, index in zip(parameters, ends_s[::2], ends_s[1::2], indices, strict=True)
     ]
-    effects.sort(key=lambda it: -round(abs(it.high_s - it.low_s) / own.makespan_s, _DIGITS))
+    effects.sort(key=lambda effect: -round(abs(effect.high_s - effect.low_s) / own.makespan_s, _DIGITS))
     remarks = []
     if own.depends_on_time:
         remarks.append(
             "The program received from any source, polled, or waited for any of several: replays repeat its choices; "
             "on other machines it may do something else."
         )
-    if any(it.n_left_alone for it in at_ends):
+    if any(replayed.n_left_alone for replayed in at_ends):
         remarks.append(
             "Sends that were complete at once in the run are not on some of these machines, and nobody waits for them: "
             "run the program there."
@@ -254,7 +255,7 @@ def sensitivity(
         remarks.append(
             f"Memory bounds computing, and faster cores do not speed it up: vary {' and '.join(MEMORY_KEYS)}, too."
         )
-    is_logarithmic = any(it.range.is_logarithmic for it in parameters)
+    is_logarithmic = any(parameter.range.is_logarithmic for parameter in parameters)
     return Sensitivity(own.makespan_s, effects, n_samples, is_logarithmic, remarks)
 
 

@@ -80,14 +80,14 @@ class Study:
         self, what: str | os.PathLike[str] | Mapping[str, Any], folder: str | os.PathLike[str] | None = None
     ) -> None:
         if isinstance(what, Mapping):
-            self._given: Mapping[str, Any] = what
+            self._content: Mapping[str, Any] = what
             self.definition = definition_of(what)
             place = Path(f"{self.definition.name}.study")
         elif Path(word("what", what)).is_dir():
-            self.definition, self._given = _opened(Path(what))
+            self.definition, self._content = _opened(Path(what))
             place = Path(what)
         else:
-            self.definition, self._given = read_definition(what)
+            self.definition, self._content = read_definition(what)
             place = Path(what).parent / f"{self.definition.name}.study"
         self.folder: Final = (place if folder is None else Path(folder)).absolute()
 
@@ -178,11 +178,11 @@ class Study:
             if limit_bytes is None and scheduler is None:
                 limit_bytes = memory_of_a_point(n_workers)
             state = self._state(journal)
-            wanted = self._wanted(state, self.points if only is None else only, retry_failed, limit_bytes)
-            if wanted:
+            to_run = self._to_run(state, self.points if only is None else only, retry_failed, limit_bytes)
+            if to_run:
                 self.check()
             reused = None if self.definition.keep else results
-            turn = PointCollector(self.points, wanted, state, journal, reused, self.origin, n_workers, progress)
+            turn = PointCollector(self.points, to_run, state, journal, reused, self.origin, n_workers, progress)
             turn.reuse()
             tasks = [self._task(point, limit_bytes) for point in turn.left()]
             if tasks:
@@ -244,8 +244,8 @@ class Study:
             self.folder.mkdir(parents=True, exist_ok=True)
             file = open(self.folder / "lock", "ab", opener=_open_at_once)  # noqa: SIM115  # as long as the study runs
         except OSError as error:
-            told = f"{error.strerror}; name another folder (--folder)"
-            raise UsageError(f"cannot write the study's folder {self.folder}: {told}") from error
+            reason = f"{error.strerror}; name another folder (--folder)"
+            raise UsageError(f"cannot write the study's folder {self.folder}: {reason}") from error
         with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -256,7 +256,7 @@ class Study:
             yield
 
     def _text(self) -> str:
-        return json.dumps({"folder": self.definition.folder, "study": self._given}, default=str, indent=1) + "\n"
+        return json.dumps({"folder": self.definition.folder, "study": self._content}, default=str, indent=1) + "\n"
 
     def _journal(self) -> Journal:
         """Journal for writing; a damaged one is repaired first."""
@@ -335,16 +335,16 @@ class Study:
         variables = {**hashes_of(self.definition.environment, os.environ), **reads.variables}
         return RunOrigin(relative_to(whole, folder), versions(), variables)
 
-    def _wanted(
+    def _to_run(
         self, state: StudyState, points: Sequence[Point], retry_failed: bool, share_bytes: int | None = None
     ) -> list[Point]:
         """Points that are to run, once for each key; `share_bytes` limits memory if the study does not."""
-        wanted = {}
+        to_run = {}
         for point in points:
             entry = state.current(point.key)
             if entry is None or self._lacks(point, entry) or self._again(entry, retry_failed, share_bytes):
-                wanted[point.key] = point
-        return list(wanted.values())
+                to_run[point.key] = point
+        return list(to_run.values())
 
     def _lacks(self, point: Point, entry: Entry) -> bool:
         """Whether something is to be kept of it, or taken from its output, that is not there."""

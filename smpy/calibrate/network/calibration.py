@@ -61,7 +61,7 @@ class NetworkCalibrationPlan:
 
 
 def calibrate_network(
-    request: NetworkCalibrationPlan, command: str, progress: Callable[[int, int], object] = lambda _n, _of: None
+    request: NetworkCalibrationPlan, command: str, progress: Callable[[int, int], object] = lambda _n, _total: None
 ) -> dict[str, Table]:
     """Measure or read times of messages, and fit their costs.
 
@@ -126,10 +126,10 @@ def _measured(request: NetworkCalibrationPlan, notes: list[str], progress: Calla
     }
     done = (0, 0)
 
-    def count(number: int, of: int) -> None:
+    def count(number: int, total: int) -> None:
         nonlocal done
-        done = number, of
-        progress(number, of)
+        done = number, total
+        progress(number, total)
 
     try:
         measure(request.raw, plan, mpiexec, count)

@@ -24,12 +24,12 @@ _END_S: Final = 5.0
 _LINES_SHOWN: Final = 6
 
 
-def find_mpiexec(told: str | None) -> list[str]:
+def find_mpiexec(command: str | None) -> list[str]:
     """The words of the command that starts MPI programs.
 
     Parameters
     ----------
-    told : str or None
+    command : str or None
         By the user; with options of its own, perhaps.
 
     Raises
@@ -37,14 +37,14 @@ def find_mpiexec(told: str | None) -> list[str]:
     UsageError
         If there is none.
     """
-    if told is not None:
+    if command is not None:
         try:
-            words = shlex.split(told)
+            words = shlex.split(command)
         except ValueError as error:
-            raise UsageError(f"--mpiexec {told!r} is no command: {error}") from None
+            raise UsageError(f"--mpiexec {command!r} is no command: {error}") from None
         found = shutil.which(words[0]) if words else None
         if found is None:
-            raise UsageError(f"--mpiexec {told!r}: there is no such command")
+            raise UsageError(f"--mpiexec {command!r}: there is no such command")
         return [found, *words[1:]]
     beside = Path(sys.executable).with_name("mpiexec")
     found = str(beside) if beside.exists() else shutil.which("mpiexec")
@@ -60,7 +60,7 @@ def measure(
     raw: Path,
     plan: dict[str, int],
     mpiexec: Sequence[str],
-    progress: Callable[[int, int], object] = lambda _n, _of: None,
+    progress: Callable[[int, int], object] = lambda _n, _total: None,
 ) -> None:
     """Measure with two ranks; each time is in the raw file as soon as it is known.
 
@@ -110,8 +110,8 @@ def _follow(process: subprocess.Popen[str], progress: Callable[[int, int], objec
     assert process.stdout is not None
     for line in process.stdout:
         with suppress(ValueError):
-            done, of = map(int, line.split())
-            progress(done, of)
+            done, total = map(int, line.split())
+            progress(done, total)
     process.wait()
 
 

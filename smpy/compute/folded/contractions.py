@@ -32,18 +32,18 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **named: Any)
     shape = small.shape(np.shape(found))
     arrays, terms, result = _parsed(operands)
     result_of = new(shape, found.dtype, is_array=isinstance(found, np.ndarray))
-    result = into(out, result_of, found, lambda room: np.einsum(*cut, out=room, **named))
+    total = into(out, result_of, found, lambda room: np.einsum(*cut, out=room, **named))
     sizes: dict[Any, int] = {}
     for array, term in zip(arrays, terms, strict=True):
         for index, size in zip(term, array.shape, strict=True):
             sizes[index] = max(sizes.get(index, 1), size)
     is_view = len(terms) == 1 and set(terms[0]) == set(result) and out is None
     if is_view or 0 in (sizes | dict(enumerate(shape))).values():
-        return Modelled(result)
+        return Modelled(total)
     n_points = prod(sizes.values())
     flop = float(n_points) * len(terms)  # multiplications, and one addition
-    n_moved = traffic_bytes(arrays, (result,)) / found.dtype.itemsize
-    return Modelled(result, kernel_charges("einsum", found.dtype, (n_points,), flop, n_moved))
+    n_moved = traffic_bytes(arrays, (total,)) / found.dtype.itemsize
+    return Modelled(total, kernel_charges("einsum", found.dtype, (n_points,), flop, n_moved))
 
 
 def _parsed(operands: Sequence[Any]) -> tuple[list[Any], list[Term], Term]:

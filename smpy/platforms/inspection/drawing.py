@@ -66,9 +66,9 @@ def draw_svg(platform: Platform) -> str:
             lines.append(f'<circle class="host" cx="{x:g}" cy="{y:g}" r="6"><title>{names[node]}</title></circle>')
             lines.append(f'<text transform="translate({x - 4:g} {y + 12:g}) rotate(90)">{names[node]}</text>')
         else:
-            told = "".join(_told(platform, edge) for edge in graph.edges if edge.nodes == (node, node))
+            title = "".join(_title(platform, edge) for edge in graph.edges if edge.nodes == (node, node))
             square = f'<rect class="switch" x="{x - 7:g}" y="{y - 7:g}" width="14" height="14">'
-            lines.append(f"{square}<title>{told}</title></rect>")
+            lines.append(f"{square}<title>{title}</title></rect>")
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
@@ -111,7 +111,7 @@ def _line(platform: Platform, edge: ParallelLinks, points: dict[int, tuple[float
     stroke = max(0.6, 3 + (log2(_bandwidth(platform, edge)) - log2(widest)) / 2)
     return (
         f'<path d="M {x1:g} {y1:g} {bend} {x2:g} {y2:g}" stroke-width="{stroke:.2g}">'
-        f"<title>{_told(platform, edge)}</title></path>"
+        f"<title>{_title(platform, edge)}</title></path>"
     )
 
 
@@ -120,7 +120,7 @@ def _shown(text: str) -> str:
     return escape(_NO_XML.sub("\ufffd", text))
 
 
-def _told(platform: Platform, edge: ParallelLinks) -> str:
+def _title(platform: Platform, edge: ParallelLinks) -> str:
     """The links of an edge, a line each."""
     lines = []
     for link in edge.links[:_NAMES_MAX]:

@@ -43,11 +43,11 @@ def _is_semidefinite(rows: Sequence[Sequence[float]]) -> bool:
     """Whether Cholesky's factor exists, once the diagonal has what rounding may have taken."""
     factor: list[list[float]] = []
     for at, row in enumerate(rows):
-        made: list[float] = []
+        factor_row: list[float] = []
         for other, above in enumerate(factor):
-            made.append((row[other] - sum(x * y for x, y in zip(made, above, strict=False))) / above[other])
-        left = row[at] + _ROUNDING - sum(x * x for x in made)
+            factor_row.append((row[other] - sum(x * y for x, y in zip(factor_row, above, strict=False))) / above[other])
+        left = row[at] + _ROUNDING - sum(x * x for x in factor_row)
         if left <= 0:
             return False
-        factor.append([*made, sqrt(left)])
+        factor.append([*factor_row, sqrt(left)])
     return True

@@ -177,8 +177,8 @@ class KernelCost:
         summands = (f"{each!r} * (t{at} := {product})" for at, (each, product) in enumerate(costs))
         names = ", ".join(f"s{at}" for at in range(len(self.sizes)))
         source = f"lambda {names}: (max(0.0, {' + '.join(summands)}), sqrt(max(0.0, {self._square()})))"
-        made: Callable[..., tuple[float, float]] = eval(source, dict(_FUNCTIONS))  # noqa: S307  # of checked terms
-        return made
+        estimate: Callable[..., tuple[float, float]] = eval(source, dict(_FUNCTIONS))  # noqa: S307  # of checked terms
+        return estimate
 
     def _square(self) -> str:
         """The square of a half width, as Python has it, of terms t0, t1, ...: a quadratic form of them."""

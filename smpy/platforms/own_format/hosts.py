@@ -74,8 +74,8 @@ def read_hosts(machine: TomlTable) -> WantedHosts:
         for key in ("count", "names"):
             if host.is_written(key):
                 raise host.error(key, "each group of hosts says its own: remove it here")
-        wanted = [_grouped(group, usual, noted) for group in groups]
-        names, alike = JoinedNames(tuple(names for names, _ in wanted)), tuple(group for _, group in wanted)
+        named_groups = [_grouped(group, usual, noted) for group in groups]
+        names, alike = JoinedNames(tuple(names for names, _ in named_groups)), tuple(group for _, group in named_groups)
         count: int | None = names.n_names
     else:
         names, alike = _names(host, "node-*"), ()

@@ -129,7 +129,9 @@ def _noise(table: TomlTable) -> Noise | None:
 def _list(found: TomlValue, kind: type[Any], example: str) -> tuple[Any, ...]:
     kinds = (int, float) if kind is float else kind
     listed = found.value
-    if not isinstance(listed, list) or not all(isinstance(it, kinds) and not isinstance(it, bool) for it in listed):
+    if not isinstance(listed, list) or not all(
+        isinstance(item, kinds) and not isinstance(item, bool) for item in listed
+    ):
         raise found.error(f"{shown(found)} is no such list: write it such as {example}")
     return tuple(map(kind, listed))
 

@@ -52,8 +52,8 @@ def presets() -> list[Preset]:
 def _preset(name: str) -> Preset:
     import tomllib  # a run that reads XML needs the names alone
 
-    told: dict[str, Any] = tomllib.loads((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
-    sources = tuple(told.get("sources", ()))
-    if "include" in told:
-        sources += tuple(source for source in _preset(told["include"]).sources if source not in sources)
-    return Preset(name, told["about"], sources)
+    content: dict[str, Any] = tomllib.loads((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    sources = tuple(content.get("sources", ()))
+    if "include" in content:
+        sources += tuple(source for source in _preset(content["include"]).sources if source not in sources)
+    return Preset(name, content["about"], sources)

@@ -132,11 +132,11 @@ def _number(text: str) -> float | str:
         return text
 
 
-def _instead(told: str) -> Callable[[str], Fields]:
+def _instead(message: str) -> Callable[[str], Fields]:
     """An option that a run has in another form."""
 
     def refuse(text: str) -> Fields:
-        raise _Unsupported(told)
+        raise _Unsupported(message)
 
     return refuse
 
@@ -237,8 +237,8 @@ def _network_option(kind: str, name: str) -> Callable[[str], Fields]:
     if known := readers.keys() & {kind, _ANY}:
         return readers[known.pop()]
     instead = _INSTEAD.get(name, "")
-    told = f", whose option is {instead}" if kind in _NETWORK_OPTIONS.get(instead, ()) else ""
-    raise _NoEffect(f"it has no effect on the network model {kind}{told}")
+    hint = f", whose option is {instead}" if kind in _NETWORK_OPTIONS.get(instead, ()) else ""
+    raise _NoEffect(f"it has no effect on the network model {kind}{hint}")
 
 
 def _with_option(models: Models, name: str, value: str) -> Models:
@@ -319,25 +319,25 @@ def with_options(
     PlatformError
         If an option of the file cannot be read.
     """
-    given, props = list(options), _read_props(configs)
+    run_options, props = list(options), _read_props(configs)
     for _, name, value in props:
         if (name, value) == _HOST_MODEL:
             models = _with_network(models, value)
-    models = _with_networks(models, given, network)
+    models = _with_networks(models, run_options, network)
     for prop, name, value in props:
         if name == _MODEL:
             _check_file_model(prop, value)
         elif not _names_network(name, value):
             models = _with_prop(models, prop, name, value)
-    for name, value in given:
+    for name, value in run_options:
         if not _names_network(name, value):
             models = _with_given(models, name, value)
     return models
 
 
-def _with_networks(models: Models, given: list[tuple[str, str]], network: str | None) -> Models:
+def _with_networks(models: Models, run_options: list[tuple[str, str]], network: str | None) -> Models:
     """The models with the network that the run names, in its options or beside them."""
-    for name, value in given:
+    for name, value in run_options:
         if _names_network(name, value):
             try:
                 models = _with_network(models, value)

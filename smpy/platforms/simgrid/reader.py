@@ -146,8 +146,8 @@ class _PartMaker:
         """The zone that stands in no other one."""
         zone = self.part(element)
         if not isinstance(zone, Zone):
-            wanted = "put it into <zone id='...' routing='Full'>"
-            raise element.error(f"<{element.tag}> stands outside of all zones: {wanted}")
+            remedy = "put it into <zone id='...' routing='Full'>"
+            raise element.error(f"<{element.tag}> stands outside of all zones: {remedy}")
         return zone
 
     def part(self, element: Element) -> Part | None:

@@ -101,7 +101,7 @@ def topology_names(tag: str, named: str | None = None) -> list[str]:
     UsageError
         If the module of a package cannot be imported.
     """
-    names = {*_MODULES[tag], *(name for of, name in _topologies if of == tag)}
+    names = {*_MODULES[tag], *(name for its_tag, name in _topologies if its_tag == tag)}
     if named is not None and named not in names:
         import_installed(GROUP)
         return topology_names(tag)

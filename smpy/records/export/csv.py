@@ -37,7 +37,9 @@ def write(trace: Trace, path: Path) -> None:
     except OSError as error:
         raise UsageError(complaint(path, error)) from error
     for name, schema in schemas.items():
-        fields = [pa.field(it.name, pa.string() if pa.types.is_dictionary(it.type) else it.type) for it in schema]
+        fields = [
+            pa.field(field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type) for field in schema
+        ]
         plain = pa.schema(fields)
         with (
             in_place_when_whole(path / f"{name}.csv") as scratch,

@@ -73,8 +73,8 @@ def _names(trace: Trace) -> Iterator[str]:
         yield _name("thread_sort_index", pid, rank, "sort_index", rank)
 
 
-def _name(of: str, pid: int, tid: int, key: str, value: str | int) -> str:
-    return f'{{"ph":"M","name":"{of}","pid":{pid},"tid":{tid},"args":{{"{key}":{json.dumps(value)}}}}}'
+def _name(item: str, pid: int, tid: int, key: str, value: str | int) -> str:
+    return f'{{"ph":"M","name":"{item}","pid":{pid},"tid":{tid},"args":{{"{key}":{json.dumps(value)}}}}}'
 
 
 def _pid_of_rank(trace: Trace) -> list[int]:
@@ -94,9 +94,9 @@ def _regions(trace: Trace, table: pa.Table) -> Iterator[str]:
     rank, start_ns, end_ns = table["rank"].to_numpy(), _ns(table["start_s"]), _ns(table["end_s"])
     names = table["name"].to_pylist()
     order = np.lexsort((-np.arange(len(rank)), -end_ns, start_ns, rank))
-    for of, rows in groupby(order.tolist(), key=rank.__getitem__):
-        at = f'"cat":"region","id":{of},"pid":{pid_of_rank[of]},"tid":{of}'
-        open_ = [(f"rank {of}", round(trace.makespan_s * 1e9))]
+    for number, rows in groupby(order.tolist(), key=rank.__getitem__):
+        at = f'"cat":"region","id":{number},"pid":{pid_of_rank[number]},"tid":{number}'
+        open_ = [(f"rank {number}", round(trace.makespan_s * 1e9))]
         yield _mark("b", open_[0][0], at, 0)
         for row in rows:
             while len(open_) > 1 and open_[-1][1] <= start_ns[row]:
@@ -133,12 +133,12 @@ def _intervals(trace: Trace) -> Iterator[str]:
         for rank, start, length, kind, label, other, message in zip(
             *columns, batch["other"].to_pylist(), batch["message"].to_pylist(), strict=True
         ):
-            said = heads.get((kind, label)) or heads.setdefault((kind, label), head(kind, label))
+            head_text = heads.get((kind, label)) or heads.setdefault((kind, label), head(kind, label))
             waited_for = "" if other is None else f',"waits for rank":{other}'
-            of = "" if message is None else f',"message":{message}'
+            message_id = "" if message is None else f',"message":{message}'
             lines.append(
                 f'{{"ph":"X","pid":{pid_of_rank[rank]},"tid":{rank},"ts":{start / 1000:.3f},"dur":{length / 1000:.3f},'
-                f"{said}{waited_for}{of}}}}}"
+                f"{head_text}{waited_for}{message_id}}}}}"
             )
         if lines:
             yield ",\n".join(lines)
@@ -170,12 +170,13 @@ def _messages(trace: Trace) -> Iterator[str]:
         taken = batch.take(rows).to_pydict()
         names = zip(*(taken[name] for name in columns[:5]), strict=True)
         lines = []
-        for (number, of, to, tag, size), (begin, end) in zip(names, dates, strict=True):
-            said = f'"cat":"message","name":"message","id":{number}'
+        for (number, sender, receiver, tag, size), (begin, end) in zip(names, dates, strict=True):
+            head = f'"cat":"message","name":"message","id":{number}'
             args = f'{{"bytes":{size},"tag":{"null" if tag is None else tag}}}'
             lines.append(
-                f'{{"ph":"s",{said},"pid":{pid_of_rank[of]},"tid":{of},"ts":{begin / 1000:.3f},"args":{args}}},\n'
-                f'{{"ph":"f","bp":"e",{said},"pid":{pid_of_rank[to]},"tid":{to},"ts":{end / 1000:.3f}}}'
+                f'{{"ph":"s",{head},"pid":{pid_of_rank[sender]},"tid":{sender},"ts":{begin / 1000:.3f},'
+                f'"args":{args}}},\n'
+                f'{{"ph":"f","bp":"e",{head},"pid":{pid_of_rank[receiver]},"tid":{receiver},"ts":{end / 1000:.3f}}}'
             )
         if lines:
             yield ",\n".join(lines)
