@@ -21,6 +21,9 @@ from smpy.engine.pointers import bytes_at, pointer_at
 from smpy.engine.surface import surface
 from smpy.mpi.checks.mistakes import NOWHERE, Kind, Line, Mistakes, Side
 from smpy.mpi.checks.stretches import StretchOfBytes, span_of, stretches_of
+from smpy.mpi.data.buffers import EVERYWHERE
+from smpy.mpi.data.packing import pack
+from smpy.mpi.data.strided import strided
 
 __all__ = ["PendingBuffer", "PendingBuffers", "Touch", "has_own_content", "settling"]
 
@@ -150,6 +153,9 @@ class PendingBuffer:
         self._checksum = None
 
     def _sum(self) -> int:
+        typemap, (address, count, *_) = self.entries.layout.typemap, self.entries
+        if not typemap.is_dense and strided(typemap) is not None:
+            return crc32(pack(typemap, EVERYWHERE, address, count))
         total = 0
         for begin, end in self.stretches():
             total = crc32(bytes_at(pointer_at(begin), end - begin), total)

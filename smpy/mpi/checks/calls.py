@@ -261,7 +261,9 @@ class CallChecks:
     def _add(self, call: _Call, buffer: PendingBuffer) -> None:
         call.buffers.append(buffer)
         self._requests.buffers_of(call.rank).begin(buffer)
-        for begin, end in buffer.stretches() if surface is not None else ():
+        span = buffer.begin, buffer.end - buffer.begin
+        is_near = surface is not None and surface.pending_overlaps(*span, buffer.is_written)
+        for begin, end in buffer.stretches() if is_near else ():
             for line, is_written in surface.pending_overlaps(begin, end - begin, buffer.is_written):
                 other = _side(call.rank, self._line(line), is_written=bool(is_written))
                 self._mistakes.add(Kind.OVERLAP, other, buffer.side)
