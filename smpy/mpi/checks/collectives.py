@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from smpy.mpi.checks.collective_parts import CollectivePart, BlocksOfRanks, OperationKey, blocking_form, communicator_of
+from smpy.mpi.checks.collective_parts import BlocksOfRanks, CollectivePart, OperationKey, blocking_form, communicator_of
 from smpy.mpi.checks.mistakes import Kind, Line, Mistakes, Side
 from smpy.mpi.checks.signatures import agree, described
 from smpy.mpi.data.layout import Layout
