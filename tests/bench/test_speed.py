@@ -122,7 +122,7 @@ def test_an_alltoallv_costs_little_more_than_the_alltoall_of_its_messages(table:
 
 @pytest.mark.parametrize(
     ("form", "reference", "n_ranks", "n", "limit"),
-    [("put", "message", 2, 50_000, 1.5), ("fence", "exchange", 1024, 20, 1.0)],
+    [("put", "message", 2, 50_000, 1.5), ("lock", "message", 2, 20_000, 9), ("fence", "exchange", 1024, 20, 1.0)],
 )
 def test_accesses_to_windows_cost_little_more_than_messages(
     table: Table, form: str, reference: str, n_ranks: int, n: int, limit: float
@@ -132,6 +132,23 @@ def test_accesses_to_windows_cost_little_more_than_messages(
     )
     measured, bound = marginal(short, long, repeats=3)
     table.at_most(f"{form} on {n_ranks} ranks over {reference}", measured.cpu_s / bound.cpu_s, "", limit)
+
+
+def test_a_window_takes_little_memory(table: Table, folder: Path) -> None:
+    window, barrier = (
+        smpy_summary(smpy_command("window_epoch", (form,), 16384), folder)["peak_rss_bytes"]
+        for form in ("window", "barrier")
+    )
+    each = (window - barrier) / 16384
+    assert each > 0
+    table.at_most("memory and profile of a rank's window and fence above a barrier's", each, "B", 3000)
+
+
+@pytest.mark.parametrize(("form", "limit"), [("vector", 2), ("subarray", 3), ("indexed", 3), ("struct", 3)])
+def test_a_datatype_costs_little_more_than_a_contiguous_one(table: Table, form: str, limit: float) -> None:
+    short, long = ([smpy_command("types", (each, n), 1) for each in (form, "contiguous")] for n in (2, 50_002))
+    measured, bound = marginal(short, long, repeats=3)
+    table.at_most(f"datatypes made again, {form} over contiguous", measured.cpu_s / bound.cpu_s, "", limit)
 
 
 def test_atomic_accesses_of_many_ranks_to_one_cost_the_same_each(table: Table) -> None:

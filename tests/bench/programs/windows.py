@@ -1,4 +1,4 @@
-"""windows FORM N: FORM is put, message, fence, exchange or fetch; the first, third and last access a window."""
+"""windows FORM N: FORM is put, lock, message, fence, exchange or fetch; message and exchange access no window."""
 
 import sys
 
@@ -16,6 +16,11 @@ if form == "put":
         win.Put(out, 1)
         win.Flush(1)
     win.Unlock_all()
+elif form == "lock":
+    for _ in range(n if rank == 0 else 0):
+        win.Lock(1)
+        win.Put(out, 1)
+        win.Unlock(1)
 elif form == "message":
     for _ in range(n):
         if rank == 0:
