@@ -14,11 +14,12 @@ from weakref import ref
 
 from smpy.mpi.checks.buffers import PendingBuffer
 from smpy.mpi.checks.mistakes import NOWHERE, Kind, Line, Mistakes, Side, is_of_library
-from smpy.mpi.checks.signatures import basic_types_of, described
+from smpy.mpi.checks.signatures import agree, basic_types_of, described
 from smpy.mpi.checks.stretches import StretchOfBytes, stretches_of
 from smpy.mpi.checks.window_buffers import AccessBuffers, AccessSegment
 from smpy.mpi.checks.window_conflicts import COMPARE, READ, WRITE, AccessKind, EpochAccesses, WindowAccess
 from smpy.mpi.data.buffer_segments import BufferSegment
+from smpy.mpi.data.layout import Layout
 from smpy.mpi.data.message_specifications import to_fill, to_send
 from smpy.mpi.data.operations import PREDEFINED
 from smpy.mpi.requests.request import Request
@@ -134,7 +135,10 @@ class WindowChecks:
             if peer is not None and name in _ACCESSES:
                 part.epochs.check_access(peer, name)
                 segments = _segments_of(name, given)
-                access = _access_of(name, part, peer, given, segments[0][0], rank, line)
+                entries = segments[0][0]
+                target = target_of(part, peer, given.get("target_disp", given.get("target")), entries, name)
+                self._compare_types(Side(rank, name, line), entries.layout, target.layout)
+                access = _access_of(name, part, peer, given, target, rank, line)
         except Exception:  # noqa: BLE001  # the call itself raises it
             return None
         window = self._windows[part.communicator.number]
@@ -195,6 +199,14 @@ class WindowChecks:
                 self._tell_of_open(rank, f"{opening} without {_OPENS[opening]}", line, f"{name} comes before", here())
 
     # ---- accesses ----
+
+    def _compare_types(self, access: Side, origin: Layout, target: Layout) -> None:
+        """Tell of an access whose entries have other types at the target than at its origin."""
+        if agree(origin, target) or is_of_library(access.line):
+            return
+        ends = ((origin, "in its own memory"), (target, "in the window"))
+        sides = (access._replace(what=f"{access.what} of {described(layout)} {where}") for layout, where in ends)
+        self._mistakes.add(Kind.TYPES, *sides)
 
     def _begin_access(
         self, access: WindowAccess, part: WindowPart, window: _CheckedWindow, origin: _Origin, name: str
@@ -293,13 +305,9 @@ def _place(begin: int, end: int, owner: int) -> str:
 
 
 def _access_of(
-    name: str, part: WindowPart, peer: int, given: dict[str, Any], origin: BufferSegment, rank: int, line: Line
+    name: str, part: WindowPart, peer: int, given: dict[str, Any], room: BufferSegment, rank: int, line: Line
 ) -> WindowAccess | None:
-    """The access that a call makes, of arguments that fit; None when it is of no bytes, or of too many stretches.
-
-    Number and type of the target's entries follow those of `origin`.
-    """
-    room = target_of(part, peer, given["target_disp" if "target_disp" in given else "target"], origin, name)
+    """The access that a call makes to entries `room`; None when it is of no bytes, or of too many stretches."""
     stretches = stretches_of(room.layout.typemap, room.start, room.count)
     if not stretches:
         return None

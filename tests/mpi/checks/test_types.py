@@ -163,3 +163,18 @@ ALIKE_COLLECTIVES = {
 @pytest.mark.parametrize("program", ALIKE_COLLECTIVES.values(), ids=ALIKE_COLLECTIVES)
 def test_types_that_agree_in_a_collective_are_left_alone(checked: Callable, program: str):
     assert checked(f"V = MPI.DOUBLE.Create_vector(2, 1, 2).Commit()\n{program}\nV.Free()\n") == {}
+
+
+ACCESSES = {
+    "Put": "win.Put(np.zeros(2, 'i4'), 0, (0, 2, {}))",
+    "Get": "win.Get(np.zeros(2, 'i4'), 0, (0, 2, {}))",
+    "Accumulate": "win.Accumulate(np.zeros(2, 'i4'), 0, (0, 2, {}), MPI.REPLACE)",
+}
+
+
+@pytest.mark.parametrize("access", ACCESSES.values(), ids=ACCESSES)
+@pytest.mark.parametrize(("target", "is_named"), [("MPI.FLOAT", True), ("MPI.INT32_T", False)])
+def test_an_access_of_other_types_at_the_window_is_named(checked: Callable, access: str, target: str, is_named: bool):
+    call = f"win.Fence()\nif rank:\n    {access.format(target)}\nwin.Fence()\nwin.Free()\n"
+    found = checked(f"win = MPI.Win.Allocate(8, 1, comm=comm)\n{call}")
+    assert found == ({"types": [[(1, 4), (1, 4)]]} if is_named else {})
