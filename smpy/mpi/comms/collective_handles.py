@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from smpy.engine.running import current
+from smpy.engine.running import current, mpi_question
 from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.collectives.run import perform
 from smpy.mpi.comms.groups import Group
@@ -110,6 +110,7 @@ class CollectiveHandle(ErrorHandling):
         own: PerRankAttributes = self._member(call).own
         return own
 
+    @mpi_question
     def Get_group(self) -> Group:
         """The group of the ranks that have made it."""
         return Group._of(self._member("Get_group").communicator.world_ranks())

@@ -92,3 +92,9 @@ def test_a_program_that_frees_all_is_left_alone(checked: Callable, program: str)
 def test_a_run_that_fails_is_not_told_what_it_would_have_freed(emulated: Callable):
     ran = emulated("from mpi4py import MPI\nnew = MPI.COMM_WORLD.Dup()\nraise SystemError", checks=True)
     assert not [remark for remark in ran.outcome.summary.remarks if remark.topic == "not freed"]
+
+
+def test_a_group_of_a_window_that_is_not_freed_is_named(checked: Callable):
+    program = "win = MPI.Win.Allocate(8, comm=comm)\ngroup = win.Get_group()\n{}win.Free()\n"
+    assert checked(program.format(""))["not freed"] == [[(0, 2)], [(1, 2)]]
+    assert checked(program.format("group.Free()\n")) == {}
