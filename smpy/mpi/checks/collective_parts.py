@@ -28,7 +28,7 @@ from smpy.mpi.state.world import Communicator, world
 __all__ = ["CollectivePart", "OperationKey", "blocking_form", "communicator_of", "is_collective", "part_in"]
 
 
-class BlocksOfRanks(NamedTuple):
+class BlocksOfOneType(NamedTuple):
     """Blocks of one layout: their entries in memory, and their number for each rank; without `counts` all have some."""
 
     layout: Layout
@@ -51,7 +51,7 @@ class BlocksOfEdges(NamedTuple):
         return self.layouts.get(rank, {})
 
 
-ExchangedBlocks: TypeAlias = "BlocksOfRanks | BlocksOfEdges"
+ExchangedBlocks: TypeAlias = "BlocksOfOneType | BlocksOfEdges"
 
 
 class OperationKey(NamedTuple):
@@ -159,20 +159,20 @@ def _operation(given: Any) -> OperationKey | None:
     return None
 
 
-def _block(spec: Any, n_blocks: int = 1) -> BlocksOfRanks | None:
+def _block(spec: Any, n_blocks: int = 1) -> BlocksOfOneType | None:
     """Equal blocks of a specification; None when they have no entries."""
     part = part_of(spec, is_written=False, n_blocks=n_blocks)
     if not part.count:
         return None
-    return BlocksOfRanks(part.layout, _entries([part], n_blocks))
+    return BlocksOfOneType(part.layout, _entries([part], n_blocks))
 
 
-def _blocks(spec: Any, n_blocks: int) -> BlocksOfRanks | None:
+def _blocks(spec: Any, n_blocks: int) -> BlocksOfOneType | None:
     """Blocks with a count each."""
     parts = vector_of(spec, is_written=False, n_blocks=n_blocks)
     if not any(parts.counts):
         return None
-    return BlocksOfRanks(parts.datatype._layout, _entries(parts), parts.counts)
+    return BlocksOfOneType(parts.datatype._layout, _entries(parts), parts.counts)
 
 
 def _entries(parts: Iterable[BufferSegment], n_blocks: int = 1) -> tuple[Entries, ...]:
@@ -229,7 +229,7 @@ def _allgather(read: Callable[[Any, int], ExchangedBlocks | None]) -> Callable[.
         received, sendbuf = read(place.given["recvbuf"], place.n_remote), place.given["sendbuf"]
         if not is_in_place(sendbuf):
             return CollectivePart(call, _block(sendbuf), received)
-        sent = BlocksOfRanks(received.layout) if isinstance(received, BlocksOfRanks) else None
+        sent = BlocksOfOneType(received.layout) if isinstance(received, BlocksOfOneType) else None
         return CollectivePart(call, sent, received)
 
     return part
@@ -287,7 +287,7 @@ def _reduction(call: str, place: _Place) -> CollectivePart:
     if is_rooted and place.communicator.is_inter and place.is_root():
         sent = None
     elif is_in_place(sendbuf):
-        sent = received and BlocksOfRanks(received.layout)
+        sent = received and BlocksOfOneType(received.layout)
     else:
         sent = _block(sendbuf, n_blocks)
     return CollectivePart(call, sent, received, _operation(given["op"]))

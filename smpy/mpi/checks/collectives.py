@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from smpy.mpi.checks.collective_parts import BlocksOfRanks, CollectivePart, OperationKey, blocking_form, communicator_of
+from smpy.mpi.checks.collective_parts import (
+    BlocksOfOneType,
+    CollectivePart,
+    OperationKey,
+    blocking_form,
+    communicator_of,
+)
 from smpy.mpi.checks.mistakes import Kind, Line, Mistakes, Side
 from smpy.mpi.checks.signatures import agree, described
 from smpy.mpi.data.layout import Layout
@@ -105,7 +111,7 @@ def _are_alike(one: object, other: object) -> bool:
     """Whether blocks have one layout for every rank."""
     if one is None or other is None:
         return one is other
-    if not isinstance(one, BlocksOfRanks) or not isinstance(other, BlocksOfRanks):
+    if not isinstance(one, BlocksOfOneType) or not isinstance(other, BlocksOfOneType):
         return False
     return one.layout is other.layout and not one.counts and not other.counts
 
