@@ -33,6 +33,8 @@ class AddedRanks(Collectives):
             self._waits_in.extend([""] * n_new)
             self._first_of_added.append(timeline)
             self.n_ranks += 1
+        if self.bursts is not None:
+            self.bursts.start(range(first, self.n_ranks))
         check(lib.sim_tell_launch(self._sim, self.timeline, first, len(hosts)))
         self.has_added_ranks = True
         ranks = range(first, self.n_ranks)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import isnan
 from threading import Event, RLock, current_thread, get_ident
@@ -91,6 +91,9 @@ class Bursts(Protocol):
 
     def sample(self, measured_s: float) -> float:
         """Seconds so far of a burst under way, when a sampled region is measured."""
+
+    def start(self, ranks: Iterable[int]) -> None:
+        """Note ranks that the running one spawns."""
 
 
 def check(code: int) -> None:

@@ -8,15 +8,18 @@ A sequence is of bursts that a rank met in the same situation: the place in the 
 where it began, and its kind. A row says that `n_short` bursts of its sequence come next that were too short to be
 charged, then one of `seconds`; 0: none. Columns of a block:
 
-    sequences    uint32   new ones: their ranks, then where they begin, where they end (numbers of places), their kinds
+    sequences    uint32   new ones: their ranks, begins and ends (numbers of places), kinds
     sequence     uint32   of each row; sequences are numbered in the order in which they appear
     n_short      uint32
     seconds      float64
 
-A line's `places` are new ones ("program.py:12"), numbered likewise; number 0 is outside the program. Its `sources` are
+A line's `places` are new ones ("program.py:12"), numbered likewise; number 0 is outside the program. The run's first
+ranks have their numbers; those that were spawned have the next ones, and a line's `spawned`
+are the new ones of these: the rank that started each, and how many that one had started before. Its `sources` are
 the SHA-256 of files that the program consists of. A row takes 16 bytes, and fewer when it is compressed. After any end
 of a recording, its blocks can be read: the head says whether it was over. The head's `crc32` is of its other keys, that
-of a block's line of its other keys and of the columns. Version 1, which had none, is read, too.
+of a block's line of its other keys and of the columns. Read, too: version 1, which had none,
+and version 2, which had no `spawned`.
 """
 
 from __future__ import annotations
@@ -38,8 +41,9 @@ from smpy.errors import UsageError
 from smpy.records.files import complaint, scratch_of, signals_held
 
 MAGIC: Final = b"smpy bursts "
-VERSION: Final = 2
-_READABLE: Final = (1, VERSION)
+VERSION: Final = 3
+_READABLE: Final = (1, 2, VERSION)
+_WITH_SPAWNED: Final = 3
 _ROWS_MAX: Final = 1 << 15  # rows of a block
 _N_COLUMNS: Final = 4
 _NUMBERS_MAX: Final = 1 << 22  # numbers of a column: no more are unpacked, whatever the file says
@@ -112,6 +116,7 @@ class BurstsWriter:
         self._sequences: Final = tuple(array("I") for _ in range(4))
         self._rows: Final = array("I"), array("I"), array("d")
         self._places: list[str] = []
+        self._spawned: list[tuple[int, int]] = []
         self._sources: dict[str, str] = {}
         if path.exists() and not path.is_file():
             raise UsageError(f"cannot write {path}: bursts go to a plain file; name one")
@@ -124,6 +129,10 @@ class BurstsWriter:
             self._append(self._first_line + self._head_text(_UNDER_WAY))
         except OSError as error:
             raise UsageError(complaint(path, error)) from error
+
+    def add_rank(self, parent: int, ordinal: int) -> None:
+        """Note the next rank that another one has started, after `ordinal` ones."""
+        self._spawned.append((parent, ordinal))
 
     def add_sequence(self, rank: int, begins: int, ends: int, kind: int) -> int:
         """The number of a new sequence."""
@@ -161,6 +170,7 @@ class BurstsWriter:
                 "n_sequences": len(self._sequences[0]),
                 "n_rows": len(self._rows[0]),
                 "places": self._places,
+                "spawned": self._spawned,
                 "sources": self._sources,
             }
             try:
@@ -171,7 +181,7 @@ class BurstsWriter:
         for numbers in (*self._sequences, *self._rows[:2]):
             del numbers[:]
         del self._rows[2][:]
-        self._places, self._sources = [], {}
+        self._places, self._spawned, self._sources = [], [], {}
 
     def close(self, cut_short: str = "") -> None:
         """Write the rest, and put the file in its place.
@@ -250,6 +260,8 @@ class RecordedBursts:
         SHA-256 of the program's files, by their place.
     sequences : list of (rank, begins, ends, kind)
         By number.
+    spawned : list of (rank, ordinal)
+        The one that started each that is none of the first ranks', and how many that one had started before.
     rows : tuple of array
         Sequence, n_short and seconds of each row, in the order of the recording.
     sha256 : str
@@ -262,6 +274,7 @@ class RecordedBursts:
     places: list[str] = field(default_factory=lambda: [""])
     sources: dict[str, str] = field(default_factory=dict)
     sequences: list[tuple[int, int, int, int]] = field(default_factory=list)
+    spawned: list[tuple[int, int]] = field(default_factory=list)
     rows: tuple[array[int], array[int], array[float]] = field(
         default_factory=lambda: (array("I"), array("I"), array("d"))
     )
@@ -309,6 +322,8 @@ def _read(path: Path, file: BinaryIO) -> RecordedBursts:
     recorded = RecordedBursts(path, run, cut_short)
     for block, columns in _blocks(path, file, may_end=status == _UNDER_WAY, has_sums=version > 1):
         recorded.places += block["places"]
+        if version >= _WITH_SPAWNED:
+            recorded.spawned += _spawned(block["spawned"])
         recorded.sources.update(block["sources"])
         numbers = array("I", columns[0])
         n = block["n_sequences"]
@@ -338,6 +353,13 @@ def _check_block(block: Any) -> None:
     texts = [*block["places"], *block["sources"], *block["sources"].values()]
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("places")
+
+
+def _spawned(pairs: Any) -> Iterator[tuple[int, int]]:
+    for parent, ordinal in pairs:
+        if not _is_count(parent) or not _is_count(ordinal):
+            raise ValueError("spawned")
+        yield parent, ordinal
 
 
 def _is_count(value: Any) -> bool:
@@ -384,9 +406,14 @@ def _check(recorded: RecordedBursts) -> None:
     """Refuse numbers that name nothing."""
     of_row, short, took_s = recorded.rows
     n_places, n_ranks = len(recorded.places), recorded.run.n_ranks
+    n_all_ranks = n_ranks + len(recorded.spawned)
+    if any(parent >= number for number, (parent, _) in enumerate(recorded.spawned, n_ranks)):
+        raise ValueError("spawned")
+    if len(set(recorded.spawned)) != len(recorded.spawned):
+        raise ValueError("spawned")
     if not len(of_row) == len(short) == len(took_s) or max(of_row, default=-1) >= len(recorded.sequences):
         raise ValueError("rows")
-    if any(rank >= n_ranks or max(begins, ends) >= n_places for rank, begins, ends, _ in recorded.sequences):
+    if any(own >= n_all_ranks or max(begins, ends) >= n_places for own, begins, ends, _ in recorded.sequences):
         raise ValueError("sequences")
     if not all(n > 0 if seconds == 0 else 0 < seconds < inf for n, seconds in zip(short, took_s, strict=True)):
         raise ValueError("seconds")

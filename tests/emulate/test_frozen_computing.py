@@ -344,6 +344,34 @@ for k in range(50):
     ]
 
 
+SPAWNING = """
+if MPI.Comm.Get_parent() == MPI.COMM_NULL:
+    sum(range(20_000 * (1 + int(sys.argv[1]) * (size - rank))))
+    for n in (1, 2):
+        children = MPI.COMM_SELF.Spawn(sys.executable, ["program.py", "0"], n)
+        sum(range(10_000))
+        print(rank, n, children.recv(source=n - 1))
+        children.Disconnect()
+    comm.Barrier()
+else:
+    sum(range(50_000 * (1 + rank)))
+    comm.Barrier()
+    sum(range(7_000))
+    if rank == size - 1:
+        MPI.Comm.Get_parent().send(MPI.Wtime(), 0)
+    MPI.Comm.Get_parent().Disconnect()
+"""
+
+
+def test_a_replay_of_a_run_that_spawns_has_every_date_of_the_recording(recorded: Callable, replayed: Callable):
+    first = recorded(SPAWNING, 2, args=("1",))
+    again = replayed(2, args=("1",))
+    assert len(dates(again)) == 8
+    assert dates(again) == dates(first)
+    assert again.out == first.out
+    assert bursts_remark(again) == {}
+
+
 def test_who_is_the_first_to_import_what_all_share_does_not_matter(recorded: Callable, replayed: Callable):
     source = """
 import numpy as np
@@ -500,7 +528,7 @@ def test_bursts_of_another_run_are_refused(recorded: Callable, replayed: Callabl
         (lambda data: data + b"x", "not as long as it was written"),
         (lambda data: data[:100], "is damaged"),
         (lambda data: data[:-9] + b"\0" * 9, "is damaged"),
-        (lambda data: data.replace(b"bursts 2", b"bursts 9"), "another version of smpy"),
+        (lambda data: data.replace(b"bursts 3", b"bursts 9"), "another version of smpy"),
     ],
 )
 def test_a_file_that_is_not_as_it_was_written_is_refused(

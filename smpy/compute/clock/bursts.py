@@ -2,8 +2,9 @@
 
 A burst is the computing of a rank between two calls. It is known by its rank, the program's line of the call that
 ends it and of the one that it began behind, whether the rank polls in vain meanwhile, and its ordinal among the
-bursts of that rank that are alike in these. Each burst that ends is counted, also one too short to be charged, so that
-a replay charges the times that the recording has charged and nothing else.
+bursts of that rank that are alike in these. A spawned rank is known by the rank that started it, and by its ordinal
+among those that this one has started: its number in the world depends on dates. Each burst that ends is counted, also
+one too short to be charged, so that a replay charges the times that the recording has charged and nothing else.
 
 Polls are told apart because their number depends on the network: from a poll in vain on, until the rank does
 something else than poll, compute and sleep, its bursts are counted by themselves. A loop that polls longer than it did
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from smpy.compute.clock.measured_clock import THRESHOLD_S
@@ -63,7 +64,11 @@ class BurstCounter:
         self._number_of_place: Final = {text: number for number, text in enumerate(places)}
         self._number_of_line: Final = {0: 0}
         self._situation: Final[Callable[[], int]] = self._situation_in_python if surface is None else surface.situation
+        self._n_ranks: Final = engine.n_ranks
         self._begins: Final = array("I", bytes(4 * engine.n_ranks))
+        self._number_of_started: Final[dict[tuple[int, int], int]] = {}
+        self._numbers: Final[dict[int, int]] = {}  # of started ranks that live, by their number in the world
+        self._n_started: Final[dict[int, int]] = {}
         self._sequence_of: Final[dict[int, int]] = {}
 
     def _new_place(self, text: str) -> None:
@@ -74,10 +79,35 @@ class BurstCounter:
         """The number of a sequence that the rank meets for the first time."""
         raise NotImplementedError
 
+    def _new_rank(self, parent: int, ordinal: int) -> None:
+        """A rank was started that has no number yet; it gets the next one."""
+        raise NotImplementedError
+
+    def start(self, ranks: Iterable[int]) -> None:
+        """Number ranks of the world that the running one starts."""
+        parent = self._running()
+        for rank in ranks:
+            ordinal = self._n_started.get(parent, 0)
+            self._n_started[parent] = ordinal + 1
+            number = self._number_of_started.get((parent, ordinal))
+            if number is None:
+                number = self._n_ranks + len(self._number_of_started)
+                self._number_of_started[parent, ordinal] = number
+                self._new_rank(parent, ordinal)
+            self._numbers[rank] = number
+            self._begins.extend([0] * (number + 1 - len(self._begins)))
+
+    def _running(self) -> int:
+        """Number of the running rank."""
+        rank = self._engine.rank
+        return self._numbers.get(rank, rank)
+
     def _ended(self) -> int:
         """The sequence of the burst that the running rank has ended."""
         situation = self._situation()
         rank, line = situation >> 32, situation & _LINE
+        if self._numbers:
+            rank = self._numbers.get(rank, rank)
         ends = self._number_of_line.get(line)
         if ends is None:
             ends = self._number_of(line)
@@ -88,7 +118,7 @@ class BurstCounter:
     def _under_way(self, kind: int) -> int:
         """The sequence of readings of the clock that this one is among."""
         situation = self._situation()
-        rank = situation >> 32
+        rank = self._running()
         return self._sequence(rank, self._begins[rank], self._number_of(situation & _LINE), kind)
 
     def _sequence(self, rank: int, begins: int, ends: int, kind: int) -> int:
@@ -176,6 +206,9 @@ class BurstRecording(BurstCounter):
         self._n_short.append(0)
         return self._writer.add_sequence(rank, begins, ends, kind)
 
+    def _new_rank(self, parent: int, ordinal: int) -> None:
+        self._writer.add_rank(parent, ordinal)
+
 
 class BurstReplay(BurstCounter):
     """Reads bursts back.
@@ -219,11 +252,13 @@ class BurstReplay(BurstCounter):
         self._then_s: Final = array("d", bytes(8 * n))  # the longer bursts that follow them
         self._n_taken: Final = array("q", bytes(8 * n))
         self._polls: Final[dict[tuple[int, int], int]] = {}
+        for number, started in enumerate(recorded.spawned, recorded.run.n_ranks):
+            self._number_of_started[started] = number
         for number, (rank, begins, at_end, kind) in enumerate(recorded.sequences):
             self._sequence_of[_key(rank, begins, at_end, kind)] = number
             if kind == _POLLING:
                 self._polls.setdefault((begins, at_end), number)
-        self._looked_s: Final[dict[int, float]] = {}
+        self._looked_s: Final[dict[int, float]] = {}  # by rank
 
     @property
     def n_unused(self) -> int:
@@ -241,7 +276,7 @@ class BurstReplay(BurstCounter):
     def look(self, measured_s: float) -> float:
         """Recorded seconds of the burst under way; those of the last look if nobody looked here in the recorded run."""
         seconds = self._next(self._under_way(_LOOK))
-        rank = self._engine.rank
+        rank = self._running()
         if seconds is None:
             return self._looked_s.get(rank, 0.0)
         self._looked_s[rank] = seconds
@@ -292,6 +327,7 @@ class BurstReplay(BurstCounter):
         why = ": the program goes another way here than it was recorded to. Record it on this machine"
         if self._cut_short:
             why = f", since the recording was cut short ({self._cut_short}). Record it again"
+        rank = self._engine.rank
         self._engine.give_up(
             UsageError(
                 f"{self._path} has no burst {self._n_taken[number]:,} of rank {rank} at {place}{_KINDS[kind]}, behind "
@@ -301,6 +337,9 @@ class BurstReplay(BurstCounter):
 
     def _new_place(self, text: str) -> None:
         self._places.append(text)
+
+    def _new_rank(self, parent: int, ordinal: int) -> None:
+        """One that was not recorded: the first sequence that it meets tells."""
 
     def _new_sequence(self, rank: int, begins: int, ends: int, kind: int) -> int:
         """One that was not recorded; of polls in vain, the bursts are those of the first rank that has some."""

@@ -126,9 +126,6 @@ class ProgramLauncher:
         CannotStart
             If a command is no Python program, or the machine has too few free cores.
         """
-        for option in ("record", "replay"):
-            if getattr(self._config, option) is not None:
-                raise CannotStart(f"a run cannot start further ranks while it has a {option} of its first ones")
         starts = [(self._start_of(command), command) for command in commands]
         hosts = self._hosts_for(commands)
         starting = [start for start, command in starts for _ in range(command.n_ranks)]
