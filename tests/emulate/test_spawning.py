@@ -266,12 +266,6 @@ print(children.gather(None, MPI.PROC_NULL if world.rank else MPI.ROOT))
     assert len(first.outcome.summary.profile.host_of_rank) == 6
 
 
-def test_a_run_that_records_its_computing_says_that_it_cannot_start_ranks(parent_and_child: Callable, tmp_path: Path):
-    config = {"compute": "measured", "record": tmp_path / "bursts"}
-    ran = parent_and_child('world.Spawn(sys.executable, ["child.py"])', "", **config)
-    assert "cannot start further ranks while it has a record" in ran.error
-
-
 def test_a_child_s_directory_is_that_of_the_hint(emulated: Callable):
     ran = emulated(
         PARENT + "world.Spawn(sys.executable, ['c.py'], 1, MPI.Info.Create({'wdir': 'sub'})).Barrier()\n"

@@ -91,9 +91,9 @@ def test_what_fails_hangs_or_eats_memory_is_a_row_with_its_error(tmp_path: Path)
     assert "more memory than" in frame.loc["eats", "error"]
     assert frame["makespan_s"].notna().sum() == 2
     study = smpy.Study({**given, "limits": {"time": "3s", "memory": "400MB"}}, tmp_path / "results")
-    again = study._wanted(study.state(), study.points, retry_failed=False)
+    again = study._to_run(study.state(), study.points, retry_failed=False)
     assert [point.values for point in again] == [("hangs",)]
-    assert len(study._wanted(study.state(), study.points, retry_failed=True)) == 3
+    assert len(study._to_run(study.state(), study.points, retry_failed=True)) == 3
 
 
 def test_only_what_is_new_runs_when_an_axis_grows_and_all_when_the_program_changes(tmp_path: Path):
@@ -103,7 +103,7 @@ def test_only_what_is_new_runs_when_an_axis_grows_and_all_when_the_program_chang
     ran: list[int] = []
     grown = study_table(tmp_path, axes={"args.n": [1, 7, 1000, 100_000]})
     study = smpy.Study(grown, folder)
-    assert [point.values for point in study._wanted(study.state(), study.points, retry_failed=False)] == [(7,)]
+    assert [point.values for point in study._to_run(study.state(), study.points, retry_failed=False)] == [(7,)]
     frame = study.run(workers=1, progress=lambda progress: ran.append(progress.n_done))
     assert ran[0] == 3
     assert list(frame["args.n"]) == [1, 7, 1000, 100_000]
@@ -321,7 +321,7 @@ def test_a_point_that_failed_by_what_may_have_gone_runs_again(tmp_path: Path):
     study = smpy.Study(given, tmp_path / "results")
     entries = {point.key: perform(study._task(point, None))[0] for point in study.points}
     assert [bool(entry.error) for entry in entries.values()] == [False, True, False]
-    assert study._wanted(StudyState(entries), study.points, retry_failed=False) == [study.points[1]]
+    assert study._to_run(StudyState(entries), study.points, retry_failed=False) == [study.points[1]]
 
 
 def test_a_point_that_had_no_room_runs_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -332,7 +332,7 @@ def test_a_point_that_had_no_room_runs_again(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("smpy.study.perform.perform_run", full)
     entry, _ = perform(study._task(study.points[0], None))
     assert entry.error == "no room"
-    assert study._wanted(StudyState({study.points[0].key: entry}), study.points, retry_failed=False)
+    assert study._to_run(StudyState({study.points[0].key: entry}), study.points, retry_failed=False)
 
 
 @pytest.mark.parametrize(("share_bytes", "n"), [(1000, 0), (2000, 1), (None, 1)])
@@ -341,4 +341,4 @@ def test_a_point_that_held_more_than_its_share_runs_again_when_that_is_more(
 ):
     study = smpy.Study(study_table(tmp_path, axes={"args.n": [1]}), tmp_path / "results")
     entry = Entry({}, "too much", over="memory", limit=1000)
-    assert len(study._wanted(StudyState({study.points[0].key: entry}), study.points, False, share_bytes)) == n
+    assert len(study._to_run(StudyState({study.points[0].key: entry}), study.points, False, share_bytes)) == n
