@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from smpy.cli.bill_text import bill_facts, parts_text
 from smpy.cli.click_classes import CommandGroup
+from smpy.cli.cost_text import cost_facts, parts_text
 from smpy.cli.results import EXIT_FAILURE, errors_told, json_option, print_text, tell
 from smpy.cli.run_options import PLACEMENT, run_options
 from smpy.errors import UsageError
@@ -85,7 +85,7 @@ def show(
     with errors_told():
         from smpy.platforms.inspection.inspection import overview, ranks_by_host, route_view
         from smpy.platforms.placement.placement import place
-        from smpy.study.bill import bill_of
+        from smpy.study.cost import machine_cost
 
         description = _machine(what, n_ranks, options, ranks_per_host)
         platform = description.build()
@@ -108,10 +108,10 @@ def show(
             from smpy.records.files import write_whole
 
             write_whole(svg_path, draw_svg(platform))
-        parts, bill = description.parts_list, bill_of(description)
-        facts = [("parts", parts_text(parts)), *bill_facts(bill)]
+        parts, cost = description.parts_list, machine_cost(description)
+        facts = [("parts", parts_text(parts)), *cost_facts(cost)]
         text = "\n".join([*_overview_lines(machine), *_facts(facts), *_route_lines(routes), *_seat_lines(seats)])
-        record = {"machine": machine, "parts": parts, "bill": bill.to_json(), "routes": routes, "ranks": seats}
+        record = {"machine": machine, "parts": parts, "bill": cost.to_json(), "routes": routes, "ranks": seats}
         tell(text, record, json_path)
 
 

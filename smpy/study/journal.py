@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from smpy.errors import SmpyError, UsageError
-from smpy.study.bill import is_parts_record
+from smpy.study.cost import is_parts_record
 
 _FORMAT: Final = 3
 _BUSY_S: Final = 30.0  # for a process that is writing

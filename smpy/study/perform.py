@@ -16,8 +16,8 @@ from smpy.runs.run import KilledError, MemoryLimitError, Run, RunError, TimeLimi
 from smpy.runs.run_inputs import RunInputs
 from smpy.runs.run_text import from_json
 from smpy.runs.simulate import perform_run
-from smpy.study.bill import parts_record
 from smpy.study.carried_variables import variables_of_a_run
+from smpy.study.cost import parts_record
 from smpy.study.journal import Entry
 from smpy.study.results import kept_output
 

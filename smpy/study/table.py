@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import UsageError
-from smpy.study.bill import Bill, bill_of_record
+from smpy.study.cost import MachineCost, cost_of_record
 from smpy.study.definition import Definition
 from smpy.study.journal import Entry
 from smpy.study.points import Point
@@ -90,7 +90,7 @@ def table_of(definition: Definition, points: Iterable[Point], state: StudyState,
     axes = definition.axis_names
     patterns = definition.results
     simulated = [name for name in SIMULATED if name not in axes]
-    bill = cache(partial(bill_of_record, prices=definition.prices))  # few machines for many points
+    cost = cache(partial(cost_of_record, prices=definition.prices))  # few machines for many points
     rows = []
     for point in points:
         entry = state.entries.get(point.key)
@@ -98,7 +98,7 @@ def table_of(definition: Definition, points: Iterable[Point], state: StudyState,
             continue
         row: dict[str, Any] = {"point": point.number, **dict(zip(axes, point.values, strict=True))}
         row |= {"repetition": point.repetition, "error": entry.error}
-        known = {**entry.row, "ranks": point.ranks, **_costs(entry.row, bill)}
+        known = {**entry.row, "ranks": point.ranks, **_costs(entry.row, cost)}
         row |= {name: known.get(name) for name in simulated}
         row |= {name: number_of(pattern, entry) for name, pattern in patterns.items()}
         row |= {name: entry.row.get(name) for name in REAL}
@@ -112,9 +112,9 @@ def table_of(definition: Definition, points: Iterable[Point], state: StudyState,
     return StudyTable(definition.name, frame, axes, tuple(patterns), folder)
 
 
-def _costs(row: Mapping[str, Any], bill: Callable[[str], Bill]) -> dict[str, float]:
+def _costs(row: Mapping[str, Any], cost: Callable[[str], MachineCost]) -> dict[str, float]:
     parts = row.get("parts")
-    return {} if parts is None else bill(parts).columns(row["makespan_s"], row["ranks"], row["compute_share"])
+    return {} if parts is None else cost(parts).columns(row["makespan_s"], row["ranks"], row["compute_share"])
 
 
 def kept(what: str, key: str, folder: Path) -> Path:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from smpy.platforms.parts_list import PartsList
-    from smpy.study.bill import Bill
+    from smpy.study.cost import MachineCost
 
 _KINDS_MAX: Final = 4
 
@@ -25,17 +25,17 @@ def parts_text(parts: PartsList | None) -> str:
     )
 
 
-def bill_facts(bill: Bill) -> list[tuple[str, str]]:
+def cost_facts(cost: MachineCost) -> list[tuple[str, str]]:
     """Lines on a machine's price, rent and power, as far as they are known."""
     facts = []
-    prices_eur = {"hosts": bill.hosts_eur, "switches": bill.switches_eur, "cables": bill.cables_eur}
+    prices_eur = {"hosts": cost.hosts_eur, "switches": cost.switches_eur, "cables": cost.cables_eur}
     if any(eur > 0 for eur in prices_eur.values()):
         parts = ", ".join(f"{name} {_eur(eur)}" for name, eur in prices_eur.items())
-        facts.append(("price", f"{_eur(bill.price_eur)}: {parts}"))
-    if bill.hosts_hour_eur > 0:
-        facts.append(("rent", f"{bill.hosts_hour_eur:,.2f} EUR an hour"))
-    if bill.hosts_busy_w > 0 or bill.switches_w > 0:
-        idle, busy, switches = map(_kw, (bill.hosts_idle_w, bill.hosts_busy_w, bill.switches_w))
+        facts.append(("price", f"{_eur(cost.price_eur)}: {parts}"))
+    if cost.hosts_hour_eur > 0:
+        facts.append(("rent", f"{cost.hosts_hour_eur:,.2f} EUR an hour"))
+    if cost.hosts_busy_w > 0 or cost.switches_w > 0:
+        idle, busy, switches = map(_kw, (cost.hosts_idle_w, cost.hosts_busy_w, cost.switches_w))
         facts.append(("power", f"hosts {idle} idle, {busy} busy; switches {switches}"))
     return facts
 

@@ -22,18 +22,18 @@ from smpy.platforms import (
     Zone,
     read_machine,
 )
-from smpy.study.bill import Bill, bill_of, bill_of_record, parts_record
+from smpy.study.cost import MachineCost, cost_of_record, machine_cost, parts_record
 
 TREE = "fat-tree children=16,32 parents=1,{} host.cores=8"
 PRICES = Prices(
     host_eur=9000, switch_eur=1000, switch_port_eur=500, cable_eur=70, switch_cable_eur=400, kwh_eur=0.2,
     lifetime_years=5, host_idle_w=200, host_busy_w=800, switch_w=300,
 )  # fmt: skip
-AMOUNTS = [field.name for field in fields(Bill)]
+AMOUNTS = [field.name for field in fields(MachineCost)]
 
 
-def tree(spines: int = 4, prices: Prices = PRICES) -> Bill:
-    return bill_of(read_machine(TREE.format(spines), 1), prices)
+def tree(spines: int = 4, prices: Prices = PRICES) -> MachineCost:
+    return machine_cost(read_machine(TREE.format(spines), 1), prices)
 
 
 # ---- the machine ----
@@ -41,13 +41,13 @@ def tree(spines: int = 4, prices: Prices = PRICES) -> Bill:
 
 @pytest.mark.parametrize("spines", [1, 4, 16])
 def test_the_price_of_a_tree_is_that_of_its_hosts_switches_ports_and_cables(spines: int) -> None:
-    bill = tree(spines)
-    assert (bill.n_hosts, bill.n_cores, bill.n_switches, bill.n_cables) == (512, 4096, 32 + spines, 512 + 32 * spines)
-    assert bill.hosts_eur == 512 * 9000
-    assert bill.switches_eur == (32 + spines) * 1000 + (512 + 2 * 32 * spines) * 500
-    assert bill.cables_eur == 512 * 70 + 32 * spines * 400
-    assert bill.price_eur == bill.hosts_eur + bill.switches_eur + bill.cables_eur
-    assert (bill.hosts_idle_w, bill.hosts_busy_w, bill.switches_w) == (512 * 200, 512 * 800, (32 + spines) * 300)
+    cost = tree(spines)
+    assert (cost.n_hosts, cost.n_cores, cost.n_switches, cost.n_cables) == (512, 4096, 32 + spines, 512 + 32 * spines)
+    assert cost.hosts_eur == 512 * 9000
+    assert cost.switches_eur == (32 + spines) * 1000 + (512 + 2 * 32 * spines) * 500
+    assert cost.cables_eur == 512 * 70 + 32 * spines * 400
+    assert cost.price_eur == cost.hosts_eur + cost.switches_eur + cost.cables_eur
+    assert (cost.hosts_idle_w, cost.hosts_busy_w, cost.switches_w) == (512 * 200, 512 * 800, (32 + spines) * 300)
 
 
 @pytest.mark.parametrize(
@@ -61,28 +61,28 @@ def test_the_price_of_a_tree_is_that_of_its_hosts_switches_ports_and_cables(spin
     ],
 )
 def test_what_nobody_knows_is_not_free(prices: Prices, switches_eur: float, cables_eur: float) -> None:
-    bill = tree(4, prices)
-    assert [bill.switches_eur, bill.cables_eur] == pytest.approx([switches_eur, cables_eur], nan_ok=True)
-    assert math.isnan(bill.hosts_eur)
-    assert math.isnan(bill.price_eur)
+    cost = tree(4, prices)
+    assert [cost.switches_eur, cost.cables_eur] == pytest.approx([switches_eur, cables_eur], nan_ok=True)
+    assert math.isnan(cost.hosts_eur)
+    assert math.isnan(cost.price_eur)
 
 
 def test_nothing_costs_nothing_whatever_one_costs() -> None:
-    torus = bill_of(read_machine("torus 4x4x4", 1), Prices(host_eur=10, cable_eur=1))
+    torus = machine_cost(read_machine("torus 4x4x4", 1), Prices(host_eur=10, cable_eur=1))
     assert (torus.n_switches, torus.switches_eur, torus.switches_w, torus.price_eur) == (0, 0, 0, 640 + 192)
 
 
 def test_a_machine_without_prices_has_parts_and_no_price() -> None:
-    bill = tree(4, Prices())
+    cost = tree(4, Prices())
     counts = {"n_hosts", "n_cores", "n_switches", "n_cables"}
-    assert {name for name in AMOUNTS if not math.isnan(getattr(bill, name))} == counts
+    assert {name for name in AMOUNTS if not math.isnan(getattr(cost, name))} == counts
 
 
 def test_what_the_machine_says_stands_above_what_a_study_says() -> None:
     machine = read_machine("flat hosts=4 price.host_eur=5 price.cable_eur=7 power.busy=10W", 1)
-    bill = bill_of(machine, PRICES)
-    assert (bill.hosts_eur, bill.cables_eur, bill.switches_eur) == (20, 28, 1000 + 4 * 500)
-    assert (bill.hosts_idle_w, bill.hosts_busy_w) == (0, 40)
+    cost = machine_cost(machine, PRICES)
+    assert (cost.hosts_eur, cost.cables_eur, cost.switches_eur) == (20, 28, 1000 + 4 * 500)
+    assert (cost.hosts_idle_w, cost.hosts_busy_w) == (0, 40)
 
 
 def test_each_group_of_hosts_has_its_own_price_and_power(tmp_path: Path) -> None:
@@ -90,26 +90,26 @@ def test_each_group_of_hosts_has_its_own_price_and_power(tmp_path: Path) -> None
         "topology.kind = 'flat'\nprice.host_eur = 100\n"
         "[group.fat]\ncount = 2\nprice.host_eur = 900\npower = {idle = '10W', busy = '90W'}\n[group.thin]\ncount = 3\n"
     )
-    bill = bill_of(read_machine(tmp_path / "m.toml", 1), PRICES)
-    assert bill.hosts_eur == 2 * 900 + 3 * 100
-    assert math.isnan(bill.hosts_busy_w)  # power of the thin ones: the machine has some powers, but not theirs
+    cost = machine_cost(read_machine(tmp_path / "m.toml", 1), PRICES)
+    assert cost.hosts_eur == 2 * 900 + 3 * 100
+    assert math.isnan(cost.hosts_busy_w)  # power of the thin ones: the machine has some powers, but not theirs
 
 
 def test_hosts_of_any_file_say_their_price_and_power_by_properties() -> None:
     noted = (("price_per_host", "40"), ("wattage_per_state", "95:120:200,50:60:100"))
     world = FullZone("world", (Host("a", 1e9, properties=noted), Host("b", 1e9, properties=noted), Link("l", 1e9, 0.0)))
-    bill = bill_of(Description("it", world), Prices(cable_eur=3))
-    assert (bill.hosts_eur, bill.hosts_idle_w, bill.hosts_busy_w, bill.price_eur) == (80, 190, 400, 83)
+    cost = machine_cost(Description("it", world), Prices(cable_eur=3))
+    assert (cost.hosts_eur, cost.hosts_idle_w, cost.hosts_busy_w, cost.price_eur) == (80, 190, 400, 83)
     for name, text in (("price_per_host", "dear"), ("price_per_host", "-1"), ("wattage_per_state", "1:inf")):
         odd = Description("it", FullZone("world", (Host("a", 1e9, properties=((name, text),)),)))
         with pytest.raises(PlatformError, match=f"property '{name}' of a host: '[^']*' has no number that it can be"):
-            bill_of(odd)
+            machine_cost(odd)
 
 
 def test_the_ports_of_switches_that_a_file_declares_are_not_known() -> None:
     machine = Description("it", FullZone("world", (Host("a", 1e9), Router("r"), Link("l", 1e9, 0.0))))
-    assert bill_of(machine, Prices(switch_eur=3)).switches_eur == 3
-    assert math.isnan(bill_of(machine, PRICES).switches_eur)
+    assert machine_cost(machine, Prices(switch_eur=3)).switches_eur == 3
+    assert math.isnan(machine_cost(machine, PRICES).switches_eur)
 
 
 def test_of_a_topology_without_a_formula_only_the_hosts_are_known() -> None:
@@ -119,34 +119,34 @@ def test_of_a_topology_without_a_formula_only_the_hosts_are_known() -> None:
             return 7
 
     machine = Description("it", EmptyZone("around", (Odd(),)))
-    bill = bill_of(machine, PRICES)
-    assert bill.n_hosts == 7
-    assert all(math.isnan(getattr(bill, name)) for name in AMOUNTS[1:])
-    assert repr(bill_of_record(parts_record(machine), PRICES)) == repr(bill)
+    cost = machine_cost(machine, PRICES)
+    assert cost.n_hosts == 7
+    assert all(math.isnan(getattr(cost, name)) for name in AMOUNTS[1:])
+    assert repr(cost_of_record(parts_record(machine), PRICES)) == repr(cost)
 
 
 @pytest.mark.parametrize("line", ["torus 3x3 rails=2 price.host_eur=5 power.busy=9W", TREE.format(2), "flat hosts=3"])
 def test_a_record_of_the_parts_is_enough_for_the_bill(line: str) -> None:
     machine = read_machine(f"{line} price.cable_eur=7", 1)
     record = parts_record(machine)
-    assert repr(bill_of_record(record, PRICES)) == repr(bill_of(machine, PRICES))  # NaN equals no NaN
+    assert repr(cost_of_record(record, PRICES)) == repr(machine_cost(machine, PRICES))  # NaN equals no NaN
 
 
 # ---- a run ----
 
 
 def test_a_run_of_an_hour_on_an_idle_machine_draws_its_idle_power() -> None:
-    bill = tree()
-    assert bill.energy_kwh(3600, 0) == pytest.approx((512 * 200 + 36 * 300) / 1000)
-    assert bill.energy_kwh(3600, 4096) == pytest.approx((512 * 800 + 36 * 300) / 1000)
-    assert bill.energy_kwh(3600, 1024) == pytest.approx((512 * (200 + 600 / 4) + 36 * 300) / 1000)
-    assert bill.energy_kwh(3600, 10_000) == bill.energy_kwh(3600, 4096)  # cores that ranks share
+    cost = tree()
+    assert cost.energy_kwh(3600, 0) == pytest.approx((512 * 200 + 36 * 300) / 1000)
+    assert cost.energy_kwh(3600, 4096) == pytest.approx((512 * 800 + 36 * 300) / 1000)
+    assert cost.energy_kwh(3600, 1024) == pytest.approx((512 * (200 + 600 / 4) + 36 * 300) / 1000)
+    assert cost.energy_kwh(3600, 10_000) == cost.energy_kwh(3600, 4096)  # cores that ranks share
 
 
 def test_a_run_as_long_as_the_machine_lives_costs_its_price_and_the_energy() -> None:
-    bill = tree()
+    cost = tree()
     life_s = 5 * 365.25 * 86400
-    assert bill.run_eur(life_s, 0) == pytest.approx(bill.price_eur + 0.2 * bill.energy_kwh(life_s, 0))
+    assert cost.run_eur(life_s, 0) == pytest.approx(cost.price_eur + 0.2 * cost.energy_kwh(life_s, 0))
 
 
 def test_rented_hosts_cost_their_rent_alone() -> None:
@@ -163,20 +163,20 @@ def test_a_run_has_a_cost_if_all_that_it_consists_of_is_known(missing: str) -> N
 
 @given(st.floats(0, 1e7), st.floats(0, 5000), st.floats(1, 100))
 def test_energy_and_cost_grow_with_time_and_with_computing(makespan_s: float, busy: float, factor: float) -> None:
-    bill = tree()
-    for amount in (bill.energy_kwh, bill.run_eur):
+    cost = tree()
+    for amount in (cost.energy_kwh, cost.run_eur):
         assert amount(factor * makespan_s, busy) == pytest.approx(factor * amount(makespan_s, busy))
         assert amount(makespan_s, factor * busy) >= amount(makespan_s, busy)
 
 
 def test_the_columns_of_a_table_are_those_of_the_contract() -> None:
-    bill = tree()
-    columns = bill.columns(makespan_s=100.0, ranks=2048, compute_share=0.25)
+    cost = tree()
+    columns = cost.columns(makespan_s=100.0, ranks=2048, compute_share=0.25)
     assert columns == {
         "hosts": 512,
         "switches": 36,
         "cables": 640,
-        "price_eur": bill.price_eur,
-        "energy_kwh": bill.energy_kwh(100.0, 512),
-        "run_eur": bill.run_eur(100.0, 512),
+        "price_eur": cost.price_eur,
+        "energy_kwh": cost.energy_kwh(100.0, 512),
+        "run_eur": cost.run_eur(100.0, 512),
     }

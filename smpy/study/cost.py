@@ -19,7 +19,7 @@ _W_PER_KW: Final = 1000.0
 
 
 @dataclass(frozen=True, slots=True)
-class Bill:
+class MachineCost:
     """Parts, prices and power of a machine; NaN: not known.
 
     Attributes
@@ -117,8 +117,8 @@ class Bill:
         }
 
 
-def bill_of(machine: Description, prices: Prices = NO_PRICES) -> Bill:
-    """Make the bill of a machine: its parts, prices and power.
+def machine_cost(machine: Description, prices: Prices = NO_PRICES) -> MachineCost:
+    """Make the cost of a machine: its parts, prices and power.
 
     Parameters
     ----------
@@ -136,16 +136,16 @@ def bill_of(machine: Description, prices: Prices = NO_PRICES) -> Bill:
     --------
     >>> from smpy.platforms import read_machine
     >>> machine = read_machine("fat-tree children=16,32 parents=1,4 price.host_eur=9000", 1)
-    >>> bill = bill_of(machine, Prices(host_eur=1, switch_port_eur=500, cable_eur=100))
-    >>> bill.n_switches, bill.hosts_eur, bill.switches_eur, bill.cables_eur, bill.price_eur
+    >>> cost = machine_cost(machine, Prices(host_eur=1, switch_port_eur=500, cable_eur=100))
+    >>> cost.n_switches, cost.hosts_eur, cost.switches_eur, cost.cables_eur, cost.price_eur
     (36, 4608000.0, 384000.0, 64000.0, 5056000.0)
     """
     parts = machine.parts_list
-    return _unknown(machine.n_hosts) if parts is None else _bill(parts, machine.prices, prices)
+    return _unknown(machine.n_hosts) if parts is None else _cost(parts, machine.prices, prices)
 
 
 def parts_record(machine: Description) -> str:
-    """Input of `bill_of_record` for a machine, as JSON."""
+    """Input of `cost_of_record` for a machine, as JSON."""
     parts = machine.parts_list
     record = {
         "n_hosts": machine.n_hosts,
@@ -155,8 +155,8 @@ def parts_record(machine: Description) -> str:
     return json.dumps(record, separators=(",", ":"))
 
 
-def bill_of_record(record: str, prices: Prices = NO_PRICES) -> Bill:
-    """The bill of a machine that is known by its `parts_record` alone; `prices` as in `bill_of`."""
+def cost_of_record(record: str, prices: Prices = NO_PRICES) -> MachineCost:
+    """The cost of a machine that is known by its `parts_record` alone; `prices` as in `machine_cost`."""
     known = json.loads(record)
     parts = known["parts"]
     if parts is None:
@@ -167,29 +167,29 @@ def bill_of_record(record: str, prices: Prices = NO_PRICES) -> Bill:
         tuple(SwitchParts(**kind) for kind in parts["switches"]),
         tuple(CableParts(**kind) for kind in parts["cables"]),
     )
-    return _bill(listed, Prices(**known["prices"]), prices)
+    return _cost(listed, Prices(**known["prices"]), prices)
 
 
 @cache
 def is_parts_record(text: str) -> bool:
-    """Whether `bill_of_record` can read a text, which may be somebody else's."""
+    """Whether `cost_of_record` can read a text, which may be somebody else's."""
     try:
-        math.fsum(bill_of_record(text).columns(1.0, 1, 1.0).values())
-    except PlatformError:  # of a price that a machine notes: a line says so where the bill is asked for
+        math.fsum(cost_of_record(text).columns(1.0, 1, 1.0).values())
+    except PlatformError:  # of a price that a machine notes: a line says so where the cost is asked for
         pass
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError):
         return False
     return True
 
 
-def _unknown(n_hosts: int) -> Bill:
-    return Bill(n_hosts, *[math.nan] * 12)
+def _unknown(n_hosts: int) -> MachineCost:
+    return MachineCost(n_hosts, *[math.nan] * 12)
 
 
-def _bill(parts: PartsList, own: Prices, others: Prices) -> Bill:
+def _cost(parts: PartsList, own: Prices, others: Prices) -> MachineCost:
     said = own.above(_for_what_is_not_noted(parts, others))
     powers_w = [(kind.count, *_power_w(kind, said)) for kind in parts.hosts]
-    return Bill(
+    return MachineCost(
         n_hosts=parts.n_hosts,
         n_cores=parts.n_cores,
         n_switches=parts.n_switches,
