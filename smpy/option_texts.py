@@ -135,6 +135,19 @@ def ranks_text(ranks: tuple[int, ...]) -> str:
     return ",".join(f"{first}-{last}" if last > first else f"{first}" for first, last in ends)
 
 
+def chosen_message(text: str) -> tuple[int, int, int, int]:
+    """Rank, number of its receive, source and tag, from RANK:N=SOURCE:TAG."""
+    found = re.fullmatch(r"(\d+):(\d+)=(\d+):(\d+)", text.strip())
+    if found is None or not int(found[2]) or any(int(number) >= 1 << 31 for number in found.groups()):
+        raise ValueError(f"{text!r} is not RANK:N=SOURCE:TAG, such as 0:1=2:7; N begins with 1")
+    return int(found[1]), int(found[2]), int(found[3]), int(found[4])
+
+
+def chosen_message_text(chosen: tuple[int, int, int, int]) -> str:
+    """Text that `chosen_message` reads."""
+    return "{}:{}={}:{}".format(*chosen)
+
+
 def pair_text(pair: tuple[str, str]) -> str:
     """Text that `change` and `algorithm` read."""
     return "=".join(pair)

@@ -20,6 +20,8 @@ from smpy.option_texts import (
     WholeNumber,
     algorithm,
     change,
+    chosen_message,
+    chosen_message_text,
     computing,
     computing_text,
     pair_text,
@@ -305,6 +307,21 @@ class RunConfig:
         "Look for mistakes that may change no result here: handles never freed, types that differ, buffers used while "
         "a message needs them, receives from any source that race. With --strict they are errors.",
     )
+    check_wildcards: bool = _option(
+        "--check-wildcards",
+        "Strictness",
+        None,
+        "Do as --check, and run again for receives from any source that race, each with the other message, without "
+        "measured computing: tell which of them change how the program ends.",
+    )
+    chosen_message: tuple[int, int, int, int] | None = _option(
+        "--choose-message RANK:N=SOURCE:TAG",
+        "Strictness",
+        chosen_message,
+        "Have the N-th receive of a rank from any source take a message of SOURCE with TAG, as --check-wildcards says "
+        "it; includes --check.",
+        write=chosen_message_text,
+    )
     json_path: Path | None = _option("--json FILE", "Records", Path, "Write the summary as JSON, too.")
     profile: bool = _option(
         "--profile",
@@ -366,6 +383,16 @@ class RunConfig:
         """Keys and values that stand above what the machine says, the version of the rules included."""
         return self.options if self.compat is None else (*self.options, ("smpy/compat", self.compat))
 
+    def without_records(self) -> RunConfig:
+        """The same run, one time, which writes no records, traces and bursts."""
+        plain = replace(self, repeat=1, json_path=None, record=None)
+        return replace(plain, trace=None, overwrite=False, trace_window_s=None, trace_ranks=None)
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether mistakes are looked for."""
+        return self.checks or self.check_wildcards or self.chosen_message is not None
+
     def check(self, spelt: Callable[[Option], str]) -> None:
         """Refuse options that contradict each other.
 
@@ -392,6 +419,9 @@ class RunConfig:
         if self.trace_ranks is not None and self.trace_ranks[-1] >= self.n_ranks:
             message = f"there is no rank {self.trace_ranks[-1]}: the last one is {self.n_ranks - 1}"
             raise UsageError(f"{say('trace_ranks')}: {message}")
+        if self.chosen_message is not None and self.chosen_message[0] >= self.n_ranks:
+            message = f"there is no rank {self.chosen_message[0]}: the last one is {self.n_ranks - 1}"
+            raise UsageError(f"{say('chosen_message')}: {message}")
         if self.host is not None and self.host_speed_flop_per_s is not None:
             names = f"{say('host')} and {say('host_speed_flop_per_s')}"
             raise UsageError(f"{names} both say how fast this machine is: give one of them")

@@ -31,15 +31,6 @@ def other_runs(config: RunConfig, directory: str) -> Iterator[Summary]:
     """
     from smpy.runs.simulate import perform_run
 
-    other = replace(
-        config,
-        repeat=1,
-        json_path=None,
-        record=None,
-        trace=None,
-        overwrite=False,
-        trace_window_s=None,
-        trace_ranks=None,
-    )
+    other = replace(config.without_records(), check_wildcards=False)
     for number in range(1, config.repeat):
         yield perform_run(replace(other, seed=config.seed + number), directory=directory).summary

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -55,8 +56,10 @@ def command(**parameters: Any) -> None:
             json_path = None if config.json_path is None else config.json_path.absolute()  # wherever the program goes
             if json_path is not None:
                 check_writable(json_path)
-            directory = os.getcwd() if config.repeat > 1 else ""
+            directory = os.getcwd() if config.repeat > 1 or config.check_wildcards else ""
             outcome = _run(config)
+            if config.check_wildcards and not outcome.first_exit and not any(map(isnan, outcome.summary.finish_s)):
+                outcome = _with_other_messages(config, outcome, directory)
             if config.repeat > 1 and outcome.error is None and not outcome.exit_code:
                 outcome = _repeated(config, outcome, directory)
         except KeyboardInterrupt:
@@ -107,6 +110,24 @@ def _run(config: RunConfig) -> Outcome:
     has_tables = config.profile or config.json_path is not None or config.trace is not None
     with progress_line(is_wanted=not config.quiet) as line:
         return run(config, line, counts_links=has_tables or not config.quiet, counts_pairs=has_tables)
+
+
+def _with_other_messages(config: RunConfig, outcome: Outcome, directory: str) -> Outcome:
+    """Outcome of the run, with a remark on those in which receives take other messages."""
+    from smpy.cli.wildcards import remark_on_other_messages
+
+    try:
+        remark = remark_on_other_messages(config, directory)
+    except Interrupted as interrupted:
+        return replace(outcome, error=interrupted, exit_code=EXIT_INTERRUPTED)
+    if remark is None:
+        return outcome
+    outcome = replace(outcome, summary=replace(outcome.summary, remarks=(*outcome.summary.remarks, remark)))
+    if not (config.strict and remark.is_fault):
+        return outcome
+    texts = [] if outcome.error is None else [str(outcome.error)]
+    error = SmpyError("\n".join([*texts, f"{remark.topic}: {remark.lines[0]}", *remark.lines[1:]]))
+    return replace(outcome, error=error, exit_code=EXIT_FAILURE)
 
 
 def _repeated(config: RunConfig, outcome: Outcome, directory: str) -> Outcome:

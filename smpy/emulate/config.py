@@ -54,7 +54,7 @@ def description_of(config: RunConfig) -> Description:
 
 
 def _engine_class(config: RunConfig) -> type[Engine]:
-    if not config.checks:
+    if not config.is_checked:
         return Engine
     from smpy.engine.checked_engine import CheckedEngine  # most runs need not import it
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from smpy.engine.platform import Platform
     from smpy.platforms.models.machine_models import Models
 
-__all__ = ["CheckedEngine", "CheckedMessages", "MessageKind", "MessageObserver", "PostedMessage"]
+__all__ = ["CheckedEngine", "CheckedMessages", "ChosenMessage", "MessageKind", "MessageObserver", "PostedMessage"]
 
 
 class PostedMessage(NamedTuple):
@@ -40,6 +40,23 @@ class MessageKind(IntEnum):
     """A probe from any source could have found another message."""
 
 
+class ChosenMessage(NamedTuple):
+    """A message for a receive from any source.
+
+    Parameters
+    ----------
+    rank, nth : int
+        World rank of the receiver, and the number of the receive, from 1, of all that the rank posts from any source.
+    source, tag : int
+        The message's; the source as a rank of the communicator.
+    """
+
+    rank: int
+    nth: int
+    source: int
+    tag: int
+
+
 class CheckedMessages(NamedTuple):
     """Messages between the same lines that do not fit, or that a receive from any source could have taken.
 
@@ -57,6 +74,8 @@ class CheckedMessages(NamedTuple):
         World rank and line of the receive, of the send, and of the other send of a race.
     asks : bool
         Whether the receive, as it was posted, asks for its source.
+    other : ChosenMessage or None
+        The receive of a race, with the other message.
     """
 
     kind: MessageKind
@@ -66,6 +85,7 @@ class CheckedMessages(NamedTuple):
     ranks: tuple[int, int, int]
     lines: tuple[int, int, int]
     asks: bool
+    other: ChosenMessage | None
 
 
 class MessageObserver(Protocol):
@@ -131,4 +151,9 @@ class CheckedEngine(Engine):
                 tuple(row.rank),
                 tuple(row.line),
                 bool(row.asks),
+                ChosenMessage(row.rank[0], row.nth, row.source, row.tag) if row.kind == lib.CHECK_RACE else None,
             )
+
+    def choose(self, chosen: ChosenMessage) -> None:
+        """Have a receive from any source take a message; before any rank runs."""
+        lib.sim_choose_message(self._sim, *chosen)

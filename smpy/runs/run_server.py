@@ -284,6 +284,8 @@ def _enter(request: RunRequest) -> None:
 
 def _perform(request: RunRequest, threads: str, imported: frozenset[str]) -> Reply | Elsewhere:
     run, made_program = request.run, request.made_program
+    if run.check_wildcards:
+        raise UsageError("check_wildcards: the command `smpy run` makes such runs; checks=True looks for races")
     if run.repeat > 1:
         raise UsageError("repeat: call smpy.simulate as often, or make a study with repetitions")
     needed: Threads = "one" if run.compute == "measured" else "own"

@@ -17,14 +17,14 @@ typedef struct {
     const char *data;            /* a receive's buffer, and what it holds; NULL: nobody asks */
     int64_t bytes;
     uint64_t sum;
-    int asks;
+    int asks, nth;               /* a receive's from any source: its number of its rank's, from 1 */
 } noted_request;
 
 typedef struct {
     int context, tag;            /* of a receive from any source; tag as posted */
     int sender;                  /* world rank of the message it has taken; -1: there was no such receive */
     int line[2];                 /* its own, the sender's */
-    int asks, kind;              /* CHECK_RACE or CHECK_PROBED */
+    int asks, kind, nth;         /* CHECK_RACE or CHECK_PROBED */
     int64_t serial;              /* number of such matches up to this one */
 } wild_match;
 
@@ -32,7 +32,12 @@ typedef struct {
     int64_t known;               /* serial of the last match from any source that anything it has received follows from */
     wild_match recent[CHECKED_RECENT];
     int oldest;
+    int n_receives;              /* from any source, so far */
 } checked_rank;
+
+typedef struct {
+    int rank, nth, source, tag;  /* nth 0: nothing is chosen */
+} chosen_message;
 
 typedef struct {
     uint64_t *next;              /* of whoever posts next; or NULL */
@@ -40,6 +45,7 @@ typedef struct {
     checked_rank *rank;
     checked_messages *row;
     int64_t n_wild;              /* matches of receives from any source */
+    chosen_message chosen;
     int request_room, n_ranks, n_rows, row_room;
     int cache[CACHE];            /* by hash of lines and types: 1 + the row last found */
 } message_checks;
@@ -154,6 +160,17 @@ static void look_at(sim *s, message_checks *own, int recv)
 
 /* ---- events ---- */
 
+/* A receive of the program's from any source is about to be posted. */
+static void note_receive(sim *s, message_checks *own, noted_request *of, request *is)
+{
+    checked_rank *rank = checked(s, own, is->rank);
+    if (!rank) return;
+    of->nth = ++rank->n_receives;
+    if (of->nth != own->chosen.nth || is->rank != own->chosen.rank) return;
+    is->peer = own->chosen.source;
+    is->tag = own->chosen.tag;
+}
+
 static void appended(sim *s, void *state, int timeline, const appended_action *did)
 {
     message_checks *own = state;
@@ -163,6 +180,8 @@ static void appended(sim *s, void *state, int timeline, const appended_action *d
     noted_request *of = noted(s, own, request);
     if (!of) return;
     *of = (noted_request){0};
+    slot *x = &s->requests.at[request];
+    if (!x->is.is_send && x->is.peer == SIM_ANY && is_of_program(x)) note_receive(s, own, of, &x->is);
     if (!own->next) return;
     const int end = s->requests.at[request].is.is_send ? CHECKED_SEND : CHECKED_RECV;
     of->type = own->next[end];
@@ -180,7 +199,8 @@ static int takes(const wild_match *w, const slot *send)
 static void race(sim *s, message_checks *own, int receiver, const wild_match *w, const slot *other)
 {
     add(s, own, &(checked_messages){.kind = w->kind, .n = 1, .asks = w->asks, .rank = {receiver, w->sender, other->is.rank},
-                                    .line = {w->line[0], w->line[1], other->is.line}});
+                                    .line = {w->line[0], w->line[1], other->is.line}, .nth = w->nth,
+                                    .source = other->is.matched_source, .tag = other->is.tag});
 }
 
 /* A message follows from no match after the last one that its sender knows of. */
@@ -242,7 +262,7 @@ static void matched(sim *s, void *state, int send, int recv)
     if (to->is.peer != SIM_ANY) return;
     note_match(s, own, to->is.rank, (wild_match){.context = to->context, .tag = to->is.tag, .sender = from->is.rank,
                                                  .line = {to->is.line, from->is.line}, .asks = own->of[recv].asks,
-                                                 .kind = CHECK_RACE});
+                                                 .kind = CHECK_RACE, .nth = own->of[recv].nth});
 }
 
 /* A poll has found a request: that of a message, if it is a probe's. */
@@ -322,6 +342,14 @@ int sim_buffer_has_changed(sim *s, int request, const char *data)
     if (!own || request <= 0 || request >= own->request_room || !data) return 0;
     const noted_request *of = &own->of[request];
     return of->data == data && checked_sum(of->data, of->bytes) != of->sum;
+}
+
+int sim_choose_message(sim *s, int rank, int nth, int source, int tag)
+{
+    message_checks *own = watch_own(s, &checks_watcher);
+    if (!own) return SIM_BAD_RANK;
+    own->chosen = (chosen_message){rank, nth, source, tag};
+    return 0;
 }
 
 int sim_checked_messages(const sim *s, const checked_messages **list)

@@ -8,7 +8,10 @@
  * its match: it waits at the match, or its sender knows of no such match so late. A probe that finds a message counts as a receive
  * (PROBED). What a rank knows is one number, the last of all matches from any source that a message it has received follows from.
  * So each race is one, if ranks hear of each other by messages alone, and some are missed: a sender may know of a later match
- * elsewhere, and of a receiver's matches CHECKED_RECENT are kept. */
+ * elsewhere, and of a receiver's matches CHECKED_RECENT are kept.
+ *
+ * This watcher changes one thing, and only when it is told to: a receive from any source that is chosen a message, before it is
+ * posted. */
 #ifndef SMPY_MESSAGE_CHECKS_H
 #define SMPY_MESSAGE_CHECKS_H
 #include <stdint.h>
@@ -26,6 +29,7 @@ typedef struct {
     int kind;
     int rank[3], line[3];             /* receiver, sender; RACE: sender of the other message. Of the first such message */
     int asks;                         /* RACE: some receive has asked for its source, as posted */
+    int nth, source, tag;             /* RACE: of the receiver's receives from any source the nth, from 1; the other message */
 } checked_messages;
 
 /* Begins to check; before the first message. The words of whoever posts next outlive the world; NULL: it has none. */
@@ -37,5 +41,7 @@ void sim_check_buffer(sim *s, int request, const char *data, int64_t bytes);
 int sim_buffer_has_changed(sim *s, int request, const char *data);
 uint64_t checked_sum(const char *data, int64_t bytes);
 int sim_checked_messages(const sim *s, const checked_messages **list);
+/* Has a rank's nth receive from any source, from 1, take a message of this source and tag. 0, or SIM_BAD_RANK: it is not checked. */
+int sim_choose_message(sim *s, int rank, int nth, int source, int tag);
 /* end cdef */
 #endif

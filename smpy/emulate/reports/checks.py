@@ -69,4 +69,5 @@ def _times(n: int) -> str:
 
 def _facts(mistake: Mistake, n: int, home: str) -> dict[str, Any]:
     sides = [{"rank": rank, "what": what, "line": place} for rank, what, place in _told(mistake, home)]
-    return {"n": n, "sides": sides}
+    facts: dict[str, Any] = {"n": n, "sides": sides}
+    return facts if mistake.chosen is None else facts | {"other_message": list(mistake.chosen)}

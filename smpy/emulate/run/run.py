@@ -204,7 +204,7 @@ def _tracing(config: RunConfig, engine: Engine, home: str) -> TraceRecording | N
 
 def _mistakes(config: RunConfig, engine: Engine, home: str) -> Iterable[Remark]:
     """Remarks on what checks have found, if there were any."""
-    if not config.checks:
+    if not config.is_checked:
         return ()
     from smpy.emulate.reports.checks import remarks_on_checks  # most runs need not import it
 
@@ -237,10 +237,10 @@ def _turn(
         running.enter(engine)
         patches.later(lambda: running.enter(None))
         patches.later(frozen.note_shared_sources)
-        if config.checks:
+        if config.is_checked:
             from smpy.mpi.checks.calls import install_checks  # most runs need not import it
 
-            install_checks(engine, patches)
+            install_checks(engine, patches, config.chosen_message)
         engine.spawn(lifetime.live)
         exit_code, error = _run_engine(engine, lifetime, interrupts, reporter, outlets, program.home, tracing)
         lifetime.write_unfinished()

@@ -118,7 +118,7 @@ def install_surroundings(
     importer.when_imported("logging", partial(_install_loggers, patches, lifetime))
     engine.launcher = _FirstLaunch(engine, partial(_new_launcher, engine, config, supply, lifetime, privacy, settings))
     install_numpy_conversions(patches, importer)
-    if config.checks:
+    if config.is_checked:
         importer.when_imported("numpy", give_arrays_own_pages)
     install_scipy(patches, importer)
     _spare_collections(patches, engine)

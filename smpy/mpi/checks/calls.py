@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
-from smpy.engine.checked_engine import CheckedEngine, MessageKind, PostedMessage
+from smpy.engine.checked_engine import CheckedEngine, ChosenMessage, MessageKind, PostedMessage
 from smpy.engine.engine import Engine
 from smpy.engine.messages import Load
 from smpy.engine.surface import surface
@@ -341,6 +341,7 @@ class CallChecks:
                     Side(receiver, f"{'probes' if is_probe else 'receives'} from any source", receive),
                     Side(sender, f"sends the message that it {'finds' if is_probe else 'takes'}", send),
                     Side(other_sender, f"sends another one that it might {'find' if is_probe else 'take'}", other),
+                    chosen=found.other,
                 )
                 continue
             sent, received = map(self._types.layout_of, found.types)
@@ -405,10 +406,22 @@ def _given(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     return {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
 
 
-def install_checks(engine: Engine, patches: Patching) -> None:
-    """Have the calls of a checked world, which runs, looked at until it is over."""
+def install_checks(engine: Engine, patches: Patching, chosen: tuple[int, int, int, int] | None = None) -> None:
+    """Have the calls of a checked world, which runs, looked at until it is over.
+
+    Parameters
+    ----------
+    engine : CheckedEngine
+        The world.
+    patches : Patching
+        Undoes what is replaced.
+    chosen : tuple of int, optional
+        Rank, number of its receive from any source, and source and tag of the message that it takes.
+    """
     if not isinstance(engine, CheckedEngine):
         raise TypeError(f"a {type(engine).__name__} tells nobody of its messages")
+    if chosen is not None:
+        engine.choose(ChosenMessage(*chosen))
     checks = engine.world_storage[CallChecks] = CallChecks(engine)
     engine.observer = checks
     engine.guard = CallWrapper(checks.make)

@@ -65,6 +65,8 @@ class Mistake(NamedTuple):
 
     kind: Kind
     sides: tuple[Side, ...]
+    chosen: tuple[int, int, int, int] | None = None
+    """The receive of a race, with the message that it did not take (`RunConfig.chosen_message`)."""
 
 
 class Mistakes:
@@ -73,11 +75,11 @@ class Mistakes:
     def __init__(self) -> None:
         self._found: dict[object, tuple[Mistake, int]] = {}
 
-    def add(self, kind: Kind, *sides: Side) -> None:
+    def add(self, kind: Kind, *sides: Side, chosen: tuple[int, int, int, int] | None = None) -> None:
         """Note a mistake."""
         ranks = sides[0].rank if len(sides) == 1 else -1
         key = kind, ranks, tuple(side[1:] for side in sides)
-        first, n = self._found.get(key, (Mistake(kind, sides), 0))
+        first, n = self._found.get(key, (Mistake(kind, sides, chosen), 0))
         self._found[key] = first, n + 1
 
     def of_kind(self, kind: Kind) -> Iterator[tuple[Mistake, int]]:
