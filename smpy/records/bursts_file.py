@@ -8,18 +8,17 @@ A sequence is of bursts that a rank met in the same situation: the place in the 
 where it began, and its kind. A row says that `n_short` bursts of its sequence come next that were too short to be
 charged, then one of `seconds`; 0: none. Columns of a block:
 
-    sequences    uint32   new ones: their ranks, begins and ends (numbers of places), kinds
+    sequences    uint32   new ones: their ranks, then numbers of the places where they begin and end, then their kinds
     sequence     uint32   of each row; sequences are numbered in the order in which they appear
     n_short      uint32
     seconds      float64
 
-A line's `places` are new ones ("program.py:12"), numbered likewise; number 0 is outside the program. The run's first
-ranks have their numbers; those that were spawned have the next ones, and a line's `spawned`
-are the new ones of these: the rank that started each, and how many that one had started before. Its `sources` are
-the SHA-256 of files that the program consists of. A row takes 16 bytes, and fewer when it is compressed. After any end
-of a recording, its blocks can be read: the head says whether it was over. The head's `crc32` is of its other keys, that
-of a block's line of its other keys and of the columns. Read, too: version 1, which had none,
-and version 2, which had no `spawned`.
+A line's `places` are new ones ("program.py:12"), numbered likewise; number 0 is outside the program. Its `spawned` are
+new ranks that others have spawned: the rank that spawned each, and how many that one had spawned before; they are
+numbered after the run's first ranks. Its `sources` are the SHA-256 of files that the program consists of. A row takes
+16 bytes, and fewer when it is compressed. After any end of a recording, its blocks can be read: the head says whether
+it was over. The head's `crc32` is of its other keys, that of a block's line of its other keys and of the columns.
+Version 1, which had no `crc32`, and version 2, which had no `spawned`, are read, too.
 """
 
 from __future__ import annotations
@@ -261,7 +260,7 @@ class RecordedBursts:
     sequences : list of (rank, begins, ends, kind)
         By number.
     spawned : list of (rank, ordinal)
-        The one that started each that is none of the first ranks', and how many that one had started before.
+        The rank that spawned each further rank, and how many it had spawned before.
     rows : tuple of array
         Sequence, n_short and seconds of each row, in the order of the recording.
     sha256 : str

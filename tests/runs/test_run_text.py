@@ -39,6 +39,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "host_speed_flop_per_s": st.floats(1, 1e15),
     "trace_window_s": st.tuples(SECONDS, SECONDS.map(lambda s: s + 2e6) | st.just(math.inf)),
     "trace_ranks": st.sets(st.integers(0, 9999), min_size=1).map(lambda ranks: tuple(sorted(ranks))),
+    "chosen_message": st.tuples(*(st.integers(least, 9999) for least in (0, 1, 0, 0))),
     "ranks_per_host": st.integers(1, 99),
     "seed": st.integers(0, 2**32 - 1),
     "repeat": st.integers(1, 9),
