@@ -53,7 +53,7 @@ def _parse(text: str, units: dict[str, float], what: str, example: str) -> float
 
 
 def _advice(unit: str, units: dict[str, float], example: str) -> str:
-    """Advice on what to write in place of an unknown unit."""
+    """Advice on a unit to use in place of an unknown one."""
     short = re.sub("bits?", "b", re.sub("[Bb]ytes?", "B", unit))
     if short in units:
         return f"did you mean {short!r}?"

@@ -227,7 +227,7 @@ Item = TypeVar("Item", Wait, Cause)
 
 
 def _most(group: Sequence[Item]) -> Item:
-    """The longest one; of those that are equal but for rounding, that of the lowest rank."""
+    """The longest item; the lowest rank breaks ties within rounding."""
     longest_s = max(item.seconds for item in group)
     return min((item for item in group if item.seconds >= (1 - _ROUNDING) * longest_s), key=lambda item: item.rank)
 

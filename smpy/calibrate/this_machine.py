@@ -140,7 +140,7 @@ def disturbance(
     wall_s: Callable[[], float] = time.perf_counter,
     processor_s: Callable[[], float] = time.thread_time,
 ) -> str:
-    """Name what disturbs measurements, or "". The probe takes some milliseconds of this thread alone."""
+    """Name a disturbance of measurements, or "". The probe takes some milliseconds of this thread alone."""
     busy = (busy_cores or _busy_cores)()
     if busy > _BUSY_CORES_MAX:
         load = f" (load {os.getloadavg()[0]:.2f})" if hasattr(os, "getloadavg") else ""

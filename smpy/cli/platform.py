@@ -193,7 +193,7 @@ def _machine(
 
 
 def _check_models(machine: Description) -> None:
-    """Refuse what every run on the machine would be refused for."""
+    """Refuse a machine on which every run would be refused."""
     from smpy.collectives.selection import selection_with
     from smpy.engine.model import kernel_model
 

@@ -219,7 +219,7 @@ class Schedule:
         self._add("send", Instruction.SEND, to, nbytes)
 
     def recv(self, source: Value, nbytes: Value) -> None:
-        """Receive, and go on when the message is there."""
+        """Receive, and continue when the message has arrived."""
         self._add("recv", Instruction.RECV, source, nbytes)
 
     def isend(self, to: Value, nbytes: Value) -> None:

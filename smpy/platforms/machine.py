@@ -133,7 +133,7 @@ def _changed_alike(machine: Description, changes: list[SettingChange]) -> Descri
 
 
 def with_kernels(machine: Description, path: Path) -> Description:
-    """A machine with what a calibration says of kernels in place of its own costs.
+    """A machine with the kernel costs of a calibration in place of its own.
 
     Raises
     ------

@@ -142,7 +142,7 @@ def cluster_parts(
 
 
 def _merged(kinds: Iterable[K]) -> tuple[K, ...]:
-    """Kinds that differ in their count alone, together; those of which there is none, left out."""
+    """Kinds merged if only their counts differ, without those of count 0."""
     counts: dict[K, int] = {}
     for kind in kinds:
         alike = replace(kind, count=0)

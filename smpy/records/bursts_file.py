@@ -57,7 +57,7 @@ _write_some: Final = os.write
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """The run whose bursts a file has.
+    """The run that recorded a file of bursts.
 
     Attributes
     ----------

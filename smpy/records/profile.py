@@ -415,7 +415,7 @@ class RunProfile:
 
 
 def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]], rows_max: int = _ROWS_MAX) -> dict[str, Any] | None:
-    """Rows as JSON has them; None where they are too many."""
+    """JSON-serialisable rows; None if there are too many."""
     if len(rows) > rows_max:
         return None
     return {name: [row[i] for row in rows] for i, name in enumerate(names)}

@@ -97,5 +97,5 @@ REMEDY: Final = "record the run again"
 
 
 def damaged(what: str) -> DamagedFileError:
-    """Error of a trace that is not as it was written."""
+    """Error for a trace that has changed since it was written."""
     return DamagedFileError(f"{what}; {REMEDY}")

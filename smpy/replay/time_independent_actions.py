@@ -196,7 +196,7 @@ class Actions:
         return peer, tag, n * self._type(words)
 
     def _expected(self, words: Words) -> tuple[int, int, int]:
-        """Source, tag and room; where the room is not told, the rank looks for the message first."""
+        """Source, tag and room of a receive; without a room, the rank probes the message first."""
         source, tag, n = self._peer(words, "source"), words.tag(may_be_any=True), words.count("entries", least=-1)
         nbytes = n * self._type(words)
         if n < 0:

@@ -184,7 +184,7 @@ def _messages(trace: Trace) -> str:
 
 
 def _hottest(profile: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Links, those that were saturated longest first."""
+    """Links by falling time of saturation."""
     columns = profile.get("links") or {"link": []}
     links = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return sorted(links, key=lambda link: (-link["saturated_s"], -link["busy_s"], -link["bytes"]))[:_LINKS_MAX]

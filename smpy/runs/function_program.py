@@ -166,7 +166,7 @@ class _Search:
         self.sources.append((file, line, text))
 
     def add_named(self, name: str) -> None:
-        """Find what a name stands for."""
+        """Find the object that a name stands for."""
         if name in self.found or name not in self._namespace:
             return
         thing = self._namespace[name]

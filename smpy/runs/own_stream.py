@@ -68,7 +68,7 @@ class OwnStream(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Write what was collected.
+        """Write the collected text.
 
         Raises
         ------

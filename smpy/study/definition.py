@@ -103,7 +103,7 @@ class Definition:
 
     @property
     def axis_names(self) -> tuple[str, ...]:
-        """Columns of the table that say what was varied."""
+        """Columns of the table with the varied settings."""
         if self.combine == "list":
             return tuple(dict.fromkeys(key for point in self.points for key in point))
         return tuple(axis.name for axis in self.axes)

@@ -162,7 +162,7 @@ class Journal:
         self._db.close()
 
     def add(self, entries: Iterable[tuple[str, RunOrigin, Entry]]) -> None:
-        """Write what came of points, by their keys; what was there of them goes.
+        """Write the entries of points by their keys; replaces earlier ones.
 
         Raises
         ------

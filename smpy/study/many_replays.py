@@ -113,7 +113,7 @@ def _performed(replays: Replays, points: Sequence[Changes], n_processes: int) ->
 
 
 def _side_by_side(replays: Replays, points: Sequence[Changes], n_processes: int) -> Iterator[float]:
-    """In the order of the points, of which each process has every n-th."""
+    """Makespans in the order of the points; each of n processes replays every n-th one."""
     folder = str(replays.trace.folder.absolute())
     with ExitStack() as stack:
         workers = [stack.enter_context(_worker()) for _ in range(n_processes)]

@@ -1,4 +1,4 @@
-"""The points of a study as they end: into the journal, and told."""
+"""Collects points as they end: writes them into the journal and reports progress."""
 
 from __future__ import annotations
 

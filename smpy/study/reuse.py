@@ -76,7 +76,7 @@ class Results:
         return ours, replace(entry, row={**entry.row, "is_reused": True})
 
     def keep(self, point: Point, origin: RunOrigin, entry: Entry) -> None:
-        """Keep what came of a run for other studies."""
+        """Keep the entry of a run for other studies."""
         if entry.error or entry.is_measured:
             return
         files = located(origin.files, self._directory)

@@ -237,7 +237,7 @@ def _solved(w: Vector, wx: Vector, wxx: Vector, wy: Vector, wxy: Vector) -> tupl
 
 
 def _line(points: _Points, slope_min: float, slope: float | None = None) -> LinearPiece:
-    """The best line; with a slope that is told, if one is."""
+    """The best line; its slope is fixed if one is given."""
     x, y, weights = points.x, points.times - slope_min * points.x, points.weights
     sums = [np.array([np.sum(term)]) for term in (weights, weights * x, weights * x * x, weights * y, weights * x * y)]
     (constant,), (above_min,) = _solved(*sums)

@@ -85,7 +85,7 @@ def read_recorded(path: Path) -> Samples:
 
 
 def _rows(path: Path, lines: Sequence[str]) -> tuple[list[MessageSample], list[str], list[str]]:
-    """The rows of benchmarks that are known, the names of these, and of those that are not."""
+    """Rows of known benchmarks, the names of these, and the names of unknown ones."""
     rows: list[MessageSample] = []
     benchmarks: list[str] = []
     skipped: list[str] = []

@@ -54,7 +54,7 @@ class BlasArguments:
         return n_rows, n_columns
 
     def shape(self, name: str) -> Shape:
-        """Shape of an array as it was given."""
+        """Shape of an array argument."""
         return tuple(np.shape(self._arguments[name]))
 
 

@@ -1,4 +1,4 @@
-"""Computing that is told instead of done."""
+"""Simulated computing time, charged without computing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Odd numbers in a machine: what is legal, and rarely meant."""
+"""Checks for odd numbers in a machine: legal ones that are rarely meant."""
 
 from __future__ import annotations
 

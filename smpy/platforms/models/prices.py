@@ -50,7 +50,7 @@ class Prices:
     switch_w: float | None = None
 
     def above(self, others: Prices) -> Prices:
-        """These, and of others what these do not say.
+        """These prices; where one is missing, that of `others`.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""The table [kernels] of a machine: what kernels cost."""
+"""Reads the costs of kernels: the table [kernels] of a machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads what a machine's parts cost and draw: the tables [price] and [power]."""
+"""Reads prices and power of a machine's parts: the tables [price] and [power]."""
 
 from __future__ import annotations
 

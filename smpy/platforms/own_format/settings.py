@@ -121,7 +121,7 @@ class TomlTable:
         return noted
 
     def kept(self) -> dict[str, object]:
-        """All that is written in a table, and in those inside it, as it is."""
+        """Unchecked content of a table and of the tables inside it."""
         self._known.update(dict.fromkeys(self._tree))
         return {
             key: self.table(key).kept() if isinstance(inner, dict) else inner.value for key, inner in self._tree.items()

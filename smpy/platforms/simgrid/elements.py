@@ -50,7 +50,7 @@ class Element:
         return name in self.attributes
 
     def text(self, name: str, default: str | None = None) -> str:
-        """An attribute as it is written.
+        """Text of an attribute.
 
         Raises
         ------

@@ -115,7 +115,7 @@ def _sets(field: str, parse: Callable[[str], Any]) -> Callable[[str], Fields]:
 
 
 def _only(*values: str) -> Callable[[str], Fields]:
-    """An option that would change dates, of whose values smpy has some; these change nothing."""
+    """An option that could change dates; the values smpy accepts change nothing."""
 
     def check(text: str) -> Fields:
         if text not in values and _number(text) not in map(_number, values):

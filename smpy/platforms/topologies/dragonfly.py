@@ -195,7 +195,7 @@ class Dragonfly(Zone):
 
     @property
     def parts_list(self) -> PartsList:
-        """A router is a switch; those that lead to another group have more ports."""
+        """Routers count as switches; routers with wires to other groups have more ports."""
         shape, bundles = self.shape, (self.shape.green, self.shape.black, self.shape.blue)
         inner = shape.hosts_per_router + (shape.routers_per_chassis - 1) * shape.green
         inner += (shape.chassis_per_group - 1) * shape.black
