@@ -41,7 +41,7 @@ void sim_check_buffer(sim *s, int request, const char *data, int64_t bytes);
 int sim_buffer_has_changed(sim *s, int request, const char *data);
 uint64_t checked_sum(const char *data, int64_t bytes);
 int sim_checked_messages(const sim *s, const checked_messages **list);
-/* Has a rank's nth receive from any source, from 1, take a message of this source and tag. 0, or SIM_BAD_RANK: it is not checked. */
+/* Has a rank's nth receive from any source, from 1, take a message of this source and tag. SIM_BAD_RANK: nothing is checked. */
 int sim_choose_message(sim *s, int rank, int nth, int source, int tag);
 /* end cdef */
 #endif
