@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from smpy.cli.main import main
+from smpy.records.profile import INTERVAL_KINDS
 from smpy.records.trace import Trace
 from smpy.report import timeline as timeline_of_page
 from smpy.report.page import write_report
@@ -134,6 +135,9 @@ def test_a_browser_draws_all_and_zooms_without_complaint(
     if not is_exact:
         monkeypatch.setattr(timeline_of_page, "EXACT_MAX", 0)
     page = report(late_sender().write(tmp_path / "trace", profile=PROFILE), Efficiencies=Efficiency())
+    compute, overhead, transfer, late, idle = map(
+        INTERVAL_KINDS.index, ("compute", "overhead", "transfer", "late_sender", "idle")
+    )
     found, console = seen(
         page,
         """
@@ -142,7 +146,7 @@ def test_a_browser_draws_all_and_zooms_without_complaint(
         const kinds = (row) => [...new Set(timeline.data[0].z[row])];
         found.all = [kinds(0), kinds(1)];
         found.lines = timeline.data[1].x;
-        timeline.emit("plotly_hover", { points: [{ x: 2, y: 1, z: 6 }] });
+        timeline.emit("plotly_hover", { points: [{ x: 2, y: 1, z: LATE }] });
         found.told = timeline.parentElement.querySelector(".told").textContent;
         await Plotly.relayout(timeline, { "xaxis.range": [1.5, 2.5], "yaxis.range": [1.5, 0.5] });
         await later(300);
@@ -152,17 +156,17 @@ def test_a_browser_draws_all_and_zooms_without_complaint(
         document.getElementById("shows-messages").click();
         await later(300);
         found.without = timeline.data.length;
-        """,
+        """.replace("LATE", str(late)),
     )
     assert console == ""
     assert found["drawn"] == ["sites", "ranks", "Efficiencies", "matrix", "links", "timeline"]
-    assert found["all"] == [[0, 2, 9], [0, 6, 5]]
+    assert found["all"] == [[compute, overhead, idle], [compute, late, transfer]]
     assert found["lines"] == [3.0, 4.0, None]
     if is_exact:
         assert found["told"] == "2 s: rank 1: late sender, for rank 0, Recv prog.py:9, 2 s from 1 s on"
     else:
         assert found["told"] == "2 s: rank 1: mostly late sender"
-    assert found["part"][:2] == [1, [6]]
+    assert found["part"][:2] == [1, [late]]
     assert found["part"][2] == pytest.approx(1.5, abs=0.01)
     assert found["matrix"] == "rank 0 to rank 1: 1 kB"
     assert found["without"] == 1
