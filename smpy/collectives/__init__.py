@@ -7,7 +7,7 @@ algorithm from outside smpy registers with the same decorator:
 
     @algorithm("bcast", "chain", source="a textbook")
     def chain(call: Call) -> Schedule:
-        ranks, steps = call.from_root, Schedule(call.rank)
+        ranks, steps = call.from_root, Schedule(call)
         with steps.when(ranks.index > 0):
             steps.recv(ranks.behind(1), call.nbytes)
         with steps.when(ranks.index < call.n_ranks - 1):

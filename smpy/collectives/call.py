@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Final
 
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.ranks import Ranks, all_ranks, ranks_from_root
-from smpy.collectives.schedule import NBYTES, NO_BLOCKS, RANK, ROOT, EqualBlocks, Offsets, ScheduleTable, Value
+from smpy.collectives.schedule import (
+    NBYTES,
+    NO_BLOCKS,
+    RANK,
+    ROOT,
+    EqualBlocks,
+    Formula,
+    Offsets,
+    Schedule,
+    ScheduleTable,
+    Value,
+)
 
 _VARYING: Final = {"gatherv", "scatterv", "allgatherv", "alltoallv", "alltoallw", "reduce_scatter", "neighbour"}
 _VARYING_BETWEEN_GROUPS: Final = {*_VARYING, "allgather", "alltoall"}
 _N_TABLES: Final = 4
+
+
+class HostSearch:
+    """State of SMPI's search for the ranks that share a host, which takes messages once a communicator.
+
+    Attributes
+    ----------
+    is_due : bool
+        Whether nobody has needed it yet.
+    """
+
+    __slots__ = ("is_due",)
+
+    def __init__(self, *, is_due: bool) -> None:
+        self.is_due = is_due
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +75,17 @@ class Call:
         is nobody.
     hosts : Hosts
         Hosts of the ranks, for an algorithm that is registered with `knows_hosts`.
+    search : HostSearch
+        State of the search for hosts in this communicator; None for ranks that another algorithm takes apart.
+    choose : callable
+        Gives the schedule of an operation, for a call, that a table of some name (None: the run's) chooses; for an
+        algorithm that is registered with `chooses`.
+    commutative, is_predefined, is_derived : bool
+        Properties of a reduction for that choice; see `Query`.
+    peer : callable
+        The rank in the whole communicator that has a number among the ranks of this call; None if they are all ranks.
+    n_loops : int
+        Number of loops that the first step is in.
     """
 
     rank: Value
@@ -61,6 +99,18 @@ class Call:
     targets: Offsets = NO_BLOCKS
     sources: Offsets = NO_BLOCKS
     hosts: Hosts | None = None
+    search: HostSearch | None = None
+    choose: Callable[[str, Call, str | None], Schedule] | None = None
+    commutative: bool = True
+    is_predefined: bool = True
+    is_derived: bool = False
+    peer: Callable[[Value], Value] | None = None
+    n_loops: int = 0
+
+    @property
+    def is_in_symbols(self) -> bool:
+        """Whether the steps are wanted for every rank."""
+        return isinstance(self.rank, Formula)
 
     @property
     def everyone(self) -> Ranks:
@@ -82,6 +132,92 @@ class Call:
         """The first rank of each host; the number of another rank among them is that of its host."""
         return self._known_hosts().leaders(self.rank)
 
+    def among(self, steps: Schedule, ranks: Ranks, nbytes: Value, *, root: Value = 0) -> Call:
+        """The call of equal blocks that some of the ranks make among themselves, as a next step of `steps`.
+
+        Parameters
+        ----------
+        steps : Schedule
+            The steps before it.
+        ranks : Ranks
+            The ranks, for example `local` or `leaders`; their number is the same for all of them.
+        nbytes, root : int or Formula
+            Bytes as an algorithm gets them, and the number of the root among these ranks.
+        """
+        outer = self.peer
+
+        def peer(number: Value) -> Value:
+            return ranks[number] if outer is None else outer(ranks[number])
+
+        return replace(
+            self,
+            rank=ranks.index,
+            n_ranks=ranks.size_max,
+            root=root,
+            nbytes=nbytes,
+            out=EqualBlocks(nbytes),
+            into=EqualBlocks(nbytes),
+            hosts=None,
+            search=None,
+            peer=peer,
+            n_loops=steps.n_loops,
+        )
+
+    def add(
+        self, steps: Schedule, make: Callable[[Call], Schedule], ranks: Ranks, nbytes: Value, root: Value = 0
+    ) -> None:
+        """Add the steps of an algorithm among some of the ranks; see `among`.
+
+        Where their number differs from host to host, each number has steps of its own.
+        """
+        for size in self._sizes(ranks):
+            with steps.when(ranks.size == size):
+                some = replace(ranks, size=size, size_max=size)
+                steps.extend(make(self.among(steps, some, nbytes, root=root)))
+
+    def add_chosen(
+        self,
+        steps: Schedule,
+        operation: str,
+        nbytes: int,
+        *,
+        ranks: Ranks | None = None,
+        root: Value = 0,
+        table: str | None = None,
+    ) -> None:
+        """Add the steps of the algorithm that a table chooses for another operation on equal blocks.
+
+        Parameters
+        ----------
+        steps : Schedule
+            The steps before it.
+        operation : str
+            The operation.
+        nbytes : int
+            Bytes as its algorithm gets them.
+        ranks : Ranks
+            The ranks that take part; None for all.
+        root : int or Formula
+            The number of the root among these ranks.
+        table : str
+            The table that chooses; None for the run's choice.
+        """
+        choose = self.choose
+        if choose is None:
+            raise ValueError("an algorithm that leaves a part to a table is registered with chooses=True")
+        if ranks is None:
+            blocks = EqualBlocks(nbytes)
+            whole = replace(self, root=root, nbytes=nbytes, out=blocks, into=blocks, n_loops=steps.n_loops)
+            steps.extend(choose(operation, whole, table))
+        else:
+            self.add(steps, lambda call: choose(operation, call, table), ranks, nbytes, root)
+
+    def _sizes(self, ranks: Ranks) -> list[int]:
+        """The numbers of ranks that a part of the call may have."""
+        if not isinstance(ranks.size, Formula):
+            return [ranks.size]
+        return sorted({len(on_host) for on_host in self._known_hosts().ranks_of})
+
     def _known_hosts(self) -> Hosts:
         if self.hosts is None:
             raise ValueError("an algorithm that asks which ranks share a host is registered with knows_hosts=True")
@@ -89,17 +225,24 @@ class Call:
 
 
 def symbolic_call(
-    operation: str, n_ranks: int, *, item_bytes: int = 1, n_remote: int = 0, hosts: Hosts | None = None
+    operation: str,
+    n_ranks: int,
+    *,
+    item_bytes: int = 1,
+    n_remote: int = 0,
+    hosts: Hosts | None = None,
+    nbytes: int | None = None,
 ) -> Call:
-    """A call in symbols: an algorithm gives the program of every rank."""
+    """A call in symbols: an algorithm gives the program of every rank; with `nbytes`, of equal blocks of that size."""
     out, into, targets, sources = (ScheduleTable(k) for k in range(_N_TABLES))
-    blocks = EqualBlocks(NBYTES)
     is_varying = _has_varying_blocks(operation)
+    size = NBYTES if nbytes is None or is_varying else nbytes
+    blocks = EqualBlocks(size)
     return Call(
         rank=RANK,
         n_ranks=n_ranks,
         root=ROOT,
-        nbytes=NBYTES,
+        nbytes=size,
         out=out if is_varying else blocks,
         into=into if is_varying else blocks,
         item_bytes=item_bytes,

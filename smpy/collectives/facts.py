@@ -38,6 +38,8 @@ class Query(NamedTuple):
         Whether its datatype is not a basic one.
     are_equal : bool
         Whether the blocks of a reduce_scatter are equal.
+    is_part : bool
+        Whether the ranks are some that another algorithm takes apart: the ranks of a host, or one a host.
     """
 
     n_ranks: int
@@ -50,6 +52,7 @@ class Query(NamedTuple):
     is_predefined: bool = True
     is_derived: bool = False
     are_equal: bool = True
+    is_part: bool = False
 
 
 Value = int | float | bool | str
@@ -127,6 +130,12 @@ def is_derived(query: Query) -> bool:
 def are_equal(query: Query) -> bool:
     """Whether the blocks of a reduce_scatter are equal."""
     return query.are_equal
+
+
+@fact
+def is_part(query: Query) -> bool:
+    """Whether another algorithm has taken the ranks apart."""
+    return query.is_part
 
 
 @fact

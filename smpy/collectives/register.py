@@ -63,6 +63,8 @@ class Algorithm:
         SimGrid's names for it.
     knows_hosts : bool
         Whether it asks which ranks share a host.
+    chooses : bool
+        Whether it leaves parts to a table, or searches for hosts: its schedule is made for one size.
     """
 
     operation: str
@@ -71,6 +73,7 @@ class Algorithm:
     source: str
     simgrid_names: tuple[str, ...] = ()
     knows_hosts: bool = False
+    chooses: bool = False
 
     def __str__(self) -> str:
         return f"{self.operation}:{self.name}"
@@ -86,6 +89,7 @@ def algorithm(
     source: str,
     simgrid: str | Iterable[str] = (),
     knows_hosts: bool = False,
+    chooses: bool = False,
 ) -> Callable[[Maker], Maker]:
     """Register a function of a `Call` as an algorithm.
 
@@ -101,6 +105,9 @@ def algorithm(
         SimGrid's name for it, if SimGrid has it: `tests/peer` then compares the two.
     knows_hosts : bool
         Whether it asks for `Call.local` or `Call.leaders`: it has a schedule for every placement of the ranks.
+    chooses : bool
+        Whether it leaves parts to a table (`Call.add_chosen`) or searches for hosts (`Call.search`): it knows the
+        hosts, `Call.nbytes` is a number where blocks are equal, and it has a schedule for every query.
 
     Raises
     ------
@@ -117,7 +124,7 @@ def algorithm(
             if name in known:
                 theirs, ours = known[name].make.__module__, make.__module__
                 raise ValueError(f"{each} has an algorithm {name!r} in {theirs}: give the one in {ours} another name")
-            known[name] = Algorithm(each, name, make, source, names, knows_hosts)
+            known[name] = Algorithm(each, name, make, source, names, knows_hosts, chooses)
         return make
 
     return register

@@ -7,9 +7,9 @@ gives the plain list of one rank's steps, which is what tests and figures read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from smpy.engine.schedules import Instruction, Term
 
@@ -169,6 +169,8 @@ class EqualBlocks:
 
 
 NO_BLOCKS = EqualBlocks(0)
+NO_STEPS: Final = (int(Instruction.HALT),)
+"""The program of a schedule without steps."""
 
 
 def block_bytes(offsets: Offsets, index: Value) -> Value:
@@ -189,25 +191,39 @@ class ScheduleStep(NamedTuple):
     bytes_in: int = 0
 
 
+class _Call(Protocol):
+    """The part of a `Call` that a schedule needs."""
+
+    @property
+    def is_in_symbols(self) -> bool: ...
+    @property
+    def peer(self) -> Callable[[Value], Value] | None: ...
+    @property
+    def n_loops(self) -> int: ...
+
+
 class Schedule:
     """The steps of a collective, in order.
 
     Parameters
     ----------
-    rank : int or Formula
-        Rank of the steps, or the symbol for every rank.
+    call : Call
+        The call that it is for. Peers are numbers of its ranks.
 
     Attributes
     ----------
     steps : list of ScheduleStep
         The steps of a rank, when the algorithm was called with numbers.
+    n_loops : int
+        Number of loops that the next step is in.
     """
 
-    def __init__(self, rank: Value) -> None:
+    def __init__(self, call: _Call) -> None:
         self.steps: list[ScheduleStep] = []
-        self._is_for_numbers = not isinstance(rank, Formula)
+        self.n_loops = call.n_loops
+        self._is_for_numbers = not call.is_in_symbols
+        self._peer = call.peer
         self._words: list[int] = []
-        self._n_loops = 0
         self._is_skipped = False
 
     def words(self) -> list[int]:
@@ -216,30 +232,30 @@ class Schedule:
 
     def send(self, to: Value, nbytes: Value) -> None:
         """Send, and go on when the buffer may be reused."""
-        self._add("send", Instruction.SEND, to, nbytes)
+        self._add("send", Instruction.SEND, self._rank_of(to), nbytes)
 
     def recv(self, source: Value, nbytes: Value) -> None:
         """Receive, and continue when the message has arrived."""
-        self._add("recv", Instruction.RECV, source, nbytes)
+        self._add("recv", Instruction.RECV, self._rank_of(source), nbytes)
 
     def isend(self, to: Value, nbytes: Value) -> None:
         """Start a send; `wait_all` completes it."""
-        self._add("isend", Instruction.ISEND, to, nbytes)
+        self._add("isend", Instruction.ISEND, self._rank_of(to), nbytes)
 
     def irecv(self, source: Value, nbytes: Value) -> None:
         """Start a receive; `wait_all` completes it."""
-        self._add("irecv", Instruction.IRECV, source, nbytes)
+        self._add("irecv", Instruction.IRECV, self._rank_of(source), nbytes)
 
     def exchange(self, to: Value, nbytes: Value, source: Value, nbytes_in: Value) -> None:
         """Send and receive at once, and wait for both."""
-        self._add("exchange", Instruction.EXCHANGE, to, nbytes, source, nbytes_in)
+        self._add("exchange", Instruction.EXCHANGE, self._rank_of(to), nbytes, self._rank_of(source), nbytes_in)
 
     def wait_all(self) -> None:
         """Wait for everything started."""
         self._add("wait_all", Instruction.WAIT_ALL)
 
     def extend(self, then: Schedule) -> None:
-        """Go on with all that `then` does."""
+        """Go on with all that `then` does; it knows the loops that it is in (`Call.among`)."""
         if not self._is_skipped:
             self.steps += then.steps
         self._words += then._words
@@ -264,12 +280,15 @@ class Schedule:
             return
         self._words += [Instruction.LOOP, *_terms(first), Term.END, *_terms(bound), Term.END, 0]
         start = len(self._words)
-        self._n_loops += 1
-        yield Formula(Term.LOOP, self._n_loops - 1)
-        self._n_loops -= 1
+        self.n_loops += 1
+        yield Formula(Term.LOOP, self.n_loops - 1)
+        self.n_loops -= 1
         length = len(self._words) - start + 2
         self._words += [Instruction.AGAIN, length]
         self._words[start - 1] = length
+
+    def _rank_of(self, peer: Value) -> Value:
+        return peer if self._peer is None else self._peer(peer)
 
     def _add(self, name: str, code: int, *values: Value) -> None:
         if not self._is_for_numbers:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from smpy.collectives.call import symbolic_call
+from smpy.collectives.call import Call, HostSearch, symbolic_call
 from smpy.collectives.facts import Query
+from smpy.collectives.host_search import HostsOfComm, search_hosts
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.register import GROUP, OPERATIONS, Algorithm, algorithms_of
-from smpy.collectives.tables import Rules, only_use, table, table_names
+from smpy.collectives.schedule import Schedule
+from smpy.collectives.tables import Rules, SelectorRow, only_use, table, table_names
 from smpy.engine.engine import Engine
 from smpy.errors import UsageError
 from smpy.installed_parts import import_installed
@@ -107,6 +110,44 @@ def _shown(algorithm: Algorithm) -> str:
     return algorithm.name + (f" ({', '.join(theirs)})" if theirs else "")
 
 
+class _Variant(NamedTuple):
+    """All that the program of a schedule depends on.
+
+    Attributes
+    ----------
+    query : Query or None
+        The call, for an algorithm that leaves parts to a table.
+    is_search_due, searches_first : bool
+        Whether nobody in the communicator has searched for hosts, and whether the schedule begins with it.
+    """
+
+    algorithm: Algorithm
+    n_ranks: int
+    n_remote: int
+    item_bytes: int
+    hosts: Hosts | None = None
+    query: Query | None = None
+    is_search_due: bool = False
+    searches_first: bool = False
+
+
+def _variant(algorithm: Algorithm, row: SelectorRow, query: Query, hosts: HostsOfComm) -> _Variant:
+    """The variant of an algorithm for a call, of which a table's row has chosen it."""
+    is_due = hosts.search.is_due and not query.n_remote
+    searches_first = row.searches_hosts and is_due
+    needs_hosts = algorithm.knows_hosts or algorithm.chooses or searches_first
+    return _Variant(
+        algorithm,
+        query.n_ranks,
+        query.n_remote,
+        query.item_bytes,
+        hosts.known() if needs_hosts else None,
+        query if algorithm.chooses else None,
+        is_due and (algorithm.chooses or searches_first),
+        searches_first,
+    )
+
+
 class Algorithms:
     """The algorithms of one world: its selection, and the kernel's numbers for the schedules it has made.
 
@@ -127,12 +168,12 @@ class Algorithms:
     def __init__(self, selection: Selection) -> None:
         self.selection = selection
         self.asked: dict[int, tuple[str, str, Query]] | None = None
-        self._told_apart: dict[tuple[str, Query, Hosts | None], int] = {}
+        self._told_apart: dict[tuple[str, Query, _Variant], int] = {}
         self._rules: dict[str, Rules] = {}
         self._chosen: dict[tuple[Any, ...], int] = {}
-        self._numbers: dict[tuple[Algorithm, int, int, int, Hosts | None], int] = {}
+        self._numbers: dict[_Variant, tuple[int, bool]] = {}
 
-    def schedule(self, engine: Engine, operation: str, query: Query, hosts: Callable[[], Hosts]) -> int:
+    def schedule(self, engine: Engine, operation: str, query: Query, hosts: HostsOfComm) -> int:
         """The kernel's number for the schedule of a call.
 
         Parameters
@@ -143,45 +184,37 @@ class Algorithms:
             One of `OPERATIONS`.
         query : Query
             Size and properties of the call.
-        hosts : callable
-            Returns the hosts of the ranks; called only if a rule or the algorithm needs them.
+        hosts : HostsOfComm
+            The hosts of the ranks; they are found only if a rule or the algorithm needs them.
         """
         rules = self._rules.get(operation)
         if rules is None:
             rules = self._rules[operation] = self.selection.rules(operation)
         key: tuple[Any, ...] = (operation, query)
         if rules.host_facts:
-            key = (*key, *(fact(hosts()) for fact in rules.host_facts))
+            key = (*key, *(fact(hosts.known()) for fact in rules.host_facts))
         number = self._chosen.get(key)
         if number is None:
-            algorithm = rules.choose(query, hosts)
-            known_hosts = hosts() if algorithm.knows_hosts else None
-            number = self.number(
-                engine,
-                algorithm,
-                query.n_ranks,
-                n_remote=query.n_remote,
-                item_bytes=query.item_bytes,
-                hosts=known_hosts,
-            )
+            row = rules.row_for(query, hosts.known)
+            variant = _variant(algorithms_of(operation)[row.use], row, query, hosts)
+            number = self._number(engine, variant, hosts.search)
             if self.asked is not None:
-                number = self._apart(engine, operation, query, algorithm, known_hosts)
-            if known_hosts is None:
+                number = self._apart(engine, operation, query, variant)
+            if variant.hosts is None:
                 if len(self._chosen) == _CHOSEN_MAX:
                     self._chosen.clear()
                 self._chosen[key] = number
         return number
 
-    def _apart(self, engine: Engine, operation: str, query: Query, algorithm: Algorithm, hosts: Hosts | None) -> int:
+    def _apart(self, engine: Engine, operation: str, query: Query, variant: _Variant) -> int:
         """A number for this operation, query and algorithm alone, so that a trace can name them."""
         assert self.asked is not None
-        key = operation, query, hosts
+        key = operation, query, variant
         number = self._told_apart.get(key)
         if number is None:
-            number = self._told_apart[key] = engine.new_schedule(
-                _words(algorithm, query.n_ranks, query.n_remote, query.item_bytes, hosts)
-            )
-            self.asked[number] = operation, algorithm.name, query
+            words = self._words(variant, HostSearch(is_due=variant.is_search_due))
+            number = self._told_apart[key] = engine.new_schedule(words)
+            self.asked[number] = operation, variant.algorithm.name, query
         return number
 
     def number(
@@ -193,27 +226,75 @@ class Algorithms:
         n_remote: int = 0,
         item_bytes: int = 1,
         hosts: Hosts | None = None,
+        query: Query | None = None,
     ) -> int:
         """The kernel's number for the schedule of an algorithm, made once."""
-        key = algorithm, n_ranks, n_remote, item_bytes, hosts
-        number = self._numbers.get(key)
-        if number is None:
-            words = _words(algorithm, n_ranks, n_remote, item_bytes, hosts)
-            number = self._numbers[key] = engine.new_schedule(words)
+        variant = _Variant(algorithm, n_ranks, n_remote, item_bytes, hosts, query)
+        return self._number(engine, variant, HostSearch(is_due=False))
+
+    def _number(self, engine: Engine, variant: _Variant, search: HostSearch) -> int:
+        """The kernel's number for a variant, whose schedule may search for hosts, which then is not due any more."""
+        known = self._numbers.get(variant)
+        if known is None:
+            own = HostSearch(is_due=variant.is_search_due)
+            known = self._numbers[variant] = engine.new_schedule(self._words(variant, own)), own.is_due
+        number, search.is_due = known[0], search.is_due and (known[1] or not variant.is_search_due)
         return number
+
+    def _words(self, variant: _Variant, search: HostSearch) -> list[int]:
+        """The program of a variant, for any of its ranks."""
+        algorithm, query = variant.algorithm, variant.query
+        call = symbolic_call(
+            algorithm.operation,
+            variant.n_ranks,
+            n_remote=variant.n_remote,
+            item_bytes=variant.item_bytes,
+            hosts=variant.hosts,
+            nbytes=None if query is None else query.nbytes,
+        )
+        if query is not None:
+            call = replace(
+                call,
+                search=search,
+                choose=self._chosen_part,
+                commutative=query.commutative,
+                is_predefined=query.is_predefined,
+                is_derived=query.is_derived,
+            )
+        steps = Schedule(call)
+        if variant.searches_first:
+            search_hosts(steps, replace(call, search=search))
+        steps.extend(algorithm.make(call))
+        return steps.words()
+
+    def _chosen_part(self, operation: str, call: Call, table_name: str | None) -> Schedule:
+        """The schedule of a part of a call, which a table chooses."""
+        if not isinstance(call.nbytes, int):
+            raise TypeError(f"a table chooses {operation} by a number of bytes, not by a formula")
+        rules = self.selection.rules(operation) if table_name is None else table(table_name)[operation]
+        query = Query(
+            call.n_ranks,
+            call.nbytes,
+            commutative=call.commutative,
+            item_bytes=call.item_bytes,
+            n_entries=call.nbytes // call.item_bytes,
+            is_predefined=call.is_predefined,
+            is_derived=call.is_derived,
+            is_part=call.search is None,
+        )
+        row = rules.row_for(query, lambda: call.hosts or Hosts(range(call.n_ranks)))
+        steps = Schedule(call)
+        if row.searches_hosts:
+            search_hosts(steps, call)
+        steps.extend(algorithms_of(operation)[row.use].make(replace(call, n_loops=steps.n_loops)))
+        return steps
 
     def used(self) -> dict[str, list[str]]:
         """The collectives that ranks have called, and the algorithms that were chosen for each."""
         used: dict[str, set[str]] = {}
-        for algorithm, *_ in self._numbers:
-            used.setdefault(algorithm.operation, set()).add(algorithm.name)
+        for variant in self._numbers:
+            used.setdefault(variant.algorithm.operation, set()).add(variant.algorithm.name)
         return {operation: sorted(names) for operation, names in sorted(used.items())}
-
-
-def _words(algorithm: Algorithm, n_ranks: int, n_remote: int, item_bytes: int, hosts: Hosts | None) -> list[int]:
-    """The program of an algorithm, for any of its ranks."""
-    call = symbolic_call(algorithm.operation, n_ranks, n_remote=n_remote, item_bytes=item_bytes, hosts=hosts)
-    return list(algorithm.make(call).words())
 
 
 def algorithms_in(engine: Engine) -> Algorithms:

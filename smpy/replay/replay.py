@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.collectives.facts import Query
+from smpy.collectives.host_search import HostsOfComm
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.register import OPERATIONS
-from smpy.collectives.schedule import RANK, Schedule
+from smpy.collectives.schedule import NO_STEPS
 from smpy.collectives.selection import Algorithms, selection_with
 from smpy.engine.replaying import ReplayEngine, RowsError
 from smpy.errors import DamagedFileError, DeadlockError, UsageError
@@ -248,16 +250,17 @@ def _rows(
     members, other_of = _members(trace)
     comm_of = _new_comms(engine, members, other_of)
     asked = _asked(trace)
+    hosts_of = {comm: HostsOfComm(partial(_hosts, engine, ranks)) for comm, ranks in members.items()}
 
     def schedule_of(schedule: int, comm: int) -> int:
         if schedule not in asked:
-            return engine.new_schedule(Schedule(RANK).words())  # a latch alone
+            return engine.new_schedule(NO_STEPS)  # a latch alone
         operation, query = asked[schedule]
         if query.n_ranks != len(members[comm]):
             raise DamagedFileError(
                 f"{trace.folder}: {operation} of {query.n_ranks} ranks, and {len(members[comm])} take part"
             )
-        return known.schedule(engine, operation, query, lambda: Hosts(engine.hosts_of(members[comm])))
+        return known.schedule(engine, operation, query, hosts_of[comm])
 
     kernels = _kernel_of_site(trace)
     hosts = [engine.host_name(rank) for rank in range(engine.n_ranks)]
@@ -267,6 +270,10 @@ def _rows(
         if what == "overhead":
             overhead *= factor
     return ActionRows(trace, comm_of, schedule_of, divisors, overhead)
+
+
+def _hosts(engine: ReplayEngine, ranks: Sequence[int]) -> Hosts:
+    return Hosts(engine.hosts_of(ranks))
 
 
 def _members(trace: Trace) -> tuple[dict[int, list[int]], dict[int, int]]:

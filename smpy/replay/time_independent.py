@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from smpy.collectives.facts import Query
+from smpy.collectives.host_search import HostsOfComm
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.selection import Algorithms, selection_with
 from smpy.engine.replaying import ReplayEngine
@@ -127,10 +128,10 @@ def replay_time_independent(
     try:
         choice = built.models.collectives
         known = Algorithms(selection_with((*choice.algorithms, *(algorithms or ())), choice.table))
-        hosts = Hosts(engine.hosts_of(range(trace.n_ranks)))
+        hosts = HostsOfComm(lambda: Hosts(engine.hosts_of(range(trace.n_ranks))))
 
         def schedule_of(operation: str, query: Query) -> int:
-            return known.schedule(engine, operation, query, lambda: hosts)
+            return known.schedule(engine, operation, query, hosts)
 
         names = [engine.host_name(rank) for rank in range(trace.n_ranks)]
         times = faster(changes, cpu, host_of_rank=names, kernel_of_site=(), rank_of_site=()).flop_of_rank

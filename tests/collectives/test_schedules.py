@@ -76,7 +76,7 @@ def test_words_that_are_no_program_are_refused(words: list[int]) -> None:
 def test_a_formula_means_what_python_means(formula: Any, expected: Any) -> None:
     n_ranks = 9
     engine = new_engine(n_ranks)
-    steps = Schedule(RANK)
+    steps = Schedule(symbolic_call("bcast", n_ranks))
     with steps.when(RANK != 0):
         steps.send(0, formula(RANK) + 100)
     with steps.when(RANK == 0):

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from smpy.cli.main import main
 from smpy.collectives.facts import FACTS, Query, fact
+from smpy.collectives.host_search import HostsOfComm
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.register import algorithms_of
 from smpy.collectives.selection import DEFAULT, Selection, algorithms_in, choosable, choose, selection_with
@@ -144,9 +145,11 @@ def test_a_choice_is_made_once_and_asks_for_hosts_only_if_its_table_does() -> No
     choose(engine, Selection("mpich-4"))
     algorithms = algorithms_in(engine)
 
-    def hosts() -> Hosts:
+    def find() -> Hosts:
         asked.append(True)
         return Hosts([0] * 8)
+
+    hosts = HostsOfComm(find)
 
     numbers = {algorithms.schedule(engine, "allreduce", Query(8, 4096, n_entries=512), hosts) for _ in range(3)}
     assert len(numbers) == 1

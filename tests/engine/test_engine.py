@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from smpy.collectives.schedule import NBYTES, RANK, Schedule
+from smpy.collectives.call import symbolic_call
+from smpy.collectives.schedule import NBYTES, NO_STEPS, RANK, Schedule
 from smpy.engine import thread_ranks
 from smpy.engine.engine import Engine
 from smpy.engine.kernel import lib
@@ -50,7 +51,7 @@ def lent(memory: array[int]) -> Load:
 
 def ring_step(engine: Engine) -> int:
     """Every even rank sends to the next one."""
-    step = Schedule(RANK)
+    step = Schedule(symbolic_call("bcast", 2))
     with step.when(RANK % 2 == 0):
         step.isend(RANK + 1, NBYTES)
     with step.when(RANK % 2 == 1):
@@ -164,7 +165,7 @@ def test_a_started_collective_is_a_request_without_a_message() -> None:
 
 def test_a_gate_opens_when_its_ranks_have_come() -> None:
     engine, dates_s = new_engine(3), []
-    nothing, latch = engine.new_schedule(Schedule(RANK).words()), engine.new_latch(3)
+    nothing, latch = engine.new_schedule(NO_STEPS), engine.new_latch(3)
 
     def come(at_s: float) -> Callable[[], None]:
         def body() -> None:
@@ -180,7 +181,7 @@ def test_a_gate_opens_when_its_ranks_have_come() -> None:
 
 def test_at_most_four_tables_are_given() -> None:
     engine = new_engine(1)
-    number = engine.new_schedule(Schedule(RANK).words())
+    number = engine.new_schedule(NO_STEPS)
     run(engine, lambda: engine.collective(0, number, 0, 0, "Alltoallv", [[1], array("q", [2]), (), [3]]))
     with pytest.raises(ValueError, match="5 tables: a schedule reads at most 4"):
         engine.start_collective(0, number, 0, 0, [[]] * 5)
@@ -294,7 +295,7 @@ def test_a_glance_does_not_know_how_long_a_rank_waits() -> None:
         engine.start_collective(0, barrier, 0, 0)
         engine.send(0, 0, 0, Load(0))
 
-    barrier = engine.new_schedule(Schedule(RANK).words())
+    barrier = engine.new_schedule(NO_STEPS)
     run(engine, receive, send)
     assert told_s[0] == 1.0
     assert told_s[1] > 5.0

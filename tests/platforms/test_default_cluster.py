@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from smpy.collectives.facts import Query
+from smpy.collectives.host_search import HostsOfComm
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.selection import Selection, algorithms_in, choose
 from smpy.engine.engine import Engine
@@ -79,7 +80,7 @@ def collective_s(machine: Platform, hosts: list[int], op: str, nbytes: int) -> f
     engine, n_ranks = Engine(machine, machine.models, hosts), len(hosts)
     choose(engine, TABLE)
     query = Query(n_ranks, nbytes, n_entries=nbytes // 8, item_bytes=8)
-    schedule = algorithms_in(engine).schedule(engine, op, query, lambda: Hosts(range(n_ranks)))
+    schedule = algorithms_in(engine).schedule(engine, op, query, HostsOfComm(lambda: Hosts(range(n_ranks))))
     return end_s(engine, *[lambda: engine.collective(0, schedule, 0, nbytes, op)] * n_ranks)
 
 

@@ -14,7 +14,7 @@ from smpy.collectives.schedule import Schedule, Value, larger, smaller
 def recursive_doubling(call: Call) -> Schedule:
     """Exchanges with rank ^ 2^k of all blocks so far; ranks whose partner is absent are served by a tree after each."""
     rank, n_ranks, into = call.rank, call.n_ranks, call.into
-    steps = Schedule(rank)
+    steps = Schedule(call)
 
     def bytes_from(first: Value, n: int) -> Value:
         size: Value = into[smaller(first + n, n_ranks)] - into[smaller(first, n_ranks)]
@@ -32,7 +32,7 @@ def recursive_doubling(call: Call) -> Schedule:
 def bruck(call: Call) -> Schedule:
     """Send all blocks so far to the rank 1, 2, 4, ... behind; in the last round only the blocks that it lacks."""
     rank, n_ranks, nbytes = call.rank, call.n_ranks, call.nbytes
-    steps, reach = Schedule(rank), 1
+    steps, reach = Schedule(call), 1
     while reach < n_ranks:
         n_blocks = min(reach, n_ranks - reach)
         steps.exchange((rank - reach) % n_ranks, n_blocks * nbytes, (rank + reach) % n_ranks, n_blocks * nbytes)
@@ -50,7 +50,7 @@ def bruck_of_blocks(call: Call) -> Schedule:
         size: Value = into[smaller(end, n_ranks)] - into[first] + into[larger(end - n_ranks, 0)]
         return size
 
-    steps, reach = Schedule(rank), 1
+    steps, reach = Schedule(call), 1
     while reach < n_ranks:
         n_blocks = min(reach, n_ranks - reach)
         behind, ahead = (rank - reach) % n_ranks, (rank + reach) % n_ranks

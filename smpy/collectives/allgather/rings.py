@@ -14,7 +14,7 @@ from smpy.collectives.schedule import Schedule, block_bytes
 def ring(call: Call) -> Schedule:
     """In round i its own block to the i-th rank ahead, and the block of the i-th behind."""
     rank, n_ranks = call.rank, call.n_ranks
-    steps = Schedule(rank)
+    steps = Schedule(call)
     for distance in steps.loop(1, n_ranks):
         ahead, behind = (rank + distance) % n_ranks, (rank - distance) % n_ranks
         steps.exchange(ahead, call.nbytes, behind, block_bytes(call.into, behind))
@@ -25,7 +25,7 @@ def ring(call: Call) -> Schedule:
 def logical_ring(call: Call) -> Schedule:
     """Send to the next rank, receive from the previous one: first the own block, then the one received last."""
     rank, n_ranks, nbytes = call.rank, call.n_ranks, call.nbytes
-    steps = Schedule(rank)
+    steps = Schedule(call)
     for _ in steps.loop(1, n_ranks):
         steps.exchange((rank + 1) % n_ranks, nbytes, (rank - 1) % n_ranks, nbytes)
     return steps
@@ -35,7 +35,7 @@ def logical_ring(call: Call) -> Schedule:
 def logical_ring_of_blocks(call: Call) -> Schedule:
     """The same with blocks of many sizes."""
     rank, n_ranks, into = call.rank, call.n_ranks, call.into
-    steps = Schedule(rank)
+    steps = Schedule(call)
     for distance in steps.loop(1, n_ranks):
         last, new = (rank - distance + 1) % n_ranks, (rank - distance) % n_ranks
         steps.exchange((rank + 1) % n_ranks, block_bytes(into, last), (rank - 1) % n_ranks, block_bytes(into, new))
@@ -48,7 +48,7 @@ def neighbour_exchange(call: Call) -> Schedule:
     rank, n_ranks, nbytes = call.rank, call.n_ranks, call.nbytes
     if n_ranks % 2:
         return ring(call)
-    steps = Schedule(rank)
+    steps = Schedule(call)
     first = (rank + 1 - 2 * (rank % 2)) % n_ranks
     second = (rank - 1 + 2 * (rank % 2)) % n_ranks
     steps.exchange(first, nbytes, first, nbytes)
@@ -66,7 +66,7 @@ def pair(call: Call) -> Schedule:
     if not is_power_of_two(call.n_ranks):
         return ring(call)
     rank = call.rank
-    steps = Schedule(rank)
+    steps = Schedule(call)
     for i in steps.loop(1, call.n_ranks):
         steps.exchange(rank ^ i, call.nbytes, rank ^ i, block_bytes(call.into, rank ^ i))
     return steps

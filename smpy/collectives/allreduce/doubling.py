@@ -13,7 +13,7 @@ from smpy.collectives.schedule import Schedule
 @algorithm("allreduce", "recursive_doubling", simgrid="rdb", source="Thakur, Rabenseifner & Gropp 2005")
 def recursive_doubling(call: Call) -> Schedule:
     """Every rank exchanges the whole vector with each of its partners."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     exchange_vectors(steps, call.everyone, call.nbytes)
     return steps
 
@@ -33,7 +33,7 @@ def balanced_rabenseifner(call: Call) -> Schedule:
 
 
 def _halve_and_double(call: Call, *, is_balanced: bool) -> Schedule:
-    steps, ranks, nbytes = Schedule(call.rank), call.everyone, call.nbytes
+    steps, ranks, nbytes = Schedule(call), call.everyone, call.nbytes
     power = power_of_two_up_to(call.n_ranks)
     with reduced_to_power_of_two(steps, ranks, nbytes) as number:
         rounds = [

@@ -15,7 +15,7 @@ def ring(call: Call) -> Schedule:
 
     The parts have equal numbers of entries. With fewer entries than ranks, the tree takes all of them.
     """
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     part, rest = _parts(call)
     _two_rounds(steps, call, part)
     with steps.when(rest > 0):
@@ -32,7 +32,7 @@ def open_mpi_ring(call: Call) -> Schedule:
     Open MPI's table chooses again for the entries left over: recursive doubling for some sizes on fewer than 4 ranks,
     otherwise a ring, which with fewer entries than ranks is a reduction to rank 0 and a broadcast.
     """
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     part, rest = _parts(call)
     _two_rounds(steps, call, part)
     doubles = (part > 0) & (call.n_ranks < 4) & (((rest >= 8) & (rest < 4096)) | ((rest >= 8192) & (rest < 16384)))

@@ -12,7 +12,7 @@ from smpy.collectives.schedule import Schedule, Value
 @algorithm("allreduce", "reduce_bcast", simgrid="redbcast", source="SimGrid 3.32, smpi_default_selector.cpp")
 def reduce_bcast(call: Call) -> Schedule:
     """All send to rank 0 at once, which reduces, then a binomial tree."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     add_reduce_bcast(steps, call, call.nbytes)
     return steps
 
@@ -20,7 +20,7 @@ def reduce_bcast(call: Call) -> Schedule:
 @algorithm("allreduce", "basic_reduce_bcast", source="Open MPI, nonoverlapping allreduce")
 def basic_reduce_bcast(call: Call) -> Schedule:
     """Rank 0 receives from the last rank to the first and reduces in rank order, then a binomial tree."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     add_basic_reduce_bcast(steps, call, call.nbytes)
     return steps
 

@@ -15,7 +15,7 @@ BATCH: Final = 32  # MPIR_CVAR_ALLTOALL_THROTTLE
 def scattered(call: Call) -> Schedule:
     """Receives from the next 32 ranks and sends to the previous 32, and a wait for them, and so on."""
     rank, n_ranks = call.rank, call.n_ranks
-    steps = Schedule(rank)
+    steps = Schedule(call)
     for batch in steps.loop(0, -(-n_ranks // BATCH)):
         first, end = batch * BATCH, smaller((batch + 1) * BATCH, n_ranks)
         for distance in steps.loop(larger(first, 1), end):

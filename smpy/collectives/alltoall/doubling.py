@@ -11,7 +11,7 @@ from smpy.collectives.schedule import Schedule
 def bruck(call: Call) -> Schedule:
     """Send to the rank 1, 2, 4, ... ahead all blocks whose distance to their target has that bit."""
     rank, n_ranks, nbytes = call.rank, call.n_ranks, call.nbytes
-    steps, reach = Schedule(rank), 1
+    steps, reach = Schedule(call), 1
     while reach < n_ranks:
         n_blocks = sum(1 for distance in range(1, n_ranks) if distance & reach)
         steps.exchange((rank + reach) % n_ranks, n_blocks * nbytes, (rank - reach) % n_ranks, n_blocks * nbytes)

@@ -12,7 +12,7 @@ from smpy.collectives.schedule import Schedule, block_bytes
 def start(call: Call) -> Schedule:
     """All receives, from the next rank on; then all sends, from the previous rank back."""
     rank, n_ranks, nbytes = call.rank, call.n_ranks, call.nbytes
-    steps = Schedule(rank)
+    steps = Schedule(call)
     for distance in steps.loop(1, n_ranks):
         steps.irecv((rank + distance) % n_ranks, nbytes)
     for distance in steps.loop(1, n_ranks):
@@ -26,7 +26,7 @@ algorithm("alltoall", "linear", simgrid="basic_linear", source="Open MPI, linear
 @algorithm(("ialltoallv", "ialltoallw"), "linear", source="SimGrid 3.32, smpi_nbc_impl.cpp")
 def start_blocks(call: Call) -> Schedule:
     """All receives, then all sends, from rank 0 on; empty blocks too."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     for peer in steps.loop(0, call.n_ranks):
         with steps.when(peer != call.rank):
             steps.irecv(peer, block_bytes(call.into, peer))

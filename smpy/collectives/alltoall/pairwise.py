@@ -12,7 +12,7 @@ from smpy.collectives.schedule import Schedule, block_bytes
 def ring(call: Call) -> Schedule:
     """In round i to the i-th rank ahead, from the i-th behind."""
     rank, n_ranks = call.rank, call.n_ranks
-    steps = Schedule(rank)
+    steps = Schedule(call)
     for distance in steps.loop(1, n_ranks):
         ahead, behind = (rank + distance) % n_ranks, (rank - distance) % n_ranks
         steps.exchange(ahead, block_bytes(call.out, ahead), behind, block_bytes(call.into, behind))
@@ -26,7 +26,7 @@ def pair(call: Call) -> Schedule:
     if not is_power_of_two(call.n_ranks):
         return ring(call)
     rank = call.rank
-    steps = Schedule(rank)
+    steps = Schedule(call)
     for i in steps.loop(1, call.n_ranks):
         steps.exchange(rank ^ i, block_bytes(call.out, rank ^ i), rank ^ i, block_bytes(call.into, rank ^ i))
     return steps

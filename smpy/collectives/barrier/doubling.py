@@ -12,7 +12,7 @@ from smpy.collectives.schedule import Schedule
 def dissemination(call: Call) -> Schedule:
     """Rounds with the ranks 1, 2, 4, ... ahead and behind: ceil(log2 p) of them for any number p of ranks."""
     rank, n_ranks = call.rank, call.n_ranks
-    steps, reach = Schedule(rank), 1
+    steps, reach = Schedule(call), 1
     while reach < n_ranks:
         steps.exchange((rank + reach) % n_ranks, 0, (rank - reach) % n_ranks, 0)
         reach *= 2
@@ -25,7 +25,7 @@ def dissemination(call: Call) -> Schedule:
 def recursive_doubling(call: Call) -> Schedule:
     """Exchanges among the first P ranks; a rank from P on exchanges with rank - P before and hears from it after."""
     rank, n_ranks = call.rank, call.n_ranks
-    steps, power = Schedule(rank), power_of_two_up_to(n_ranks)
+    steps, power = Schedule(call), power_of_two_up_to(n_ranks)
     rest = n_ranks - power
     with steps.when(rank >= power):
         steps.exchange(rank - power, 0, rank - power, 0)

@@ -11,7 +11,7 @@ from smpy.collectives.schedule import Schedule
 def linear(call: Call) -> Schedule:
     """All tell rank 0, then rank 0 tells all."""
     rank, n_ranks = call.rank, call.n_ranks
-    steps = Schedule(rank)
+    steps = Schedule(call)
     with steps.when(rank != 0):
         steps.send(0, 0)
         steps.recv(0, 0)
@@ -32,7 +32,7 @@ def start(call: Call) -> Schedule:
     SMPI's rank 0 receives the messages in order of arrival; here it receives them in rank order.
     """
     rank = call.rank
-    steps = Schedule(rank)
+    steps = Schedule(call)
     with steps.when(rank != 0):
         steps.isend(0, 0)
         steps.irecv(0, 0)

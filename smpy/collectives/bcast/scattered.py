@@ -17,7 +17,7 @@ from smpy.collectives.schedule import Schedule
 )
 def scatter_recursive_doubling_allgather(call: Call) -> Schedule:
     """A part to each rank along a binomial tree, then recursive doubling; on other than 2, 4, 8, ... ranks, a ring."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     scattered.scatter(steps, call)
     if not is_power_of_two(call.n_ranks):
         scattered.ring(steps, call)
@@ -35,7 +35,7 @@ def scatter_recursive_doubling_allgather(call: Call) -> Schedule:
 @algorithm("bcast", "scatter_ring_allgather", simgrid="scatter_LR_allgather", source="van de Geijn 1994; MPICH")
 def scatter_ring_allgather(call: Call) -> Schedule:
     """A part to each rank along a binomial tree, then a ring in which all parts go round."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     scattered.scatter(steps, call)
     scattered.ring(steps, call)
     return steps

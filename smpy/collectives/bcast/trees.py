@@ -11,6 +11,6 @@ from smpy.collectives.schedule import Schedule
 @algorithm("bcast", "binomial_tree", simgrid="binomial_tree", source="SimGrid 3.32, bcast-binomial-tree.cpp; MPICH")
 def down(call: Call) -> Schedule:
     """Receive from the rank that differs in the lowest set bit, then serve those below it, the farthest first."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     binomial_tree.broadcast(steps, call.from_root, call.nbytes)
     return steps

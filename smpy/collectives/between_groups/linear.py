@@ -19,7 +19,7 @@ SOURCE: Final = "MPI 4.1, 6.2.3, says what moves between the groups; the order i
 
 def from_root(call: Call) -> Schedule:
     """The root sends every rank of the other group its block."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     with steps.when(call.root >= 0):
         steps.irecv(call.root, call.nbytes)
     with steps.when(call.root == AT_ROOT):
@@ -30,7 +30,7 @@ def from_root(call: Call) -> Schedule:
 
 def to_root(call: Call) -> Schedule:
     """Every rank of the other group sends the root its block."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     with steps.when(call.root >= 0):
         steps.isend(call.root, call.nbytes)
     with steps.when(call.root == AT_ROOT):
@@ -41,7 +41,7 @@ def to_root(call: Call) -> Schedule:
 
 def to_everyone(call: Call) -> Schedule:
     """Every rank sends its block to every rank of the other group; blocks of the groups may differ."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     for peer in steps.loop(0, call.n_remote):
         steps.isend(peer, call.nbytes)
         steps.irecv(peer, block_bytes(call.into, peer))
@@ -51,7 +51,7 @@ def to_everyone(call: Call) -> Schedule:
 def through_the_first(call: Call) -> Schedule:
     """All send to the other group's rank 0; both ranks 0 exchange the result and send it to all of the other group."""
     rank, nbytes = call.rank, call.nbytes
-    steps = Schedule(rank)
+    steps = Schedule(call)
     steps.isend(0, nbytes)
     with steps.when(rank == 0):
         for peer in steps.loop(0, call.n_remote):
@@ -68,7 +68,7 @@ def through_the_first(call: Call) -> Schedule:
 
 def vectors_to_everyone(call: Call) -> Schedule:
     """Every rank sends its vector to every rank of the other group."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     for peer in steps.loop(0, call.n_remote):
         steps.isend(peer, call.nbytes)
         steps.irecv(peer, call.nbytes)
@@ -77,7 +77,7 @@ def vectors_to_everyone(call: Call) -> Schedule:
 
 def blocks_to_everyone(call: Call) -> Schedule:
     """All receives, then all sends."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     for peer in steps.loop(0, call.n_remote):
         steps.irecv(peer, block_bytes(call.into, peer))
     for peer in steps.loop(0, call.n_remote):
@@ -87,7 +87,7 @@ def blocks_to_everyone(call: Call) -> Schedule:
 
 def news_through_the_first(call: Call) -> Schedule:
     """All tell the other group's rank 0, which tells them all without waiting."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     steps.isend(0, 0)
     steps.irecv(0, 0)
     with steps.when(call.rank == 0):
@@ -102,7 +102,7 @@ def shares_to_everyone(call: Call) -> Schedule:
 
     A rank does not know the blocks of the other group.
     """
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     for peer in steps.loop(0, call.n_remote):
         steps.isend(peer, call.nbytes // call.n_remote)
         steps.irecv(peer, call.nbytes // call.n_ranks)

@@ -15,7 +15,7 @@ algorithm(("gather", "gatherv"), "linear", source="SimGrid 3.32, smpi_default_se
 def basic_linear(call: Call) -> Schedule:
     """The root receives from the first rank to the last, one by one."""
     rank, root, nbytes = call.rank, call.root, call.nbytes
-    steps = Schedule(rank)
+    steps = Schedule(call)
     with steps.when(rank != root):
         steps.send(root, nbytes)
     with steps.when(rank == root):

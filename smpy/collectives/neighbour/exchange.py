@@ -12,7 +12,7 @@ from smpy.collectives.schedule import Schedule, block_bytes
 def start(call: Call) -> Schedule:
     """A block from every source, then one to every target, each in the order of its list."""
     targets, sources = call.targets, call.sources
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     for i in steps.loop(0, sources[0]):
         with steps.when(sources[i + 1] >= 0):
             steps.irecv(sources[i + 1], block_bytes(call.into, i))

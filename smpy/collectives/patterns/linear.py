@@ -14,7 +14,7 @@ from smpy.collectives.schedule import Schedule, Value, block_bytes
 
 def to_root(call: Call) -> Schedule:
     """All send their blocks to the root."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     with steps.when(call.rank != call.root):
         steps.isend(call.root, call.nbytes)
     with steps.when(call.rank == call.root):
@@ -26,7 +26,7 @@ def to_root(call: Call) -> Schedule:
 
 def from_root(call: Call) -> Schedule:
     """The root sends all others their blocks."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     with steps.when(call.rank != call.root):
         steps.irecv(call.root, call.nbytes)
     with steps.when(call.rank == call.root):
@@ -38,7 +38,7 @@ def from_root(call: Call) -> Schedule:
 
 def to_everyone(call: Call) -> Schedule:
     """Every pair exchanges its blocks; send and receive in turn, from rank 0 on."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     for peer in steps.loop(0, call.n_ranks):
         with steps.when(peer != call.rank):
             steps.isend(peer, call.nbytes)

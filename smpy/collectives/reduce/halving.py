@@ -34,7 +34,7 @@ def _halve_and_gather(call: Call, *, is_balanced: bool) -> Schedule:
     A root among them takes rank 0's place in the gather, with its part of the result.
     """
     rank, n_ranks, root, nbytes = call.rank, call.n_ranks, call.root, call.nbytes
-    steps, power = Schedule(rank), power_of_two_up_to(n_ranks)
+    steps, power = Schedule(call), power_of_two_up_to(n_ranks)
     if n_ranks == 1:
         return steps
     n_pairs = n_ranks - power

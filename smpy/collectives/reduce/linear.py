@@ -14,6 +14,6 @@ algorithm("reduce", "linear", source="SimGrid 3.32, smpi_default_selector.cpp")(
 @algorithm("reduce", "basic_linear", simgrid=("ompi_basic_linear", "flat_tree"), source="Open MPI, basic linear reduce")
 def basic_linear(call: Call) -> Schedule:
     """The root receives from the last rank to the first, one by one: the order a non-commutative operation needs."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     to_root_in_order(steps, call, call.root, call.nbytes)
     return steps

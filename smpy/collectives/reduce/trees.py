@@ -11,7 +11,7 @@ from smpy.collectives.schedule import Schedule
 @algorithm("reduce", "binomial_tree", simgrid="binomial", source="SimGrid 3.32, reduce-binomial.cpp; MPICH")
 def up(call: Call) -> Schedule:
     """Receive from the ranks 1, 2, 4, ... behind, up to the lowest set bit; then send to the rank without it."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     binomial_tree.reduce(steps, call.from_root, call.nbytes)
     return steps
 
@@ -20,7 +20,7 @@ def up(call: Call) -> Schedule:
 def up_in_order(call: Call) -> Schedule:
     """The tree of rank 0, whose subtrees are ranks in order, then from it to the root: operands stay where they are."""
     rank, root, nbytes = call.rank, call.root, call.nbytes
-    steps = Schedule(rank)
+    steps = Schedule(call)
     binomial_tree.reduce(steps, call.everyone, nbytes)
     with steps.when((rank == 0) & (root != 0)):
         steps.send(root, nbytes)

@@ -30,7 +30,7 @@ def halving(call: Call) -> Schedule:
     rank, n_ranks = call.rank, call.n_ranks
     if not is_power_of_two(n_ranks):
         return recursive_doubling(call)
-    steps = Schedule(rank)
+    steps = Schedule(call)
     for mask in powers_of_two_below(n_ranks):
         part_bytes = call.out[n_ranks] // n_ranks * (n_ranks // (2 * mask))
         steps.exchange(rank ^ mask, part_bytes, rank ^ mask, part_bytes)
@@ -42,7 +42,7 @@ def halving(call: Call) -> Schedule:
 )
 def recursive_halving(call: Call) -> Schedule:
     """The half of the vector that the partner's half of the ranks needs, then a quarter, ...; for commutative ones."""
-    steps, ranks, out = Schedule(call.rank), call.everyone, call.out
+    steps, ranks, out = Schedule(call), call.everyone, call.out
     n_ranks, power = call.n_ranks, power_of_two_up_to(call.n_ranks)
     n_pairs = n_ranks - power
 
@@ -69,7 +69,7 @@ def recursive_halving(call: Call) -> Schedule:
 def recursive_doubling(call: Call) -> Schedule:
     """Every rank sends each of its partners all blocks that its own subtree does not need."""
     rank, n_ranks, out = call.rank, call.n_ranks, call.out
-    steps = Schedule(rank)
+    steps = Schedule(call)
     for mask in powers_of_two_below(n_ranks):
         mine, its = subtree(rank, mask), subtree(rank ^ mask, mask)
         with steps.when(rank ^ mask < n_ranks):

@@ -11,7 +11,7 @@ from smpy.collectives.schedule import Schedule, block_bytes
 def pair(call: Call) -> Schedule:
     """In round i the block of the i-th rank ahead to it, its own from the i-th behind."""
     rank, n_ranks = call.rank, call.n_ranks
-    steps = Schedule(rank)
+    steps = Schedule(call)
     for distance in steps.loop(1, n_ranks):
         ahead, behind = (rank + distance) % n_ranks, (rank - distance) % n_ranks
         steps.exchange(ahead, block_bytes(call.out, ahead), behind, call.nbytes)

@@ -13,7 +13,7 @@ from smpy.collectives.schedule import Schedule, block_bytes
 )
 def reduce_then_scatterv(call: Call) -> Schedule:
     """All send the whole vector to rank 0 at once, which then sends all others their blocks."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     to_first(steps, call.everyone, call.out[call.n_ranks])
     _scatterv(steps, call)
     return steps
@@ -26,7 +26,7 @@ def reduce_then_scatterv(call: Call) -> Schedule:
 )
 def basic_reduce_then_scatterv(call: Call) -> Schedule:
     """The same with a reduction in rank order."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     to_root_in_order(steps, call, 0, call.out[call.n_ranks])
     _scatterv(steps, call)
     return steps

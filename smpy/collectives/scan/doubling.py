@@ -12,7 +12,7 @@ from smpy.collectives.schedule import Schedule
 def recursive_doubling(call: Call) -> Schedule:
     """Every rank exchanges the reduction of its subtree with each of its partners; a rank without one needs nothing."""
     rank, nbytes = call.rank, call.nbytes
-    steps = Schedule(rank)
+    steps = Schedule(call)
     for mask in powers_of_two_below(call.n_ranks):
         with steps.when(rank ^ mask < call.n_ranks):
             steps.exchange(rank ^ mask, nbytes, rank ^ mask, nbytes)

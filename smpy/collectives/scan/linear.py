@@ -11,7 +11,7 @@ from smpy.collectives.schedule import Schedule
 @algorithm(("iscan", "iexscan"), "linear", source="SimGrid 3.32, smpi_nbc_impl.cpp")
 def start(call: Call) -> Schedule:
     """Every rank receives from all before it and sends to all behind it."""
-    steps = Schedule(call.rank)
+    steps = Schedule(call)
     for peer in steps.loop(0, call.rank):
         steps.irecv(peer, call.nbytes)
     for peer in steps.loop(call.rank + 1, call.n_ranks):

@@ -15,7 +15,7 @@ algorithm(("scatter", "scatterv"), "linear", source="SimGrid 3.32, smpi_default_
 def basic_linear(call: Call) -> Schedule:
     """The root sends to the first rank, ..., to the last, one by one."""
     rank, root, nbytes = call.rank, call.root, call.nbytes
-    steps = Schedule(rank)
+    steps = Schedule(call)
     with steps.when(rank != root):
         steps.recv(root, nbytes)
     with steps.when(rank == root):

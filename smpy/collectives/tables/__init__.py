@@ -2,6 +2,7 @@
 
 A table is a JSON file that names its source and has a list of rows for each operation. A row names the algorithm to
 "use", and the conditions for that: a fact and its value, or a fact with "_max" or "_min" after its name and a bound.
+With "searches_hosts" the choice takes SMPI's messages that find the ranks of a host.
 """
 
 from __future__ import annotations
@@ -22,15 +23,23 @@ _Comparison = Callable[[Any, Any], bool]
 _Test = tuple[_Comparison, Any, Value]  # comparison, fact, value in the row
 _BOUNDS: Final[dict[str, _Comparison]] = {"_max": le, "_min": ge}
 _EQUAL: Final[_Comparison] = eq
+_SEARCHES: Final = "searches_hosts"
 
 
 @dataclass(frozen=True, slots=True)
 class SelectorRow:
-    """One row: its conditions, and the algorithm to use if they hold."""
+    """One row: its conditions, and the algorithm to use if they hold.
+
+    Attributes
+    ----------
+    searches_hosts : bool
+        Whether choosing it takes SMPI's messages that find which ranks share a host, once a communicator.
+    """
 
     tests: tuple[_Test, ...]
     host_tests: tuple[_Test, ...]
     use: str
+    searches_hosts: bool = False
 
     def fits(self, query: Query, hosts: Callable[[], Hosts]) -> bool:
         """Whether all conditions of the row hold."""
@@ -54,10 +63,13 @@ class Rules:
     rows: tuple[SelectorRow, ...]
     host_facts: tuple[HostFact, ...] = ()
 
+    def row_for(self, query: Query, hosts: Callable[[], Hosts]) -> SelectorRow:
+        """The first row that fits."""
+        return next(row for row in self.rows if row.fits(query, hosts))
+
     def choose(self, query: Query, hosts: Callable[[], Hosts]) -> Algorithm:
         """The algorithm of the first row that fits."""
-        row = next(row for row in self.rows if row.fits(query, hosts))
-        return algorithms_of(self.operation)[row.use]
+        return algorithms_of(self.operation)[self.row_for(query, hosts).use]
 
 
 def only_use(operation: str, name: str) -> Rules:
@@ -84,7 +96,7 @@ def table(name: str) -> Mapping[str, Rules]:
 def _parsed(operation: str, rows: Sequence[Mapping[str, Any]]) -> Rules:
     if operation not in OPERATIONS:
         raise ValueError(f"there is no operation {operation!r}: there are {', '.join(OPERATIONS)}")
-    if not rows or set(rows[-1]) != {"use"}:
+    if not rows or not {"use"} <= set(rows[-1]) <= {"use", _SEARCHES}:
         raise ValueError(f"{operation}: the last row must fit everything")
     parsed = tuple(_row(operation, row) for row in rows)
     host_facts = {fact: None for row in parsed for _, fact, _ in row.host_tests}
@@ -97,7 +109,7 @@ def _row(operation: str, row: Mapping[str, Any]) -> SelectorRow:
     tests: list[_Test] = []
     host_tests: list[_Test] = []
     for limit, value in row.items():
-        if limit == "use":
+        if limit in ("use", _SEARCHES):
             continue
         name, holds = limit, _EQUAL
         if limit[-4:] in _BOUNDS:
@@ -110,4 +122,4 @@ def _row(operation: str, row: Mapping[str, Any]) -> SelectorRow:
             raise ValueError(
                 f"{operation}: no row can ask for {limit!r}: there are the facts {', '.join((*FACTS, *HOST_FACTS))}"
             )
-    return SelectorRow(tuple(tests), tuple(host_tests), row["use"])
+    return SelectorRow(tuple(tests), tuple(host_tests), row["use"], bool(row.get(_SEARCHES)))

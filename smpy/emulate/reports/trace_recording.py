@@ -275,6 +275,7 @@ class TraceRecording:
         ]
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         columns["bytes"] = columns.pop("nbytes")
+        del columns["is_part"]  # a call of a program is whole
         self._writer.add("collectives", columns)
 
 

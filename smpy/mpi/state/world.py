@@ -11,8 +11,9 @@ from collections.abc import Hashable, Sequence
 from threading import Lock
 from typing import Any
 
+from smpy.collectives.host_search import HostsOfComm
 from smpy.collectives.hosts import Hosts
-from smpy.collectives.schedule import RANK, Schedule
+from smpy.collectives.schedule import NO_STEPS
 from smpy.engine.running import current
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.members import Members, in_order
@@ -77,6 +78,8 @@ class Communicator:
         Number of ranks of this side.
     side : int
         0 or 1; 0 for an intracommunicator.
+    hosts : HostsOfComm
+        Hosts of the ranks of this side.
     remote : Communicator
         The side that messages go to and come from; itself for an intracommunicator.
     joint : SharedBySides
@@ -92,8 +95,8 @@ class Communicator:
     """
 
     __slots__ = (
-        *("_duplicate", "_hosts", "_local", "_recovery", "_shadow", "_users", "_world_ranks"),
-        *("joint", "locks", "n_private_uses", "name", "number", "own", "remote", "side", "size", "topology"),
+        *("_duplicate", "_local", "_recovery", "_shadow", "_users", "_world_ranks"),
+        *("hosts", "joint", "locks", "n_private_uses", "name", "number", "own", "remote", "side", "size", "topology"),
     )
 
     def __init__(self, number: int, name: str = "") -> None:
@@ -113,7 +116,7 @@ class Communicator:
         self._recovery: Communicator | None = None
         self._users: bytearray | None = None
         self._world_ranks: Members | None = None
-        self._hosts: Hosts | None = None
+        self.hosts = HostsOfComm(lambda: Hosts(current().hosts_of(self.world_ranks())))
 
     @property
     def is_inter(self) -> bool:
@@ -134,12 +137,6 @@ class Communicator:
         if self._world_ranks is None:
             self._world_ranks = in_order(current().world_ranks(self.number))
         return self._world_ranks
-
-    def hosts(self) -> Hosts:
-        """Hosts of the ranks of this side."""
-        if self._hosts is None:
-            self._hosts = Hosts(current().hosts_of(self.world_ranks()))
-        return self._hosts
 
     def groups(self) -> tuple[Members, Members]:
         """World ranks of side 0 and of side 1."""
@@ -237,7 +234,7 @@ class World:
     def no_steps(self) -> int:
         """The kernel's number of a schedule without steps, for ranks that only meet at a latch."""
         if self._no_steps < 0:
-            self._no_steps = current().new_schedule(Schedule(RANK).words())
+            self._no_steps = current().new_schedule(NO_STEPS)
         return self._no_steps
 
     def communicator(self, number: int) -> Communicator:

@@ -16,7 +16,7 @@ from smpy.collectives.patterns import binomial_tree
 @algorithm("bcast", "chain", source="an example")
 def chain(call: Call) -> Schedule:
     """Broadcast from the root to the next rank, from there to the next, and so on."""
-    ranks, steps = call.from_root, Schedule(call.rank)
+    ranks, steps = call.from_root, Schedule(call)
     with steps.when(ranks.index > 0):
         steps.recv(ranks.behind(1), call.nbytes)
     with steps.when(ranks.index < call.n_ranks - 1):
@@ -27,7 +27,7 @@ def chain(call: Call) -> Schedule:
 @algorithm("allreduce", "hosts_first", source="an example", knows_hosts=True)
 def hosts_first(call: Call) -> Schedule:
     """Reduce on each host, then among their first ranks; the result goes back the same way."""
-    steps, local, leaders = Schedule(call.rank), call.local, call.leaders
+    steps, local, leaders = Schedule(call), call.local, call.leaders
     binomial_tree.reduce(steps, local, call.nbytes)
     with steps.when(local.index == 0):
         binomial_tree.reduce(steps, leaders, call.nbytes)

@@ -1,0 +1,59 @@
+"""SMPI's search for the ranks that share a host: it takes messages, once a communicator (SimGrid 3.32, init_smp).
+
+Selectors and algorithms that take hosts first cause it; its messages are a part of the call that comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from smpy.collectives.call import Call, HostSearch
+from smpy.collectives.hosts import Hosts
+from smpy.collectives.schedule import Schedule
+
+_NUMBER_BYTES: Final = 4
+
+
+class HostsOfComm:
+    """The hosts of a communicator's ranks, found when they are asked for, and the state of SMPI's search for them.
+
+    Parameters
+    ----------
+    find : callable
+        Returns the hosts.
+    """
+
+    __slots__ = ("_find", "_hosts", "search")
+
+    def __init__(self, find: Callable[[], Hosts]) -> None:
+        self._find = find
+        self._hosts: Hosts | None = None
+        self.search = HostSearch(is_due=True)
+
+    def known(self) -> Hosts:
+        """The hosts."""
+        if self._hosts is None:
+            self._hosts = self._find()
+        return self._hosts
+
+
+def search_hosts(steps: Schedule, call: Call) -> None:
+    """Add the messages of the search, if it is due in the communicator.
+
+    All exchange a number, the first ranks of the hosts exchange one, each of these tells the ranks of its host, and
+    all reduce one.
+    """
+    # Import when a search is made: these modules register algorithms, which need this one.
+    from smpy.collectives.allgather.rings import ring
+    from smpy.collectives.allreduce.trees import reduce_bcast
+    from smpy.collectives.bcast.scattered import scatter_ring_allgather
+
+    if call.search is None or not call.search.is_due:
+        return
+    call.search.is_due = False
+    call.add(steps, ring, call.everyone, _NUMBER_BYTES)
+    with steps.when(call.local.index == 0):
+        call.add(steps, ring, call.leaders, _NUMBER_BYTES)
+    call.add(steps, scatter_ring_allgather, call.local, _NUMBER_BYTES)
+    call.add(steps, reduce_bcast, call.everyone, _NUMBER_BYTES)
