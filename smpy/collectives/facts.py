@@ -103,6 +103,12 @@ def total_bytes(query: Query) -> int:
 
 
 @fact
+def mean_bytes(query: Query) -> int:
+    """All ranks' blocks together, divided by the number of ranks."""
+    return total_bytes(query) // query.n_ranks
+
+
+@fact
 def entries(query: Query) -> int:
     """Entries of the whole vector of a reduction."""
     return query.n_entries
@@ -154,3 +160,21 @@ def has_entry_each(query: Query) -> bool:
 def is_hierarchical(hosts: Hosts) -> bool:
     """Whether the ranks are on several hosts, and several on some of them."""
     return 1 < hosts.n_hosts < hosts.n_ranks
+
+
+@fact_of_hosts
+def is_uniform(hosts: Hosts) -> bool:
+    """Whether the same number of ranks is on each host."""
+    return hosts.is_uniform
+
+
+@fact_of_hosts
+def is_blocked(hosts: Hosts) -> bool:
+    """Whether the ranks of each host follow one another."""
+    return hosts.is_blocked
+
+
+@fact_of_hosts
+def ranks_per_host(hosts: Hosts) -> int:
+    """Ranks on each host, 1 where their numbers differ."""
+    return hosts.n_local_max if hosts.is_uniform else 1

@@ -43,6 +43,16 @@ class Hosts:
         """The largest number of ranks on a host."""
         return max(map(len, self.ranks_of))
 
+    @cached_property
+    def is_uniform(self) -> bool:
+        """Whether the same number of ranks is on each host."""
+        return all(len(ranks) == self.n_local_max for ranks in self.ranks_of)
+
+    @cached_property
+    def is_blocked(self) -> bool:
+        """Whether the ranks of each host follow one another."""
+        return all(ranks[-1] - ranks[0] == len(ranks) - 1 for ranks in self.ranks_of)
+
     def local(self, rank: Value) -> Ranks:
         """The ranks on the host of `rank`, in order."""
         index_of = [0] * len(self._host_of_rank)

@@ -15,6 +15,7 @@ from typing import Final
 
 from smpy.collectives.call import Call
 from smpy.collectives.schedule import Schedule
+from smpy.errors import UsageError
 
 Maker = Callable[[Call], Schedule]
 GROUP: Final = "smpy.algorithms"
@@ -145,6 +146,23 @@ def algorithms_of(operation: str) -> dict[str, Algorithm]:
         blocking = operation if operation in BLOCKING else operation.removeprefix("i")
         _find(_FOLDERS.get(blocking, blocking))
     return known
+
+
+def algorithm_of(operation: str, name: str) -> Algorithm:
+    """The algorithm of an operation with a name of ours, or else of SimGrid's.
+
+    Raises
+    ------
+    UsageError
+        If it has none.
+    """
+    known = algorithms_of(operation)
+    if name in known:
+        return known[name]
+    found = next((algorithm for algorithm in known.values() if name in algorithm.simgrid_names), None)
+    if found is None:
+        raise UsageError(f"{operation} has no algorithm {name!r}")
+    return found
 
 
 def _known(operation: str) -> dict[str, Algorithm]:

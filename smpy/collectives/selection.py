@@ -131,8 +131,9 @@ class _Variant(NamedTuple):
     searches_first: bool = False
 
 
-def _variant(algorithm: Algorithm, row: SelectorRow, query: Query, hosts: HostsOfComm) -> _Variant:
-    """The variant of an algorithm for a call, of which a table's row has chosen it."""
+def _variant(row: SelectorRow, query: Query, hosts: HostsOfComm) -> _Variant:
+    """The variant of the algorithm that a table's row has chosen for a call."""
+    algorithm = row.algorithm
     is_due = hosts.search.is_due and not query.n_remote
     searches_first = row.searches_hosts and is_due
     needs_hosts = algorithm.knows_hosts or algorithm.chooses or searches_first
@@ -191,12 +192,14 @@ class Algorithms:
         if rules is None:
             rules = self._rules[operation] = self.selection.rules(operation)
         key: tuple[Any, ...] = (operation, query)
+        if rules.may_search:
+            key = (*key, hosts.search.is_due)
         if rules.host_facts:
             key = (*key, *(fact(hosts.known()) for fact in rules.host_facts))
         number = self._chosen.get(key)
         if number is None:
             row = rules.row_for(query, hosts.known)
-            variant = _variant(algorithms_of(operation)[row.use], row, query, hosts)
+            variant = _variant(row, query, hosts)
             number = self._number(engine, variant, hosts.search)
             if self.asked is not None:
                 number = self._apart(engine, operation, query, variant)
@@ -286,7 +289,7 @@ class Algorithms:
         steps = Schedule(call)
         if row.searches_hosts:
             search_hosts(steps, call)
-        steps.extend(algorithms_of(operation)[row.use].make(replace(call, n_loops=steps.n_loops)))
+        steps.extend(row.algorithm.make(replace(call, n_loops=steps.n_loops)))
         return steps
 
     def used(self) -> dict[str, list[str]]:

@@ -51,7 +51,7 @@ class Case:
     """One program on one machine.
 
     `placement` says how ranks fill hosts: "block" n in a row per host, "cyclic" one after the other round and round,
-    "unlisted" leaves the choice to the tool (no hostfile).
+    "dealt" the same on as few hosts as "block" takes, "unlisted" leaves the choice to the tool (no hostfile).
     """
 
     program: str
@@ -82,6 +82,9 @@ class Case:
             return None
         prefix, n_hosts = HOSTS[self.platform]
         if self.placement == "cyclic":
+            return "".join(f"{prefix}{rank % n_hosts}\n" for rank in range(self.n_ranks))
+        if self.placement == "dealt":
+            n_hosts = -(-self.n_ranks // self.per_host)
             return "".join(f"{prefix}{rank % n_hosts}\n" for rank in range(self.n_ranks))
         full, rest = divmod(self.n_ranks, self.per_host)
         counts = [self.per_host] * full + [rest] * (rest > 0)

@@ -1,8 +1,10 @@
 """Tables that choose algorithms: rows of data, the first that fits wins.
 
 A table is a JSON file that names its source and has a list of rows for each operation. A row names the algorithm to
-"use", and the conditions for that: a fact and its value, or a fact with "_max" or "_min" after its name and a bound.
-With "searches_hosts" the choice takes SMPI's messages that find the ranks of a host.
+"use", by our name or SimGrid's, and the conditions for that: a fact and its value, or a fact with "_max" or "_min"
+after its name and a bound. With "searches_hosts" the choice takes SMPI's messages that find the ranks of a host. A row
+with "use_table" instead leaves the choice to the rows that another table has for the operation. A reduce_scatter_block
+without rows has those of reduce_scatter.
 """
 
 from __future__ import annotations
@@ -17,13 +19,16 @@ from typing import Any, Final
 
 from smpy.collectives.facts import FACTS, HOST_FACTS, HostFact, Query, Value
 from smpy.collectives.hosts import Hosts
-from smpy.collectives.register import OPERATIONS, Algorithm, algorithms_of
+from smpy.collectives.register import OPERATIONS, Algorithm, algorithm_of
 
 _Comparison = Callable[[Any, Any], bool]
 _Test = tuple[_Comparison, Any, Value]  # comparison, fact, value in the row
 _BOUNDS: Final[dict[str, _Comparison]] = {"_max": le, "_min": ge}
 _EQUAL: Final[_Comparison] = eq
 _SEARCHES: Final = "searches_hosts"
+_USE: Final = "use"
+_USE_TABLE: Final = "use_table"
+_NO_CONDITIONS: Final = frozenset({_USE, _USE_TABLE, _SEARCHES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +41,16 @@ class SelectorRow:
         Whether choosing it takes SMPI's messages that find which ranks share a host, once a communicator.
     """
 
+    operation: str
     tests: tuple[_Test, ...]
     host_tests: tuple[_Test, ...]
     use: str
     searches_hosts: bool = False
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """The algorithm to use."""
+        return algorithm_of(self.operation, self.use)
 
     def fits(self, query: Query, hosts: Callable[[], Hosts]) -> bool:
         """Whether all conditions of the row hold."""
@@ -57,11 +68,14 @@ class Rules:
     ----------
     host_facts : tuple of callable
         Facts of the hosts that the rows ask for; these and the query decide the choice.
+    may_search : bool
+        Whether some row searches for hosts.
     """
 
     operation: str
     rows: tuple[SelectorRow, ...]
     host_facts: tuple[HostFact, ...] = ()
+    may_search: bool = False
 
     def row_for(self, query: Query, hosts: Callable[[], Hosts]) -> SelectorRow:
         """The first row that fits."""
@@ -69,12 +83,12 @@ class Rules:
 
     def choose(self, query: Query, hosts: Callable[[], Hosts]) -> Algorithm:
         """The algorithm of the first row that fits."""
-        return algorithms_of(self.operation)[self.row_for(query, hosts).use]
+        return self.row_for(query, hosts).algorithm
 
 
 def only_use(operation: str, name: str) -> Rules:
     """Rules that always use one algorithm."""
-    return Rules(operation, (SelectorRow((), (), name),))
+    return Rules(operation, (SelectorRow(operation, (), (), name),))
 
 
 @functools.cache
@@ -90,26 +104,29 @@ def table(name: str) -> Mapping[str, Rules]:
     Facts are checked here, and names of algorithms when they are first used, for short start-up.
     """
     data = json.loads((Path(__file__).parent / f"{name}.json").read_text(encoding="utf-8"))
+    if "reduce_scatter" in data:
+        data.setdefault("reduce_scatter_block", data["reduce_scatter"])
     return {operation: _parsed(operation, rows) for operation, rows in data.items() if operation != "source"}
 
 
 def _parsed(operation: str, rows: Sequence[Mapping[str, Any]]) -> Rules:
     if operation not in OPERATIONS:
         raise ValueError(f"there is no operation {operation!r}: there are {', '.join(OPERATIONS)}")
-    if not rows or not {"use"} <= set(rows[-1]) <= {"use", _SEARCHES}:
+    if not rows or not set(rows[-1]) <= _NO_CONDITIONS:
         raise ValueError(f"{operation}: the last row must fit everything")
-    parsed = tuple(_row(operation, row) for row in rows)
+    parsed = tuple(each for row in rows for each in _rows(operation, row))
     host_facts = {fact: None for row in parsed for _, fact, _ in row.host_tests}
-    return Rules(operation, parsed, tuple(host_facts))
+    return Rules(operation, parsed, tuple(host_facts), any(row.searches_hosts for row in parsed))
 
 
-def _row(operation: str, row: Mapping[str, Any]) -> SelectorRow:
-    if "use" not in row:
-        raise ValueError(f"{operation}: the row {dict(row)} does not say which algorithm to use")
+def _rows(operation: str, row: Mapping[str, Any]) -> Sequence[SelectorRow]:
+    """The row of a file, or those of the table that it leaves the choice to, each under the row's conditions."""
+    if (_USE in row) == (_USE_TABLE in row):
+        raise ValueError(f"{operation}: the row {dict(row)} does not say which algorithm, or which table, to use")
     tests: list[_Test] = []
     host_tests: list[_Test] = []
     for limit, value in row.items():
-        if limit in ("use", _SEARCHES):
+        if limit in _NO_CONDITIONS:
             continue
         name, holds = limit, _EQUAL
         if limit[-4:] in _BOUNDS:
@@ -122,4 +139,12 @@ def _row(operation: str, row: Mapping[str, Any]) -> SelectorRow:
             raise ValueError(
                 f"{operation}: no row can ask for {limit!r}: there are the facts {', '.join((*FACTS, *HOST_FACTS))}"
             )
-    return SelectorRow(tuple(tests), tuple(host_tests), row["use"], bool(row.get(_SEARCHES)))
+    searches = bool(row.get(_SEARCHES))
+    if _USE in row:
+        return [SelectorRow(operation, tuple(tests), tuple(host_tests), row[_USE], searches)]
+    return [
+        SelectorRow(
+            operation, (*tests, *each.tests), (*host_tests, *each.host_tests), each.use, searches or each.searches_hosts
+        )
+        for each in table(row[_USE_TABLE])[operation].rows
+    ]

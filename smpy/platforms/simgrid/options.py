@@ -97,10 +97,14 @@ def _compat(text: str) -> Fields:
     return {"factor_caps": rules[text]}
 
 
+# tables of collectives by the selectors that they are of
+_TABLE_OF_SELECTOR: Final = {"default": "smpi", "ompi": "smpi-ompi"}
+
+
 def _selector(text: str) -> Fields:
-    if text != "default":
-        raise _Unsupported("smpy does not have it")
-    return {"table": "smpi"}
+    if text not in _TABLE_OF_SELECTOR:
+        raise _Unsupported(f"smpy does not have it: it has {', '.join(_TABLE_OF_SELECTOR)}")
+    return {"table": _TABLE_OF_SELECTOR[text]}
 
 
 def _polls(text: str) -> Fields:

@@ -1,0 +1,52 @@
+"""Under each of SMPI's selectors every rank finishes when it does under smpirun."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from smpy.errors import SmpyError
+from tests.peer.case import Case
+from tests.peer.runners import compile_programs, missing_tool, smpirun_finish_s, smpy_finish_s
+from tests.peer.selector_cases import CASES
+
+TOLERANCE = 1e-6  # relative
+STOPS = ("can't be used with non power of two number of processes",)
+"""Words of smpirun where it stops for a number of ranks; the run here ends."""
+
+
+@pytest.fixture(scope="session")
+def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    reason = missing_tool()
+    if reason is not None:
+        pytest.skip(reason)
+    return compile_programs(tmp_path_factory.mktemp("smpirun"))
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=case.name, marks=pytest.mark.peer if is_in_sample else pytest.mark.campaign)
+        for case, is_in_sample in CASES
+    ],
+)
+def test_every_rank_finishes_when_it_does_under_smpirun(case: Case, binaries: Path, tmp_path: Path) -> None:
+    try:
+        ours = smpy_finish_s(case, tmp_path)
+    except SmpyError as refusal:
+        if "has no algorithm" in str(refusal):
+            pytest.skip(f"not supported: {refusal}")
+        raise
+    try:
+        theirs = smpirun_finish_s(case, binaries, tmp_path)
+    except AssertionError as stopped:
+        if any(reason in str(stopped) for reason in STOPS):
+            pytest.skip("smpirun stops, and smpy ends")
+        raise
+    differing = [
+        f"rank {rank}: {mine!r} s, smpirun {other!r} s"
+        for rank, (mine, other) in enumerate(zip(ours, theirs, strict=True))
+        if abs(mine - other) > TOLERANCE * other
+    ]
+    assert not differing, "\n".join(differing[:10])
