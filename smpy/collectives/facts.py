@@ -29,7 +29,7 @@ class Query(NamedTuple):
     item_bytes : int
         Size of an entry of a reduction.
     n_entries : int
-        Entries of the whole vector of a reduction.
+        Entries of the whole vector of a reduction, or of all blocks of an allgatherv.
     total_bytes : int or None
         All ranks' blocks together; None when they are equal.
     is_predefined : bool
@@ -110,7 +110,7 @@ def mean_bytes(query: Query) -> int:
 
 @fact
 def entries(query: Query) -> int:
-    """Entries of the whole vector of a reduction."""
+    """Entries of the whole vector of a reduction, or of all blocks of an allgatherv."""
     return query.n_entries
 
 
@@ -148,6 +148,12 @@ def is_part(query: Query) -> bool:
 def is_power_of_two(query: Query) -> bool:
     """Whether there are 1, 2, 4, ... ranks."""
     return _is_power_of_two(query.n_ranks)
+
+
+@fact
+def is_even(query: Query) -> bool:
+    """Whether the number of ranks is even."""
+    return query.n_ranks % 2 == 0
 
 
 @fact

@@ -34,10 +34,19 @@ MPI.COMM_WORLD.Alltoall(bytearray(800), bytearray(800))
 
 AWAITED = {
     "allgatherv": {"GB", "mpich_ring", "ompi_neighborexchange"},
-    "allreduce": {"ompi_ring_segmented"},
-    "bcast": {"NTSB", "NTSL", "mvapich2_knomial_intra_node", "ompi_pipeline", "ompi_split_bintree"},
+    "allreduce": {"mvapich2_two_level", "ompi_ring_segmented"},
+    "alltoall": {"mvapich2_scatter_dest"},
+    "alltoallv": {"bruck"},
+    "bcast": {"NTSB", "NTSL", "SMP_binomial", "mvapich2_knomial_intra_node", "ompi_pipeline", "ompi_split_bintree"},
     "gather": {"ompi_linear_sync"},
-    "reduce": {"ompi_binary", "ompi_binomial", "ompi_chain", "ompi_in_order_binary", "ompi_pipeline"},
+    "reduce": {
+        "mvapich2_two_level",
+        "ompi_binary",
+        "ompi_binomial",
+        "ompi_chain",
+        "ompi_in_order_binary",
+        "ompi_pipeline",
+    },
     "reduce_scatter": {"ompi_basic_recursivehalving", "ompi_butterfly", "ompi_ring"},
     "scatter": {"ompi_linear_nb"},
 }
@@ -146,6 +155,32 @@ def test_open_mpis_decisions_hold_at_their_thresholds() -> None:
     assert [use("barrier", n, 0) for n in (3, 4, 8, 64, 256)] == [
         *("ompi_recursivedoubling", "ompi_basic_linear", "ompi_recursivedoubling", "ompi_bruck", "ompi_tree")
     ]
+
+
+def test_mpichs_decisions_hold_at_their_thresholds_and_apart_for_parts() -> None:
+    rules = table("smpi-mpich")
+
+    def chosen(operation: str, n_ranks: int, nbytes: int, **facts: Any) -> tuple[str, bool]:
+        uniform, uneven = Hosts(r // 2 for r in range(n_ranks)), Hosts([0, 0, *range(n_ranks - 2)])
+        hosts = uneven if facts.pop("uneven", False) else uniform
+        row = rules[operation].row_for(Query(n_ranks, nbytes, **facts), lambda: hosts)
+        return row.use, row.searches_hosts
+
+    assert chosen("bcast", 8, 1) == ("SMP_binomial", True)
+    assert chosen("bcast", 10, 12_287, uneven=True) == ("binomial_tree", True)
+    assert chosen("bcast", 10, 12_288, uneven=True) == ("scatter_rdb_allgather", True)
+    assert chosen("bcast", 8, 12_288, is_part=True) == ("binomial_tree", False)
+    assert chosen("bcast", 9, 12_288, is_part=True) == ("scatter_LR_allgather", False)
+    assert chosen("reduce", 8, 1) == chosen("allreduce", 8, 1) == ("mvapich2_two_level", True)
+    assert chosen("reduce", 8, 9999, commutative=False, n_entries=9) == ("binomial", True)
+    assert chosen("reduce", 8, 2048, n_entries=8, is_part=True) == ("scatter_gather", False)
+    assert chosen("reduce", 8, 2048, n_entries=7, is_part=True) == ("binomial", False)
+    assert chosen("allreduce", 8, 2048, n_entries=8, is_part=True) == ("rdb", False)
+    assert chosen("allreduce", 8, 2049, n_entries=8, is_part=True) == ("rab_rdb", False)
+    assert chosen("allgatherv", 8, 0, n_entries=81_920, total_bytes=9) == ("mpich_rdb", False)
+    assert chosen("allgatherv", 10, 0, n_entries=81_920, total_bytes=9) == ("ompi_bruck", False)
+    assert chosen("allgatherv", 10, 0, n_entries=81_921, total_bytes=9) == ("mpich_ring", False)
+    assert [chosen("alltoall", n, 32_768)[0] for n in (5, 6)] == ["pair", "ring"]
 
 
 def test_facts_of_hosts_tell_blocked_from_dealt_ranks() -> None:

@@ -98,7 +98,7 @@ def _compat(text: str) -> Fields:
 
 
 # tables of collectives by the selectors that they are of
-_TABLE_OF_SELECTOR: Final = {"default": "smpi", "ompi": "smpi-ompi"}
+_TABLE_OF_SELECTOR: Final = {"default": "smpi", "mpich": "smpi-mpich", "ompi": "smpi-ompi"}
 
 
 def _selector(text: str) -> Fields:
