@@ -239,11 +239,11 @@ class Schedule:
         self._add("recv", Instruction.RECV, self._rank_of(source), nbytes)
 
     def isend(self, to: Value, nbytes: Value) -> None:
-        """Start a send; `wait_all` completes it."""
+        """Start a send, which a wait completes."""
         self._add("isend", Instruction.ISEND, self._rank_of(to), nbytes)
 
     def irecv(self, source: Value, nbytes: Value) -> None:
-        """Start a receive; `wait_all` completes it."""
+        """Start a receive, which a wait completes."""
         self._add("irecv", Instruction.IRECV, self._rank_of(source), nbytes)
 
     def exchange(self, to: Value, nbytes: Value, source: Value, nbytes_in: Value) -> None:
@@ -253,6 +253,10 @@ class Schedule:
     def wait_all(self) -> None:
         """Wait for everything started."""
         self._add("wait_all", Instruction.WAIT_ALL)
+
+    def wait_oldest(self) -> None:
+        """Wait for the oldest send or receive that was started and not waited for; nothing happens if there is none."""
+        self._add("wait_oldest", Instruction.WAIT_OLDEST)
 
     def extend(self, then: Schedule) -> None:
         """Go on with all that `then` does; it knows the loops that it is in (`Call.among`)."""

@@ -20,6 +20,7 @@ class Instruction(IntEnum):
     IF = lib.CALL_IF
     LOOP = lib.CALL_LOOP
     AGAIN = lib.CALL_AGAIN
+    WAIT_OLDEST = lib.CALL_WAIT_OLDEST
 
 
 class Term(IntEnum):

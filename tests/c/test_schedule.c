@@ -1,6 +1,7 @@
 /* Schedules: exact arithmetic or a broken frame, malformed programs, and steps of bounded length. */
 #include <assert.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -229,7 +230,7 @@ static double now_s(void)
 
 /* Words are written one after the other; a block's length is known at its end. */
 typedef struct {
-    int64_t word[200];
+    int64_t word[400];
     int n;
 } words;
 
@@ -351,6 +352,97 @@ static void a_step_reads_so_many_words_and_goes_on_where_it_was(void)
     schedule_free(made);
 }
 
+/* ---- waits for the oldest outstanding operation ---- */
+
+static void add_call(words *w, int64_t code, int64_t peer, int64_t bytes)
+{
+    add(w, code);
+    number(w, peer);
+    number(w, bytes);
+}
+
+static int only_rank(words *w, int64_t rank)
+{
+    add(w, CALL_IF);
+    for (int64_t term[] = {TERM_RANK, TERM_CONSTANT, rank, TERM_EQ, TERM_END, 0}, k = 0; k < 6; k++) add(w, term[k]);
+    return w->n;
+}
+
+/* Rank 1 sends to rank 0 at once, rank 2 when it has heard from rank 0, which waits for its receives one by one. */
+static int one_by_one(sim *s, int64_t first, int64_t second, int64_t bytes)
+{
+    words w = {.n = 0};
+    int block = only_rank(&w, 0);
+    add_call(&w, CALL_IRECV, first, bytes);
+    add_call(&w, CALL_ISEND, 3, 8); /* detached: an operation that has ended */
+    add_call(&w, CALL_IRECV, second, bytes);
+    for (int i = 0; i < 2; i++) add(&w, CALL_WAIT_OLDEST);
+    add_call(&w, CALL_SEND, 2, 8);
+    for (int i = 0; i < 3; i++) add(&w, CALL_WAIT_OLDEST); /* the last two have nothing to wait for */
+    add_call(&w, CALL_IRECV, 1, bytes);
+    add_call(&w, CALL_IRECV, 1, bytes);
+    add(&w, CALL_WAIT_OLDEST);
+    add(&w, CALL_WAIT_ALL);
+    end(&w, block, CALL_IF);
+    block = only_rank(&w, 1);
+    for (int i = 0; i < 3; i++) add_call(&w, CALL_SEND, 0, bytes);
+    end(&w, block, CALL_IF);
+    block = only_rank(&w, 2);
+    add_call(&w, CALL_RECV, 0, 8);
+    add_call(&w, CALL_SEND, 0, bytes);
+    end(&w, block, CALL_IF);
+    block = only_rank(&w, 3);
+    add_call(&w, CALL_RECV, 0, 8);
+    end(&w, block, CALL_IF);
+    add(&w, CALL_HALT);
+    const int schedule = sim_schedule_new(s, w.n, w.word);
+    assert(schedule >= 0);
+    return schedule;
+}
+
+static int64_t peers[2], message_bytes;
+
+static void performs_one_by_one(sim *s, int rank, int stage)
+{
+    if (stage == 0)
+        assert(sim_append_collective(s, rank, 0, one_by_one(s, peers[0], peers[1], message_bytes), 0, 0, NULL) == 0);
+    else
+        sim_append_end(s, rank);
+}
+
+static double one_by_one_s(const platform *p, const model *m, int64_t first, int64_t second, int64_t bytes, int end)
+{
+    peers[0] = first;
+    peers[1] = second;
+    message_bytes = bytes;
+    sim *s = world(p, m, 4);
+    assert(run(s, 4, performs_one_by_one) == end);
+    double dates_s[MOST_RANKS];
+    sim_finish_s(s, dates_s);
+    sim_free(s);
+    return dates_s[0];
+}
+
+static void a_wait_for_the_oldest_waits_for_no_younger_one(const platform *p, const model *m)
+{
+    static const int64_t sizes[] = {8, 5000};
+    for (int i = 0; i < 2; i++) {
+        one_by_one_s(p, m, 1, 2, sizes[i], SIM_DONE);
+        one_by_one_s(p, m, 2, 1, sizes[i], SIM_STUCK); /* rank 2 waits for rank 0 */
+    }
+}
+
+/* Each receive is paid once, whether it had ended before its wait or not. */
+static void waits_one_by_one_pay_each_receive_once(const platform *p)
+{
+    model m = plain();
+    const double free_s = one_by_one_s(p, &m, 1, 2, 8, SIM_DONE);
+    m.calls.recv_overhead[1] = 1;
+    m.calls.n_recv_overhead = 1;
+    const double paid_s = one_by_one_s(p, &m, 1, 2, 8, SIM_DONE);
+    assert(fabs(paid_s - free_s - 5) < 1e-9); /* four of its own; rank 2's, which it waits for */
+}
+
 int main(void)
 {
     results_are_exact_or_break_the_frame();
@@ -366,6 +458,8 @@ int main(void)
     a_step_reads_so_many_words_and_goes_on_where_it_was();
     instructions_that_call_nothing_take_no_time(p, &m);
     a_schedule_without_end_can_be_interrupted(p, &m);
+    a_wait_for_the_oldest_waits_for_no_younger_one(p, &m);
+    waits_one_by_one_pay_each_receive_once(p);
     platform_free(p);
     puts("schedule: all well");
     return 0;

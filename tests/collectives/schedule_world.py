@@ -89,10 +89,21 @@ class _Rank:
     n_started: int = 0  # sends and receives not ended yet
     n_awaited: int = 0  # number of them it is blocked on
     waits_for_all: bool = False
+    outstanding: deque[_Message] = field(default_factory=deque)  # since all were waited for, in order
+    waits_for: _Message | None = None
 
     @property
     def is_blocked(self) -> bool:
+        if self.waits_for is not None and not self.waits_for.has_ended:
+            return True
         return self.n_awaited > 0 or (self.waits_for_all and self.n_started > 0)
+
+    def wait(self, name: str) -> None:
+        """Begin a wait if the step of that name is one."""
+        self.waits_for_all = name == "wait_all"
+        if self.waits_for_all:
+            self.outstanding.clear()
+        self.waits_for = self.outstanding.popleft() if name == "wait_oldest" and self.outstanding else None
 
 
 @dataclass
@@ -100,6 +111,7 @@ class _Message:
     rank: int
     is_awaited: bool
     knowledge: frozenset[int] = field(default_factory=frozenset)
+    has_ended: bool = False
 
 
 def known_at_the_end(calls: list[list[ScheduleStep]]) -> list[set[int]]:
@@ -118,7 +130,10 @@ def known_at_the_end(calls: list[list[ScheduleStep]]) -> list[set[int]]:
         me, is_awaited = ranks[rank], call.name in ("send", "recv", "exchange")
         for peer, queue, pair in ((call.to, sends, (rank, call.to)), (call.source, receives, (call.source, rank))):
             if peer >= 0:
-                queue[pair].append(_Message(rank, is_awaited, frozenset(me.known)))
+                message = _Message(rank, is_awaited, frozenset(me.known))
+                queue[pair].append(message)
+                if not is_awaited:
+                    me.outstanding.append(message)
                 me.n_started += 1
                 me.n_awaited += is_awaited
                 meet(pair)
@@ -128,6 +143,7 @@ def known_at_the_end(calls: list[list[ScheduleStep]]) -> list[set[int]]:
             send, receive = sends[pair].popleft(), receives[pair].popleft()
             ranks[receive.rank].known |= send.knowledge
             for end in (send, receive):
+                end.has_ended = True
                 ranks[end.rank].n_started -= 1
                 ranks[end.rank].n_awaited -= end.is_awaited
 
@@ -137,7 +153,7 @@ def known_at_the_end(calls: list[list[ScheduleStep]]) -> list[set[int]]:
         for rank, me in enumerate(ranks):
             while me.calls and not me.is_blocked:
                 call = me.calls.popleft()
-                me.waits_for_all = call.name == "wait_all"
+                me.wait(call.name)
                 post(rank, call)
                 moved = True
     assert not any(me.calls or me.is_blocked for me in ranks), "ranks wait for each other"

@@ -6,13 +6,21 @@ from typing import Any
 
 import pytest
 
-from smpy.collectives.call import symbolic_call
-from smpy.collectives.register import BLOCKING, algorithms_of
-from smpy.collectives.schedule import RANK, Formula, Schedule, ScheduleTable, larger, smaller
+from smpy.collectives.call import Call, symbolic_call
+from smpy.collectives.register import BLOCKING, Algorithm, algorithms_of
+from smpy.collectives.schedule import RANK, Formula, Schedule, ScheduleStep, ScheduleTable, larger, smaller
 from smpy.collectives.selection import algorithms_in
 from smpy.engine.engine import Engine
 from smpy.platforms import default_cluster, place
-from tests.collectives.schedule_world import calls_of, hosts_of_four, named, offsets, sent
+from tests.collectives.schedule_world import (
+    calls_of,
+    hosts_of_four,
+    known_at_the_end,
+    named,
+    numeric_call,
+    offsets,
+    sent,
+)
 
 ALGORITHMS = [f"{op}:{name}" for op in BLOCKING if op != "neighbour" for name in algorithms_of(op)]
 TABLES = {"alltoallv": (0, 1), "alltoallw": (0, 1), "allgatherv": (1,), "gatherv": (1,), "scatterv": (0,)} | {
@@ -88,3 +96,62 @@ def test_a_formula_means_what_python_means(formula: Any, expected: Any) -> None:
     engine.run(lambda: None)
     assert isinstance(formula(RANK), Formula)
     assert engine.statistics().bytes == sum((expected or formula)(rank) + 100 for rank in range(1, n_ranks))
+
+
+def relay(call: Call) -> Schedule:
+    """Rank 0 sends a vector down a chain in three parts; each rank passes one on while it waits for the next."""
+    steps, part = Schedule(call), call.nbytes // 3
+    ahead, behind = call.rank + 1, call.rank - 1
+    with steps.when(call.rank > 0):
+        for _ in steps.loop(0, 3):
+            steps.irecv(behind, part)
+    for _ in steps.loop(0, 3):
+        steps.wait_oldest()
+        with steps.when(ahead < call.n_ranks):
+            steps.isend(ahead, part)
+    steps.wait_all()
+    return steps
+
+
+def test_a_wait_for_the_oldest_lets_parts_pass_before_the_last_has_come() -> None:
+    n_ranks, seconds = 4, []
+    for nbytes in (3, 3_000_000):
+        calls = [relay(numeric_call("bcast", rank, n_ranks, 0, nbytes)).steps for rank in range(n_ranks)]
+        assert all(0 in known for known in known_at_the_end(calls))
+        engine = new_engine(n_ranks)
+        made = Algorithm("bcast", "relay", relay, "a test")
+        number = algorithms_in(engine).number(engine, made, n_ranks)
+        assert performed(engine, number, nbytes).messages == 3 * (n_ranks - 1)
+        seconds.append(max(engine.finish_s()))
+    sent_whole_s = 3 * one_message_s(3_000_000)
+    assert 5 / 9 * sent_whole_s < seconds[1] < 0.75 * sent_whole_s  # five parts follow each other, of nine
+
+
+def test_performers_wait_for_the_oldest_alone() -> None:
+    calls = [[ScheduleStep("irecv", source=1), ScheduleStep("irecv", source=2), ScheduleStep("wait_oldest")],
+             [ScheduleStep("send", to=0)], [ScheduleStep("recv", source=0), ScheduleStep("send", to=0)]]  # fmt: skip
+    calls[0] += [ScheduleStep("send", to=2), ScheduleStep("wait_all")]
+    assert known_at_the_end(calls)[0] == {0, 1, 2}
+    calls[0][:2] = reversed(calls[0][:2])
+    with pytest.raises(AssertionError, match="ranks wait for each other"):
+        known_at_the_end(calls)
+
+
+def one_message_s(nbytes: int) -> float:
+    """Seconds from rank 0 to rank 1."""
+    engine = new_engine(2)
+    steps = Schedule(symbolic_call("bcast", 2))
+    with steps.when(RANK == 0):
+        steps.send(1, nbytes)
+    with steps.when(RANK == 1):
+        steps.recv(0, nbytes)
+    number = engine.new_schedule(steps.words())
+    performed(engine, number)
+    return max(engine.finish_s())
+
+
+def performed(engine: Engine, number: int, nbytes: int = 0) -> Any:
+    """The world's statistics after all ranks have performed a schedule."""
+    engine.spawn(lambda rank: engine.collective(0, number, 0, nbytes, "test"))
+    assert engine.run(lambda: None) is None
+    return engine.statistics()

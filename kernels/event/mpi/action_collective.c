@@ -10,7 +10,12 @@
  * started one (nonblocking_collective.h) goes on behind its request. */
 
 enum { FETCH, SEND, RECEIVE, AWAIT };
-enum { AWAITED = -1, BACKGROUND = -2 }; /* waiter_index of a run's own requests */
+enum { AWAITED = -1, BACKGROUND = -2 }; /* waiter_index of a run's own requests; or their index in its list `made` */
+
+static int pays_for_receives(const sim *s, int id)
+{
+    return protocol_costs(s, s->timelines.at[id].rank)->n_recv_overhead > 0;
+}
 
 static int post(sim *s, int id, collective_run *run, int peer, int64_t bytes, uint8_t is_send, int index)
 {
@@ -27,7 +32,11 @@ static int post(sim *s, int id, collective_run *run, int peer, int64_t bytes, ui
     x->is_released = 1;
     x->instance = run->instance;
     x->account = s->timelines.at[id].account;
-    if (run->request && index == BACKGROUND && (index = nonblocking_made(s, run, x)) < 0) return index;
+    if (index == BACKGROUND && run->request)
+        index = nonblocking_made(s, run, x);
+    else if (index == BACKGROUND && run->frame.program->waits_for_oldest)
+        index = collective_run_made(run, is_detached, pays_for_receives(s, id));
+    if (index < BACKGROUND) return index;
     if (!is_detached) {
         x->waiter = id;
         x->waiter_index = index;
@@ -54,10 +63,41 @@ static int halt(sim *s, int id, collective_run *run)
     return FREE_OF_CHARGE;
 }
 
+/* All listed ones that have ended are learnt of at once, as those that are not listed. */
+static void learn_listed(collective_run *run)
+{
+    for (int i = run->oldest; i < run->n_made; i++) {
+        if (run->made[i] != OVER) continue;
+        run->made[i] = LEARNT;
+        if (run->owed_of_s) run->owed_s += run->owed_of_s[i];
+    }
+    run->oldest = run->n_made;
+}
+
+static int await_oldest(sim *s, int id, action *a, collective_run *run)
+{
+    const int state = run->oldest < run->n_made ? run->made[run->oldest] : LEARNT;
+    if (state == OVER) {
+        run->n_background_ended--;
+        run->made[run->oldest] = LEARNT;
+        if (run->owed_of_s) wait_pay(s, id, run->owed_of_s[run->oldest]);
+        return wait_after_overheads(s, id);
+    }
+    if (state == UNDER_WAY) {
+        wait_begin(s, id, 1);
+        return BLOCKED;
+    }
+    run->oldest += run->oldest < run->n_made;
+    a->stage = FETCH;
+    return FREE_OF_CHARGE;
+}
+
 static int await(sim *s, int id, action *a, collective_run *run)
 {
     const int is_all = run->call.code == CALL_WAIT_ALL;
+    if (run->call.code == CALL_WAIT_OLDEST) return await_oldest(s, id, a, run);
     if (is_all) {
+        if (run->n_background_ended) learn_listed(run);
         run->n_ended += run->n_background_ended;
         run->n_background_ended = 0;
     }
@@ -71,6 +111,7 @@ static int await(sim *s, int id, action *a, collective_run *run)
         wait_begin(s, id, run->call.code == CALL_SEND || run->call.code == CALL_RECV);
         return BLOCKED;
     }
+    if (is_all && !run->request) run->n_made = run->oldest = 0;
     a->stage = FETCH;
     return FREE_OF_CHARGE;
 }
@@ -91,7 +132,8 @@ static int fetch(sim *s, int id, action *a, collective_run *run)
     if (c->code == CALL_HALT && !run->request && (run->n_background || run->n_background_ended)) c->code = CALL_WAIT_ALL;
     if (c->code == CALL_HALT) return halt(s, id, run);
     const int sends = c->code == CALL_SEND || c->code == CALL_ISEND || c->code == CALL_EXCHANGE;
-    a->stage = sends ? SEND : c->code == CALL_WAIT_ALL ? AWAIT : RECEIVE;
+    const int waits = c->code == CALL_WAIT_ALL || c->code == CALL_WAIT_OLDEST;
+    a->stage = sends ? SEND : waits ? AWAIT : RECEIVE;
     const double first_s = overhead_s(s, id, c);
     return first_s > 0 ? clock_events_sleep_until(s, id, s->clock.now_s + first_s, SPENT_OVERHEAD) : MADE_A_CALL;
 }
@@ -120,15 +162,23 @@ static void told(sim *s, int id, action *a, int request)
 {
     const slot *x = &s->requests.at[request];
     collective_run *run = a->collective.run;
-    const int is_awaited = x->waiter_index == AWAITED;
+    const int at = x->waiter_index, is_awaited = at == AWAITED, is_listed = at >= 0;
+    const int is_oldest = is_listed && run->call.code == CALL_WAIT_OLDEST && at == run->oldest;
     --*(is_awaited ? &run->n_awaited : &run->n_background);
-    if (s->timelines.at[id].state == WAITING && (is_awaited || run->call.code == CALL_WAIT_ALL)) {
+    if (s->timelines.at[id].state == WAITING && (is_awaited || is_oldest || run->call.code == CALL_WAIT_ALL)) {
+        if (is_listed) run->made[at] = LEARNT;
         wait_pay_for(s, id, x);
         wait_wake(s, id);
-    } else {
-        ++*(is_awaited ? &run->n_ended : &run->n_background_ended);
-        run->owed_s += protocol_receive_overhead_s(s, x->is.rank, x);
+        return;
     }
+    const double owed_s = protocol_receive_overhead_s(s, x->is.rank, x);
+    ++*(is_awaited ? &run->n_ended : &run->n_background_ended);
+    if (!is_listed || run->call.code == CALL_WAIT_ALL) {
+        run->owed_s += owed_s;
+        return;
+    }
+    run->made[at] = OVER;
+    if (run->owed_of_s) run->owed_of_s[at] = owed_s;
 }
 
 /* A started run belongs to its request. */

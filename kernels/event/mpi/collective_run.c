@@ -34,9 +34,8 @@ void collective_runs_free(collective_runs *all)
     }
 }
 
-int collective_run_make_room(collective_run *run, int has_overheads)
+static int make_room(collective_run *run, int has_overheads)
 {
-    if (run->n_made < run->made_room) return 0;
     int room = run->made_room ? 2 * run->made_room : 16;
     uint8_t *made = realloc(run->made, (size_t)room * sizeof *made);
     if (!made) return SIM_OUT_OF_MEMORY;
@@ -48,4 +47,11 @@ int collective_run_make_room(collective_run *run, int has_overheads)
     }
     run->made_room = room;
     return 0;
+}
+
+int collective_run_made(collective_run *run, int is_detached, int has_overheads)
+{
+    if (run->n_made == run->made_room && make_room(run, has_overheads) < 0) return SIM_OUT_OF_MEMORY;
+    run->made[run->n_made] = is_detached ? DETACHED : UNDER_WAY;
+    return run->n_made++;
 }

@@ -4,13 +4,15 @@
  *
  * Invariants: (1) n_awaited and n_background count the requests of the run that are under way: of the call that waits, and
  *                 outstanding ones;
- *             (2) of a started one, made[i] is the state of the i-th request its calls made, none before first_over is OVER. */
+ *             (2) of a started one, made[i] is the state of the i-th request its calls made, none before first_over is OVER;
+ *             (3) of a blocking one whose schedule waits for the oldest, made[i] is that of the i-th outstanding request since
+ *                 all were waited for, and each before `oldest` was waited for by itself. */
 #ifndef SMPY_COLLECTIVE_RUN_H
 #define SMPY_COLLECTIVE_RUN_H
 #include "mpi/comm.h"
 #include "mpi/schedule.h"
 
-enum { UNDER_WAY, DETACHED, OVER, LEARNT };      /* state of a request that a started collective has made */
+enum { UNDER_WAY, DETACHED, OVER, LEARNT };      /* state of a request that a run has made */
 
 typedef struct collective_run {
     schedule_frame frame;
@@ -28,9 +30,9 @@ typedef struct collective_run {
     uint8_t is_halted;           /* all its calls are made */
     uint8_t is_waited_for;       /* its rank is blocked in a wait for it */
     int n_made, made_room;
-    uint8_t *made;               /* UNDER_WAY ..., of a started one's requests in order */
+    uint8_t *made;               /* UNDER_WAY ..., of its requests in order */
     double *owed_of_s;           /* receive overhead of each, in models that have some */
-    int first_over;
+    int first_over, oldest;
     struct collective_run *next; /* in the free list */
 } collective_run;
 
@@ -41,6 +43,6 @@ typedef struct {
 collective_run *collective_run_new(collective_runs *all, comms *c, int comm); /* uses the communicator; NULL without memory */
 void collective_run_free(collective_runs *all, comms *c, collective_run *run);
 void collective_runs_free(collective_runs *all);
-/* Room for one more request in `made`: 0, or SIM_OUT_OF_MEMORY. */
-int collective_run_make_room(collective_run *run, int has_overheads);
+/* Lists one more request in `made`: its index, or SIM_OUT_OF_MEMORY. */
+int collective_run_made(collective_run *run, int is_detached, int has_overheads);
 #endif

@@ -81,11 +81,9 @@ static void told(sim *s, int request)
 int nonblocking_made(const sim *s, collective_run *run, slot *made)
 {
     const int pays = protocol_costs(s, s->timelines.at[run->timeline].rank)->n_recv_overhead > 0;
-    if (collective_run_make_room(run, pays) < 0) return SIM_OUT_OF_MEMORY;
     made->made_by = run->request;
     made->told = told;
-    run->made[run->n_made] = made->is.is_detached ? DETACHED : UNDER_WAY;
-    return run->n_made++;
+    return collective_run_made(run, made->is.is_detached, pays);
 }
 
 int nonblocking_learn(sim *s, int id, collective_run *run, int index)

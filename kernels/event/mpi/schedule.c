@@ -169,7 +169,8 @@ schedule_call schedule_step(schedule_frame *f)
                 f->n_loops--;
             break;
         }
-        case CALL_WAIT_ALL: return call;
+        case CALL_WAIT_ALL:
+        case CALL_WAIT_OLDEST: return call;
         default: f->at--; return call; /* CALL_HALT, however often it is asked */
         }
     }
@@ -233,7 +234,7 @@ static int n_expressions_of(int64_t code)
     case CALL_SEND: case CALL_RECV: case CALL_ISEND: case CALL_IRECV: case CALL_LOOP: return 2;
     case CALL_EXCHANGE: return 4;
     case CALL_IF: return 1;
-    case CALL_WAIT_ALL: return 0;
+    case CALL_WAIT_ALL: case CALL_WAIT_OLDEST: return 0;
     default: return -1;
     }
 }
@@ -243,8 +244,9 @@ typedef struct {
     int end, is_loop;
 } open_block;
 
-int schedule_is_sound(int n, const int64_t *word)
+static int is_sound(int n, const int64_t *word, int *waits_for_oldest)
 {
+    *waits_for_oldest = 0;
     if (n < 1 || word[n - 1] != CALL_HALT) return 0;
     open_block open[SCHEDULE_BLOCKS + 1] = {{.end = n - 1}}; /* the first one is the program */
     int depth = 0, n_loops = 0, at = 0;
@@ -260,6 +262,7 @@ int schedule_is_sound(int n, const int64_t *word)
         const int64_t code = word[at++];
         const int n_expressions = n_expressions_of(code);
         if (n_expressions < 0) return 0;
+        *waits_for_oldest |= code == CALL_WAIT_OLDEST;
         for (int i = 0; i < n_expressions; i++)
             if ((at = expression_end(end, word, at, n_loops)) < 0) return 0;
         if (code != CALL_IF && code != CALL_LOOP) continue;
@@ -275,9 +278,16 @@ int schedule_is_sound(int n, const int64_t *word)
     return 1;
 }
 
+int schedule_is_sound(int n, const int64_t *words)
+{
+    int waits_for_oldest;
+    return is_sound(n, words, &waits_for_oldest);
+}
+
 schedule *schedule_new(int n, const int64_t *words)
 {
-    if (!schedule_is_sound(n, words)) return NULL;
+    int waits_for_oldest;
+    if (!is_sound(n, words, &waits_for_oldest)) return NULL;
     schedule *s = malloc(sizeof *s);
     int64_t *copy = malloc((size_t)n * sizeof *copy);
     if (!s || !copy) {
@@ -286,7 +296,7 @@ schedule *schedule_new(int n, const int64_t *words)
         return NULL;
     }
     memcpy(copy, words, (size_t)n * sizeof *copy);
-    *s = (schedule){n, copy};
+    *s = (schedule){n, waits_for_oldest, copy};
     return s;
 }
 
