@@ -66,6 +66,8 @@ class Algorithm:
         Whether it asks which ranks share a host.
     chooses : bool
         Whether it leaves parts to a table, or searches for hosts: its schedule is made for one size.
+    only_ranks : int or None
+        The only number of ranks that it works for; None for any.
     """
 
     operation: str
@@ -75,9 +77,24 @@ class Algorithm:
     simgrid_names: tuple[str, ...] = ()
     knows_hosts: bool = False
     chooses: bool = False
+    only_ranks: int | None = None
 
     def __str__(self) -> str:
         return f"{self.operation}:{self.name}"
+
+    def check_ranks(self, n_ranks: int) -> None:
+        """Refuse a number of ranks that it does not work for.
+
+        Raises
+        ------
+        UsageError
+            If it works for another number alone.
+        """
+        if self.only_ranks not in (None, n_ranks):
+            raise UsageError(
+                f"{self.operation}: the algorithm {self.name!r} wants {self.only_ranks} ranks; this communicator has "
+                f"{n_ranks}: choose another algorithm, or none"
+            )
 
 
 _algorithms: Final[dict[str, dict[str, Algorithm]]] = {operation: {} for operation in OPERATIONS}
@@ -91,6 +108,7 @@ def algorithm(
     simgrid: str | Iterable[str] = (),
     knows_hosts: bool = False,
     chooses: bool = False,
+    only_ranks: int | None = None,
 ) -> Callable[[Maker], Maker]:
     """Register a function of a `Call` as an algorithm.
 
@@ -109,6 +127,8 @@ def algorithm(
     chooses : bool
         Whether it leaves parts to a table (`Call.add_chosen`) or searches for hosts (`Call.search`): it knows the
         hosts, `Call.nbytes` is a number where blocks are equal, and it has a schedule for every query.
+    only_ranks : int
+        The only number of ranks that it works for; a communicator of another size is refused.
 
     Raises
     ------
@@ -125,7 +145,7 @@ def algorithm(
             if name in known:
                 theirs, ours = known[name].make.__module__, make.__module__
                 raise ValueError(f"{each} has an algorithm {name!r} in {theirs}: give the one in {ours} another name")
-            known[name] = Algorithm(each, name, make, source, names, knows_hosts, chooses)
+            known[name] = Algorithm(each, name, make, source, names, knows_hosts, chooses, only_ranks)
         return make
 
     return register

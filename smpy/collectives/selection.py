@@ -134,6 +134,7 @@ class _Variant(NamedTuple):
 def _variant(row: SelectorRow, query: Query, hosts: HostsOfComm) -> _Variant:
     """The variant of the algorithm that a table's row has chosen for a call."""
     algorithm = row.algorithm
+    algorithm.check_ranks(query.n_ranks)
     is_due = hosts.search.is_due and not query.n_remote
     searches_first = row.searches_hosts and is_due
     needs_hosts = algorithm.knows_hosts or algorithm.chooses or searches_first
@@ -286,6 +287,7 @@ class Algorithms:
             is_part=call.search is None,
         )
         row = rules.row_for(query, lambda: call.hosts or Hosts(range(call.n_ranks)))
+        row.algorithm.check_ranks(call.n_ranks)
         steps = Schedule(call)
         if row.searches_hosts:
             search_hosts(steps, call)

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
 
-from smpy.collectives.call import Call, symbolic_call
+from smpy.collectives.call import Call, HostSearch, symbolic_call
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.register import Algorithm, algorithms_of
 from smpy.collectives.schedule import NO_BLOCKS, EqualBlocks, ScheduleStep
+from smpy.collectives.selection import DEFAULT, Algorithms
 
 Tables = Sequence[Sequence[int]]
 
@@ -39,24 +40,21 @@ def calls_of(
     nbytes: int | Callable[[int], int] = 100,
     item_bytes: int = 1,
     tables: Callable[[int], Tables] = lambda rank: (),
+    hosts: Hosts | None = None,
 ) -> list[list[ScheduleStep]]:
-    """The steps of every rank; sizes and tables may differ by rank."""
-    found, hosts = named(algorithm), hosts_of_four(n_ranks)
-    return [
-        found.make(
-            numeric_call(
-                found.operation,
-                rank,
-                n_ranks,
-                root,
-                nbytes(rank) if callable(nbytes) else nbytes,
-                item_bytes=item_bytes,
-                tables=tables(rank),
-                hosts=hosts,
-            )
-        ).steps
-        for rank in range(n_ranks)
-    ]
+    """The steps of every rank, four a host or as told; sizes and tables may differ by rank."""
+    found, world = named(algorithm), hosts_of_four(n_ranks) if hosts is None else hosts
+
+    def own_steps(rank: int) -> list[ScheduleStep]:
+        size = nbytes(rank) if callable(nbytes) else nbytes
+        own = tables(rank)
+        call = numeric_call(found.operation, rank, n_ranks, root, size, item_bytes=item_bytes, tables=own, hosts=world)
+        if found.chooses:
+            choose, search = Algorithms(DEFAULT)._chosen_part, HostSearch(is_due=False)
+            call = replace(call, choose=choose, search=search)
+        return found.make(call).steps
+
+    return [own_steps(rank) for rank in range(n_ranks)]
 
 
 def named(algorithm: str) -> Algorithm:

@@ -20,7 +20,10 @@ def dissemination(call: Call) -> Schedule:
 
 
 @algorithm(
-    "barrier", "recursive_doubling", simgrid="ompi_recursivedoubling", source="Open MPI, recursive doubling barrier"
+    "barrier",
+    "recursive_doubling",
+    simgrid=("ompi_recursivedoubling", "mvapich2_pair"),
+    source="Open MPI, recursive doubling barrier; MVAPICH2, pairwise barrier",
 )
 def recursive_doubling(call: Call) -> Schedule:
     """Exchanges among the first P ranks; a rank from P on exchanges with rank - P before and hears from it after."""
@@ -36,4 +39,12 @@ def recursive_doubling(call: Call) -> Schedule:
             steps.exchange(rank ^ mask, 0, rank ^ mask, 0)
     with steps.when(rank < rest):
         steps.send(rank + power, 0)
+    return steps
+
+
+@algorithm("barrier", "two_ranks", simgrid="ompi_two_procs", source="Open MPI, two_procs barrier", only_ranks=2)
+def two_ranks(call: Call) -> Schedule:
+    """One exchange of two ranks."""
+    steps = Schedule(call)
+    steps.exchange(1 - call.rank, 0, 1 - call.rank, 0)
     return steps

@@ -1,0 +1,110 @@
+"""Every algorithm that moves blocks or holds ranks back, forced, ends at every rank when it does under smpirun."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from smpy.collectives.patterns.powers_of_two import is_power_of_two
+from smpy.collectives.register import algorithms_of
+from tests.peer.case import HOSTS, Case
+from tests.peer.runners import compile_programs, missing_tool, smpirun_finish_s, smpy_finish_s
+
+OPERATIONS = ("barrier", "gather", "scatter", "allgather", "allgatherv", "alltoall", "alltoallv")
+ROOTED = ("gather", "scatter")
+VARYING = ("allgatherv", "alltoallv")
+SIZES = (8, 100, 1000, 5000, 30_000, 70_000, 300_000)
+PARTS = {"barrier": ("ompi_bruck", "mpich_smp", "ompi_tree"), "gather": ("ompi_binomial", "ompi_linear_sync"),
+         "bcast": ("scatter_LR_allgather", "binomial_tree")}  # fmt: skip
+"""Algorithms that a part of another may be told to use."""
+DRAWS, SAMPLE = 14, 1
+TOLERANCE = 1e-6  # relative
+
+
+def drawn(operation: str, name: str) -> Iterator[Case]:
+    """Runs of an algorithm in which the peer neither stops nor is wrong."""
+    random = Random(f"{operation} {name}")
+    n_drawn = 0
+    while n_drawn < DRAWS:
+        n_ranks, size = random.randint(2, 16), random.choice(SIZES)
+        per_host, is_cyclic = random.choice((1, 2, 3)), random.random() < 0.3
+        platform = "cluster_multicore" if is_cyclic or (per_host > 1 and random.random() < 0.5) else "cluster"
+        options = {f"smpi/{operation}": name}
+        for part, names in PARTS.items():
+            if part != operation and random.random() < 0.3:
+                options[f"smpi/{part}"] = random.choice(names)
+        n_rounds, flop = random.randint(1, 2), random.choice((0, 1e4))
+        root = random.randrange(n_ranks) if operation in ROOTED else 0
+        program = "varying" if operation in VARYING else "collectives"
+        arguments = (operation, 0 if operation == "barrier" else size, root, n_rounds, flop)
+        placement = "cyclic" if is_cyclic else "block"
+        case = Case(program, arguments, platform, n_ranks, per_host, placement, options)
+        if not stops(operation, name, case) and case.n_ranks <= HOSTS[platform][1] * per_host:
+            n_drawn += 1
+            yield case
+
+
+def stops(operation: str, name: str, case: Case) -> bool:
+    """Whether smpirun gives up, or does something wrong."""
+    n = case.n_ranks
+    if name in ("pair", "pair_light_barrier", "pair_mpi_barrier", "pair_one_barrier", "rhv"):
+        return not is_power_of_two(n)
+    if name == "2dmesh":
+        return n > 3 and not any(n % side == 0 for side in range(2, n))
+    if name == "3dmesh":
+        return n == 2 or (n > 7 and not any(n % (side * side) == 0 for side in range(2, n // 3 + 1)))
+    if name == "ompi_two_procs":
+        return n != 2
+    counts = counts_on_hosts(case)
+    if (operation, name) in (("gather", "mvapich2_two_level"), ("allgather", "mvapich2_smp")):
+        is_blocked = case.placement == "block" or n <= HOSTS[case.platform][1]
+        return len(set(counts)) > 1 or (operation == "allgather" and not is_blocked)
+    return False
+
+
+def counts_on_hosts(case: Case) -> list[int]:
+    """Numbers of ranks on the hosts."""
+    n_hosts = HOSTS[case.platform][1] if case.placement == "cyclic" else -(-case.n_ranks // case.per_host)
+    if case.placement == "cyclic":
+        return [len(range(host, case.n_ranks, n_hosts)) for host in range(min(n_hosts, case.n_ranks))]
+    full, rest = divmod(case.n_ranks, case.per_host)
+    return [case.per_host] * full + [rest] * (rest > 0)
+
+
+ALGORITHMS = [
+    (operation, name)
+    for operation in OPERATIONS
+    for algorithm in algorithms_of(operation).values()
+    for name in algorithm.simgrid_names
+]
+
+
+@pytest.fixture(scope="module")
+def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    reason = missing_tool()
+    if reason is not None:
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("moving")
+    compile_programs(folder, "collectives")
+    return compile_programs(folder, "varying")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, marks=pytest.mark.peer if number < SAMPLE else pytest.mark.campaign, id=case.name)
+        for operation, name in ALGORITHMS
+        for number, case in enumerate(drawn(operation, name))
+    ],
+)
+def test_every_rank_is_through_when_it_is_under_smpirun(case: Case, binaries: Path, tmp_path: Path) -> None:
+    pairs = zip(smpy_finish_s(case, tmp_path), smpirun_finish_s(case, binaries, tmp_path), strict=True)
+    differing = [(ours, theirs) for ours, theirs in pairs if abs(ours - theirs) > TOLERANCE * theirs]
+    assert not differing
+
+
+def test_there_are_hundreds_of_runs_of_every_algorithm_of_these_operations() -> None:
+    assert len(ALGORITHMS) * DRAWS > 600
