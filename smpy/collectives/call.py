@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Final
 
-from smpy.collectives.hosts import Hosts
+from smpy.collectives.hosts import Hosts, listed
 from smpy.collectives.ranks import Ranks, all_ranks, ranks_from_root
 from smpy.collectives.schedule import (
     NBYTES,
@@ -82,6 +83,10 @@ class Call:
         algorithm that is registered with `chooses`.
     commutative, is_predefined, is_derived : bool
         Properties of a reduction for that choice; see `Query`.
+    total_bytes : int
+        All blocks of an allgatherv together, for an algorithm that is registered with `chooses`.
+    are_equal : bool
+        Whether these blocks are equal.
     peer : callable
         The rank in the whole communicator that has a number among the ranks of this call; None if they are all ranks.
     n_loops : int
@@ -104,6 +109,8 @@ class Call:
     commutative: bool = True
     is_predefined: bool = True
     is_derived: bool = False
+    total_bytes: int = 0
+    are_equal: bool = True
     peer: Callable[[Value], Value] | None = None
     n_loops: int = 0
 
@@ -125,15 +132,26 @@ class Call:
     @property
     def local(self) -> Ranks:
         """The ranks on this rank's host, in order."""
-        return self._known_hosts().local(self.rank)
+        return self.known_hosts().local(self.rank)
 
     @property
     def leaders(self) -> Ranks:
         """The first rank of each host; the number of another rank among them is that of its host."""
-        return self._known_hosts().leaders(self.rank)
+        return self.known_hosts().leaders(self.rank)
 
-    def among(self, steps: Schedule, ranks: Ranks, nbytes: Value, *, root: Value = 0) -> Call:
-        """The call of equal blocks that some of the ranks make among themselves, as a next step of `steps`.
+    @property
+    def leaders_of_root(self) -> Ranks:
+        """The same ranks as the root sees them: its host's number is `index`."""
+        return self.known_hosts().leaders(self.root)
+
+    def blocks_of_hosts(self, nbytes: Value) -> Offsets:
+        """Offsets of the blocks of all hosts, each of which has `nbytes` of each of its ranks."""
+        return _ListedBlocks(list(accumulate(map(len, self.known_hosts().ranks_of), initial=0)), nbytes)
+
+    def among(
+        self, steps: Schedule, ranks: Ranks, nbytes: Value, *, root: Value = 0, blocks: Offsets | None = None
+    ) -> Call:
+        """The call that some of the ranks make among themselves, as a next step of `steps`.
 
         Parameters
         ----------
@@ -143,7 +161,10 @@ class Call:
             The ranks, for example `local` or `leaders`; their number is the same for all of them.
         nbytes, root : int or Formula
             Bytes as an algorithm gets them, and the number of the root among these ranks.
+        blocks : Offsets
+            Offsets of their blocks; None for blocks of `nbytes`.
         """
+        offsets = EqualBlocks(nbytes) if blocks is None else blocks
         outer = self.peer
 
         def peer(number: Value) -> Value:
@@ -155,8 +176,8 @@ class Call:
             n_ranks=ranks.size_max,
             root=root,
             nbytes=nbytes,
-            out=EqualBlocks(nbytes),
-            into=EqualBlocks(nbytes),
+            out=offsets,
+            into=offsets,
             hosts=None,
             search=None,
             peer=peer,
@@ -164,7 +185,13 @@ class Call:
         )
 
     def add(
-        self, steps: Schedule, make: Callable[[Call], Schedule], ranks: Ranks, nbytes: Value, root: Value = 0
+        self,
+        steps: Schedule,
+        make: Callable[[Call], Schedule],
+        ranks: Ranks,
+        nbytes: Value,
+        root: Value = 0,
+        blocks: Offsets | None = None,
     ) -> None:
         """Add the steps of an algorithm among some of the ranks; see `among`.
 
@@ -173,7 +200,7 @@ class Call:
         for size in self._sizes(ranks):
             with steps.when(ranks.size == size):
                 some = replace(ranks, size=size, size_max=size)
-                steps.extend(make(self.among(steps, some, nbytes, root=root)))
+                steps.extend(make(self.among(steps, some, nbytes, root=root, blocks=blocks)))
 
     def add_chosen(
         self,
@@ -216,12 +243,30 @@ class Call:
         """The numbers of ranks that a part of the call may have."""
         if not isinstance(ranks.size, Formula):
             return [ranks.size]
-        return sorted({len(on_host) for on_host in self._known_hosts().ranks_of})
+        return sorted({len(on_host) for on_host in self.known_hosts().ranks_of})
 
-    def _known_hosts(self) -> Hosts:
+    def known_hosts(self) -> Hosts:
+        """The hosts of the ranks.
+
+        Raises
+        ------
+        ValueError
+            If the algorithm is not registered as one that asks for them.
+        """
         if self.hosts is None:
             raise ValueError("an algorithm that asks which ranks share a host is registered with knows_hosts=True")
         return self.hosts
+
+
+class _ListedBlocks:
+    """Offsets of blocks: multiples of a size, listed."""
+
+    def __init__(self, multiples: Sequence[int], nbytes: Value) -> None:
+        self._multiples = multiples
+        self._nbytes = nbytes
+
+    def __getitem__(self, index: Value) -> Value:
+        return listed(self._multiples, index) * self._nbytes
 
 
 def symbolic_call(

@@ -37,7 +37,7 @@ class Query(NamedTuple):
     is_derived : bool
         Whether its datatype is not a basic one.
     are_equal : bool
-        Whether the blocks of a reduce_scatter are equal.
+        Whether the blocks of a reduce_scatter or an allgatherv are equal.
     is_part : bool
         Whether the ranks are some that another algorithm takes apart: the ranks of a host, or one a host.
     """
@@ -134,7 +134,7 @@ def is_derived(query: Query) -> bool:
 
 @fact
 def are_equal(query: Query) -> bool:
-    """Whether the blocks of a reduce_scatter are equal."""
+    """Whether the blocks of a reduce_scatter or an allgatherv are equal."""
     return query.are_equal
 
 

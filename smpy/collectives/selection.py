@@ -264,6 +264,8 @@ class Algorithms:
                 commutative=query.commutative,
                 is_predefined=query.is_predefined,
                 is_derived=query.is_derived,
+                total_bytes=query.total_bytes or 0,
+                are_equal=query.are_equal,
             )
         steps = Schedule(call)
         if variant.searches_first:

@@ -368,7 +368,13 @@ class Actions:
         entry_out = self._type(words) if has_types else self._entry_bytes
         entry_in = self._type(words) if has_types else self._entry_bytes
         offsets = _offsets(counts, entry_in)
-        query = Query(self.n, n_out * entry_out, n_entries=sum(counts), total_bytes=offsets[-1])
+        query = Query(
+            self.n,
+            n_out * entry_out,
+            n_entries=sum(counts),
+            total_bytes=offsets[-1],
+            are_equal=len(set(counts)) == 1,
+        )
         self._collective(query, "allgatherv", tables=((), offsets))
 
     def alltoallv(self, words: Words) -> None:

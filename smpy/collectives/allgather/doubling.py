@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from smpy.collectives.allgather.rings import ring
 from smpy.collectives.call import Call
-from smpy.collectives.patterns.powers_of_two import powers_of_two_below, subtree
+from smpy.collectives.patterns.powers_of_two import is_power_of_two, powers_of_two_below, subtree
 from smpy.collectives.patterns.recursive_doubling import serve_those_without_partner
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule, Value, larger, smaller
@@ -56,4 +57,24 @@ def bruck_of_blocks(call: Call) -> Schedule:
         behind, ahead = (rank - reach) % n_ranks, (rank + reach) % n_ranks
         steps.exchange(behind, bytes_from(rank, n_blocks), ahead, bytes_from(ahead, n_blocks))
         reach *= 2
+    return steps
+
+
+@algorithm("allgather", "distance_halving", simgrid="rhv", source="SimGrid 3.32, allgather-rhv.cpp")
+def distance_halving(call: Call) -> Schedule:
+    """The own block to the rank with the reversed bits, then all blocks so far with ranks half as far each time.
+
+    A ring when the number of ranks is no power of two, where SimGrid gives up.
+    """
+    rank, n_ranks, nbytes = call.rank, call.n_ranks, call.nbytes
+    if not is_power_of_two(n_ranks):
+        return ring(call)
+    steps, masks = Schedule(call), powers_of_two_below(n_ranks)
+    reversed_rank: Value = 0
+    for mask in masks:
+        reversed_rank = reversed_rank + (rank & mask != 0) * (n_ranks // (2 * mask))
+    with steps.when(reversed_rank != rank):
+        steps.exchange(reversed_rank, nbytes, reversed_rank, nbytes)
+    for known, mask in zip(masks, reversed(masks), strict=True):
+        steps.exchange(rank ^ mask, known * nbytes, rank ^ mask, known * nbytes)
     return steps

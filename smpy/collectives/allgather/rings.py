@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from smpy.collectives.call import Call
 from smpy.collectives.patterns.powers_of_two import is_power_of_two
 from smpy.collectives.register import algorithm
-from smpy.collectives.schedule import Schedule, block_bytes
+from smpy.collectives.schedule import Schedule, Value, block_bytes, larger, smaller
+
+PART_BYTES: Final = 1 << 18  # MPIR_CVAR_ALLGATHERV_PIPELINE_MSG_SIZE times 8, as SimGrid has it
 
 
 @algorithm(
@@ -28,6 +32,19 @@ def logical_ring(call: Call) -> Schedule:
     steps = Schedule(call)
     for _ in steps.loop(1, n_ranks):
         steps.exchange((rank + 1) % n_ranks, nbytes, (rank - 1) % n_ranks, nbytes)
+    return steps
+
+
+@algorithm("allgather", "logical_ring_nonblocking", simgrid="NTSLR_NB", source="SimGrid 3.32, allgather-NTSLR-NB.cpp")
+def logical_ring_nonblocking(call: Call) -> Schedule:
+    """The same with all receives posted before."""
+    ranks, nbytes = call.everyone, call.nbytes
+    steps = Schedule(call)
+    for _ in steps.loop(1, call.n_ranks):
+        steps.irecv(ranks.behind(1), nbytes)
+    for _ in steps.loop(1, call.n_ranks):
+        steps.send(ranks.ahead(1), nbytes)
+        steps.wait_oldest()
     return steps
 
 
@@ -55,6 +72,61 @@ def neighbour_exchange(call: Call) -> Schedule:
     for i in range(1, n_ranks // 2):
         neighbour = second if i % 2 else first
         steps.exchange(neighbour, 2 * nbytes, neighbour, 2 * nbytes)
+    return steps
+
+
+@algorithm("allgatherv", "neighbour_exchange", simgrid="ompi_neighborexchange", source="Chen et al. 2005; Open MPI")
+def neighbour_exchange_of_blocks(call: Call) -> Schedule:
+    """The same with blocks of many sizes."""
+    rank, n_ranks, into = call.rank, call.n_ranks, call.into
+    if n_ranks % 2:
+        return ring(call)
+    steps, is_odd = Schedule(call), rank % 2
+    first, second = (rank + 1 - 2 * is_odd) % n_ranks, (rank - 1 + 2 * is_odd) % n_ranks
+
+    def pair_bytes(i: Value) -> Value:
+        """The two blocks that come in round i, from the other side in each; the own pair's are there after round 0."""
+        n_pairs_away = (i + 1) // 2 * (1 - i % 2 * 2) * (1 - is_odd * 2)
+        start = (rank - is_odd + 2 * n_pairs_away) % n_ranks
+        size: Value = into[start + 2] - into[start]
+        return size
+
+    steps.exchange(first, call.nbytes, first, block_bytes(into, first))
+    for i in steps.loop(1, n_ranks // 2):
+        neighbour = i % 2 * second + (1 - i % 2) * first
+        steps.exchange(neighbour, pair_bytes(i - 1), neighbour, pair_bytes(i))
+    return steps
+
+
+@algorithm(
+    "allgatherv", "chunked_logical_ring", simgrid="mpich_ring", source="MPICH 3, ring of allgatherv", chooses=True
+)
+def chunked_logical_ring(call: Call) -> Schedule:
+    """A logical ring without empty messages, whose blocks above 256 KiB go in parts when they are not all equal.
+
+    The parts of two blocks that a rank sends and receives go in pairs; SimGrid begins the next block on the side that
+    is through, and has larger parts where the smallest block is above 256 KiB.
+    """
+    rank, n_ranks, into = call.rank, call.n_ranks, call.into
+    steps, ranks = Schedule(call), call.everyone
+
+    def exchange(to_bytes: Value, source_bytes: Value) -> None:
+        with steps.when((to_bytes > 0) & (source_bytes > 0)):
+            steps.exchange(ranks.ahead(1), to_bytes, ranks.behind(1), source_bytes)
+        with steps.when((to_bytes > 0) & (source_bytes == 0)):
+            steps.send(ranks.ahead(1), to_bytes)
+        with steps.when((to_bytes == 0) & (source_bytes > 0)):
+            steps.recv(ranks.behind(1), source_bytes)
+
+    for distance in steps.loop(1, n_ranks):
+        last = block_bytes(into, (rank - distance + 1) % n_ranks)
+        new = block_bytes(into, (rank - distance) % n_ranks)
+        if call.are_equal:
+            exchange(last, new)
+            continue
+        for i in steps.loop(0, (larger(last, new) + PART_BYTES - 1) // PART_BYTES):
+            start = i * PART_BYTES
+            exchange(larger(0, smaller(last - start, PART_BYTES)), larger(0, smaller(new - start, PART_BYTES)))
     return steps
 
 

@@ -140,7 +140,9 @@ class Allgatherv(CollectiveCall):
         self._out = _block_of(sendbuf, None if self.communicator.is_inter else self._into, self.rank, call)
         self.nbytes = self._out.nbytes
         self.tables = (_NO_OFFSETS, self._into.offsets())
-        self.facts = {"total_bytes": self.tables[1][-1], "n_entries": sum(self._into.counts)}
+        counts = self._into.counts
+        are_equal = min(counts) == max(counts)
+        self.facts = {"total_bytes": self.tables[1][-1], "n_entries": sum(counts), "are_equal": are_equal}
         self.signature = Signature(call)
 
     def new_payload(self) -> list[SizedBlocks]:
