@@ -58,10 +58,12 @@ def stops(operation: str, name: str, case: Case) -> bool:
         return n == 2 or (n > 7 and not any(n % (side * side) == 0 for side in range(2, n // 3 + 1)))
     if name == "ompi_two_procs":
         return n != 2
-    counts = counts_on_hosts(case)
-    if (operation, name) in (("gather", "mvapich2_two_level"), ("allgather", "mvapich2_smp")):
-        is_blocked = case.placement == "block" or n <= HOSTS[case.platform][1]
-        return len(set(counts)) > 1 or (operation == "allgather" and not is_blocked)
+    differ = len(set(counts_on_hosts(case))) > 1
+    if (operation, name) == ("allgather", "mvapich2_smp"):
+        return differ or (case.placement == "cyclic" and n > HOSTS[case.platform][1])
+    if (operation, name) == ("gather", "mvapich2_two_level"):
+        root, n_hosts = int(str(case.arguments[2])), HOSTS[case.platform][1]
+        return differ or (root >= n_hosts if case.placement == "cyclic" else root % case.per_host > 0)
     return False
 
 

@@ -8,7 +8,10 @@ from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule
 
 algorithm(("iscatter", "iscatterv"), "linear", source="SimGrid 3.32, smpi_nbc_impl.cpp")(from_root)
-algorithm(("scatter", "scatterv"), "linear", source="SimGrid 3.32, smpi_default_selector.cpp")(and_wait(from_root))
+algorithm("scatter", "linear", simgrid="ompi_linear_nb", source="SimGrid 3.32, smpi_default_selector.cpp; Open MPI")(
+    and_wait(from_root)
+)
+algorithm("scatterv", "linear", source="SimGrid 3.32, smpi_default_selector.cpp")(and_wait(from_root))
 
 
 @algorithm("scatter", "basic_linear", simgrid="ompi_basic_linear", source="Open MPI, basic linear scatter")

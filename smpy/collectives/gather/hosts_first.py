@@ -1,0 +1,38 @@
+"""Gather on each host, then among hosts."""
+
+from __future__ import annotations
+
+from smpy.collectives.call import Call
+from smpy.collectives.gather.linear import basic_linear
+from smpy.collectives.gather.trees import up
+from smpy.collectives.host_search import search_hosts
+from smpy.collectives.patterns.linear import and_wait, to_root
+from smpy.collectives.register import algorithm
+from smpy.collectives.schedule import Schedule
+
+
+@algorithm("gather", "two_level", simgrid="mvapich2_two_level", source="MVAPICH2, two-level gather", chooses=True)
+def two_level(call: Call) -> Schedule:
+    """Trees to the first rank of each host, from these one by one to that of the root's host, which sends all to it.
+
+    Where hosts have different numbers of ranks, the first ranks of hosts send all at once. SimGrid stops there, and where
+    the root is not the first rank of its host.
+    """
+    steps, hosts, nbytes = Schedule(call), call.known_hosts(), call.nbytes
+    search_hosts(steps, call)
+    root_host = call.leaders_of_root.index
+    leader = call.leaders[root_host]
+    with steps.when(nbytes != 0):
+        call.add(steps, up, call.local, nbytes)
+        with steps.when(call.local.index == 0):
+            host_bytes = call.local.size * nbytes
+            if hosts.is_uniform:
+                call.add(steps, basic_linear, call.leaders, host_bytes, root_host)
+            else:
+                blocks = call.blocks_of_hosts(nbytes)
+                call.add(steps, and_wait(to_root), call.leaders, host_bytes, root_host, blocks)
+        with steps.when((call.rank == leader) & (leader != call.root)):
+            steps.send(call.root, call.n_ranks * nbytes)
+        with steps.when((call.rank == call.root) & (leader != call.rank)):
+            steps.recv(leader, call.n_ranks * nbytes)
+    return steps

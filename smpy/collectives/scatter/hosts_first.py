@@ -1,0 +1,63 @@
+"""Scatter among hosts, then on each host."""
+
+from __future__ import annotations
+
+from smpy.collectives.call import Call
+from smpy.collectives.host_search import search_hosts
+from smpy.collectives.patterns.linear import and_wait, from_root
+from smpy.collectives.register import Maker, algorithm
+from smpy.collectives.scatter.linear import basic_linear
+from smpy.collectives.scatter.trees import down
+from smpy.collectives.schedule import Schedule
+
+
+@algorithm(
+    "scatter",
+    "two_level_linear",
+    simgrid="mvapich2_two_level_direct",
+    source="MVAPICH2, two-level direct scatter",
+    chooses=True,
+)
+def two_level_linear(call: Call) -> Schedule:
+    """The root gives all blocks to the first rank of its host, which sends each host's to it, and trees bring them on.
+
+    The first ranks of hosts get their blocks one by one, all at once where hosts have different numbers of ranks. On
+    one host the root sends to all itself.
+    """
+    return _two_level(call, basic_linear)
+
+
+@algorithm(
+    "scatter",
+    "two_level_tree",
+    simgrid="mvapich2_two_level_binomial",
+    source="MVAPICH2, two-level binomial scatter",
+    chooses=True,
+)
+def two_level_tree(call: Call) -> Schedule:
+    """The same with a binomial tree among hosts of equal numbers of ranks."""
+    return _two_level(call, down)
+
+
+def _two_level(call: Call, among_hosts: Maker) -> Schedule:
+    steps, hosts, nbytes = Schedule(call), call.known_hosts(), call.nbytes
+    search_hosts(steps, call)
+    with steps.when(nbytes != 0):
+        if hosts.n_hosts == 1:
+            call.add(steps, basic_linear, call.everyone, nbytes, call.root)
+            return steps
+        root_host = call.leaders_of_root.index
+        leader = call.leaders[root_host]
+        with steps.when((call.rank == call.root) & (leader != call.rank)):
+            steps.send(leader, call.n_ranks * nbytes)
+        with steps.when((call.rank == leader) & (leader != call.root)):
+            steps.recv(call.root, call.n_ranks * nbytes)
+        with steps.when(call.local.index == 0):
+            host_bytes = call.local.size * nbytes
+            if hosts.is_uniform:
+                call.add(steps, among_hosts, call.leaders, host_bytes, root_host)
+            else:
+                blocks = call.blocks_of_hosts(nbytes)
+                call.add(steps, and_wait(from_root), call.leaders, host_bytes, root_host, blocks)
+        call.add(steps, down, call.local, nbytes)
+    return steps
