@@ -182,13 +182,14 @@ def block_bytes(offsets: Offsets, index: Value) -> Value:
 
 
 class ScheduleStep(NamedTuple):
-    """One step of one rank; peers and sizes that a step does not have are -1 and 0."""
+    """One step of one rank; peers, sizes and numbers that a step does not have are -1, 0 and -1."""
 
     name: str
     to: int = -1
     bytes_out: int = 0
     source: int = -1
     bytes_in: int = 0
+    number: int = -1
 
 
 class _Call(Protocol):
@@ -258,6 +259,13 @@ class Schedule:
         """Wait for the oldest send or receive that was started and not waited for; nothing happens if there is none."""
         self._add("wait_oldest", Instruction.WAIT_OLDEST)
 
+    def wait_for(self, number: Value) -> None:
+        """Wait for the send or receive that was started as this number, from 0, since all were waited for.
+
+        Between two waits for all a schedule has these waits or such for the oldest, not both.
+        """
+        self._add("wait_for", Instruction.WAIT_FOR, number)
+
     def extend(self, then: Schedule) -> None:
         """Go on with all that `then` does; it knows the loops that it is in (`Call.among`)."""
         if not self._is_skipped:
@@ -303,5 +311,7 @@ class Schedule:
             numbers = [int(value) for value in values]  # type: ignore[arg-type]
             if name in ("recv", "irecv"):
                 self.steps.append(ScheduleStep(name, source=numbers[0], bytes_in=numbers[1]))
+            elif name == "wait_for":
+                self.steps.append(ScheduleStep(name, number=numbers[0]))
             else:
                 self.steps.append(ScheduleStep(name, *numbers))

@@ -21,6 +21,7 @@ class Instruction(IntEnum):
     LOOP = lib.CALL_LOOP
     AGAIN = lib.CALL_AGAIN
     WAIT_OLDEST = lib.CALL_WAIT_OLDEST
+    WAIT_FOR = lib.CALL_WAIT_FOR
 
 
 class Term(IntEnum):

@@ -443,6 +443,60 @@ static void waits_one_by_one_pay_each_receive_once(const platform *p)
     assert(fabs(paid_s - free_s - 5) < 1e-9); /* four of its own; rank 2's, which it waits for */
 }
 
+/* Rank 1 sends at once, rank 2 when it has heard from rank 0, which waits for two receives under their numbers. */
+static void waits_under_numbers(sim *s, int rank, int stage)
+{
+    if (stage) {
+        sim_append_end(s, rank);
+        return;
+    }
+    words w = {.n = 0};
+    int block = only_rank(&w, 0);
+    add_call(&w, CALL_IRECV, 2, message_bytes);
+    add_call(&w, CALL_IRECV, 1, message_bytes);
+    add(&w, CALL_WAIT_FOR);
+    number(&w, peers[0]);
+    add_call(&w, CALL_SEND, 2, 8);
+    add(&w, CALL_WAIT_FOR);
+    number(&w, peers[1]);
+    end(&w, block, CALL_IF);
+    block = only_rank(&w, 1);
+    add_call(&w, CALL_SEND, 0, message_bytes);
+    end(&w, block, CALL_IF);
+    block = only_rank(&w, 2);
+    add_call(&w, CALL_RECV, 0, 8);
+    add_call(&w, CALL_SEND, 0, message_bytes);
+    end(&w, block, CALL_IF);
+    add(&w, CALL_HALT);
+    const int schedule = sim_schedule_new(s, w.n, w.word);
+    assert(schedule >= 0 && sim_append_collective(s, rank, 0, schedule, 0, 0, NULL) == 0);
+}
+
+static double under_numbers_s(const platform *p, const model *m, int64_t first, int64_t second, int end)
+{
+    peers[0] = first;
+    peers[1] = second;
+    sim *s = world(p, m, 3);
+    assert(run(s, 3, waits_under_numbers) == end);
+    double dates_s[MOST_RANKS];
+    sim_finish_s(s, dates_s);
+    sim_free(s);
+    return dates_s[0];
+}
+
+static void a_wait_under_a_number_waits_for_that_one_alone(const platform *p)
+{
+    model m = plain();
+    message_bytes = 8;
+    under_numbers_s(p, &m, 0, 1, SIM_STUCK); /* rank 2 waits for rank 0 */
+    under_numbers_s(p, &m, 1, 2, SIM_BROKEN);
+    const double free_s = under_numbers_s(p, &m, 1, 0, SIM_DONE);
+    assert(under_numbers_s(p, &m, 1, 1, SIM_DONE) == free_s); /* the other one is waited for at the end */
+    m.calls.recv_overhead[1] = 1;
+    m.calls.n_recv_overhead = 1;
+    assert(fabs(under_numbers_s(p, &m, 1, 0, SIM_DONE) - free_s - 3) < 1e-9); /* two of its own, and rank 2's */
+}
+
 int main(void)
 {
     results_are_exact_or_break_the_frame();
@@ -460,6 +514,7 @@ int main(void)
     a_schedule_without_end_can_be_interrupted(p, &m);
     a_wait_for_the_oldest_waits_for_no_younger_one(p, &m);
     waits_one_by_one_pay_each_receive_once(p);
+    a_wait_under_a_number_waits_for_that_one_alone(p);
     platform_free(p);
     puts("schedule: all well");
     return 0;

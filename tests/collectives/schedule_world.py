@@ -92,6 +92,7 @@ class _Rank:
     n_awaited: int = 0  # number of them it is blocked on
     waits_for_all: bool = False
     outstanding: deque[_Message] = field(default_factory=deque)  # since all were waited for, in order
+    numbered: list[_Message] = field(default_factory=list)  # the same, with those that were waited for
     waits_for: _Message | None = None
 
     @property
@@ -100,12 +101,15 @@ class _Rank:
             return True
         return self.n_awaited > 0 or (self.waits_for_all and self.n_started > 0)
 
-    def wait(self, name: str) -> None:
-        """Begin a wait if the step of that name is one."""
-        self.waits_for_all = name == "wait_all"
+    def wait(self, step: ScheduleStep) -> None:
+        """Begin a wait if the step is one."""
+        self.waits_for_all = step.name == "wait_all"
         if self.waits_for_all:
             self.outstanding.clear()
-        self.waits_for = self.outstanding.popleft() if name == "wait_oldest" and self.outstanding else None
+            self.numbered.clear()
+        self.waits_for = self.outstanding.popleft() if step.name == "wait_oldest" and self.outstanding else None
+        if step.name == "wait_for":
+            self.waits_for = self.numbered[step.number]
 
 
 @dataclass
@@ -136,6 +140,7 @@ def known_at_the_end(calls: list[list[ScheduleStep]]) -> list[set[int]]:
                 queue[pair].append(message)
                 if not is_awaited:
                     me.outstanding.append(message)
+                    me.numbered.append(message)
                 me.n_started += 1
                 me.n_awaited += is_awaited
                 meet(pair)
@@ -155,7 +160,7 @@ def known_at_the_end(calls: list[list[ScheduleStep]]) -> list[set[int]]:
         for rank, me in enumerate(ranks):
             while me.calls and not me.is_blocked:
                 call = me.calls.popleft()
-                me.wait(call.name)
+                me.wait(call)
                 post(rank, call)
                 moved = True
     assert not any(me.calls or me.is_blocked for me in ranks), "ranks wait for each other"

@@ -140,6 +140,16 @@ def test_performers_wait_for_the_oldest_alone() -> None:
         known_at_the_end(calls)
 
 
+def test_performers_wait_for_a_number_alone() -> None:
+    calls = [[ScheduleStep("irecv", source=2), ScheduleStep("irecv", source=1), ScheduleStep("wait_for", number=1)],
+             [ScheduleStep("send", to=0)], [ScheduleStep("recv", source=0), ScheduleStep("send", to=0)]]  # fmt: skip
+    calls[0] += [ScheduleStep("send", to=2), ScheduleStep("wait_for", number=0)]
+    assert known_at_the_end(calls)[0] == {0, 1, 2}
+    calls[0][2] = ScheduleStep("wait_for", number=0)
+    with pytest.raises(AssertionError, match="ranks wait for each other"):
+        known_at_the_end(calls)
+
+
 def one_message_s(nbytes: int) -> float:
     """Seconds from rank 0 to rank 1."""
     engine = new_engine(2)

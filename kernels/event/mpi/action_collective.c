@@ -34,7 +34,7 @@ static int post(sim *s, int id, collective_run *run, int peer, int64_t bytes, ui
     x->account = s->timelines.at[id].account;
     if (index == BACKGROUND && run->request)
         index = nonblocking_made(s, run, x);
-    else if (index == BACKGROUND && run->frame.program->waits_for_oldest)
+    else if (index == BACKGROUND && run->frame.program->waits_for_one)
         index = collective_run_made(run, is_detached, pays_for_receives(s, id));
     if (index < BACKGROUND) return index;
     if (!is_detached) {
@@ -74,20 +74,33 @@ static void learn_listed(collective_run *run)
     run->oldest = run->n_made;
 }
 
-static int await_oldest(sim *s, int id, action *a, collective_run *run)
+static int waits_for_one(const collective_run *run)
 {
-    const int state = run->oldest < run->n_made ? run->made[run->oldest] : LEARNT;
+    return run->call.code == CALL_WAIT_OLDEST || run->call.code == CALL_WAIT_FOR;
+}
+
+/* Index in the list of the one that such a wait is for. */
+static int awaited_one(const collective_run *run)
+{
+    return run->call.code == CALL_WAIT_FOR ? run->call.number : run->oldest;
+}
+
+static int await_one(sim *s, int id, action *a, collective_run *run)
+{
+    const int is_oldest = run->call.code == CALL_WAIT_OLDEST, at = awaited_one(run);
+    if (!is_oldest && at >= run->n_made) return SIM_BAD_SCHEDULE;
+    const int state = at < run->n_made ? run->made[at] : LEARNT;
     if (state == OVER) {
         run->n_background_ended--;
-        run->made[run->oldest] = LEARNT;
-        if (run->owed_of_s) wait_pay(s, id, run->owed_of_s[run->oldest]);
+        run->made[at] = LEARNT;
+        if (run->owed_of_s) wait_pay(s, id, run->owed_of_s[at]);
         return wait_after_overheads(s, id);
     }
     if (state == UNDER_WAY) {
         wait_begin(s, id, 1);
         return BLOCKED;
     }
-    run->oldest += run->oldest < run->n_made;
+    run->oldest += is_oldest && at < run->n_made;
     a->stage = FETCH;
     return FREE_OF_CHARGE;
 }
@@ -95,7 +108,7 @@ static int await_oldest(sim *s, int id, action *a, collective_run *run)
 static int await(sim *s, int id, action *a, collective_run *run)
 {
     const int is_all = run->call.code == CALL_WAIT_ALL;
-    if (run->call.code == CALL_WAIT_OLDEST) return await_oldest(s, id, a, run);
+    if (waits_for_one(run)) return await_one(s, id, a, run);
     if (is_all) {
         if (run->n_background_ended) learn_listed(run);
         run->n_ended += run->n_background_ended;
@@ -132,7 +145,7 @@ static int fetch(sim *s, int id, action *a, collective_run *run)
     if (c->code == CALL_HALT && !run->request && (run->n_background || run->n_background_ended)) c->code = CALL_WAIT_ALL;
     if (c->code == CALL_HALT) return halt(s, id, run);
     const int sends = c->code == CALL_SEND || c->code == CALL_ISEND || c->code == CALL_EXCHANGE;
-    const int waits = c->code == CALL_WAIT_ALL || c->code == CALL_WAIT_OLDEST;
+    const int waits = c->code == CALL_WAIT_ALL || waits_for_one(run);
     a->stage = sends ? SEND : waits ? AWAIT : RECEIVE;
     const double first_s = overhead_s(s, id, c);
     return first_s > 0 ? clock_events_sleep_until(s, id, s->clock.now_s + first_s, SPENT_OVERHEAD) : MADE_A_CALL;
@@ -163,9 +176,9 @@ static void told(sim *s, int id, action *a, int request)
     const slot *x = &s->requests.at[request];
     collective_run *run = a->collective.run;
     const int at = x->waiter_index, is_awaited = at == AWAITED, is_listed = at >= 0;
-    const int is_oldest = is_listed && run->call.code == CALL_WAIT_OLDEST && at == run->oldest;
+    const int is_the_one = is_listed && waits_for_one(run) && at == awaited_one(run);
     --*(is_awaited ? &run->n_awaited : &run->n_background);
-    if (s->timelines.at[id].state == WAITING && (is_awaited || is_oldest || run->call.code == CALL_WAIT_ALL)) {
+    if (s->timelines.at[id].state == WAITING && (is_awaited || is_the_one || run->call.code == CALL_WAIT_ALL)) {
         if (is_listed) run->made[at] = LEARNT;
         wait_pay_for(s, id, x);
         wait_wake(s, id);

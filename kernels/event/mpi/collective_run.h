@@ -5,8 +5,8 @@
  * Invariants: (1) n_awaited and n_background count the requests of the run that are under way: of the call that waits, and
  *                 outstanding ones;
  *             (2) of a started one, made[i] is the state of the i-th request its calls made, none before first_over is OVER;
- *             (3) of a blocking one whose schedule waits for the oldest, made[i] is that of the i-th outstanding request since
- *                 all were waited for, and each before `oldest` was waited for by itself. */
+ *             (3) of a blocking one whose schedule waits for single ones, made[i] is that of the i-th outstanding request since
+ *                 all were waited for, and each before `oldest` was waited for as the oldest. */
 #ifndef SMPY_COLLECTIVE_RUN_H
 #define SMPY_COLLECTIVE_RUN_H
 #include "mpi/comm.h"

@@ -96,7 +96,7 @@ static int64_t evaluate(schedule_frame *f)
     }
 }
 
-static int evaluate_peer(schedule_frame *f)
+static int evaluate_index(schedule_frame *f)
 {
     int64_t peer = evaluate(f);
     if (peer >= 0 && peer <= INT_MAX) return (int)peer;
@@ -125,18 +125,18 @@ schedule_call schedule_step(schedule_frame *f)
         switch (call.code) {
         case CALL_SEND:
         case CALL_ISEND:
-            call.to = evaluate_peer(f);
+            call.to = evaluate_index(f);
             call.bytes_out = evaluate_bytes(f);
             return call;
         case CALL_RECV:
         case CALL_IRECV:
-            call.from = evaluate_peer(f);
+            call.from = evaluate_index(f);
             call.bytes_in = evaluate_bytes(f);
             return call;
         case CALL_EXCHANGE:
-            call.to = evaluate_peer(f);
+            call.to = evaluate_index(f);
             call.bytes_out = evaluate_bytes(f);
-            call.from = evaluate_peer(f);
+            call.from = evaluate_index(f);
             call.bytes_in = evaluate_bytes(f);
             return call;
         case CALL_IF: {
@@ -169,6 +169,7 @@ schedule_call schedule_step(schedule_frame *f)
                 f->n_loops--;
             break;
         }
+        case CALL_WAIT_FOR: call.number = evaluate_index(f); return call;
         case CALL_WAIT_ALL:
         case CALL_WAIT_OLDEST: return call;
         default: f->at--; return call; /* CALL_HALT, however often it is asked */
@@ -233,7 +234,7 @@ static int n_expressions_of(int64_t code)
     switch (code) {
     case CALL_SEND: case CALL_RECV: case CALL_ISEND: case CALL_IRECV: case CALL_LOOP: return 2;
     case CALL_EXCHANGE: return 4;
-    case CALL_IF: return 1;
+    case CALL_IF: case CALL_WAIT_FOR: return 1;
     case CALL_WAIT_ALL: case CALL_WAIT_OLDEST: return 0;
     default: return -1;
     }
@@ -244,9 +245,9 @@ typedef struct {
     int end, is_loop;
 } open_block;
 
-static int is_sound(int n, const int64_t *word, int *waits_for_oldest)
+static int is_sound(int n, const int64_t *word, int *waits_for_one)
 {
-    *waits_for_oldest = 0;
+    *waits_for_one = 0;
     if (n < 1 || word[n - 1] != CALL_HALT) return 0;
     open_block open[SCHEDULE_BLOCKS + 1] = {{.end = n - 1}}; /* the first one is the program */
     int depth = 0, n_loops = 0, at = 0;
@@ -262,7 +263,7 @@ static int is_sound(int n, const int64_t *word, int *waits_for_oldest)
         const int64_t code = word[at++];
         const int n_expressions = n_expressions_of(code);
         if (n_expressions < 0) return 0;
-        *waits_for_oldest |= code == CALL_WAIT_OLDEST;
+        *waits_for_one |= code == CALL_WAIT_OLDEST || code == CALL_WAIT_FOR;
         for (int i = 0; i < n_expressions; i++)
             if ((at = expression_end(end, word, at, n_loops)) < 0) return 0;
         if (code != CALL_IF && code != CALL_LOOP) continue;
@@ -280,14 +281,14 @@ static int is_sound(int n, const int64_t *word, int *waits_for_oldest)
 
 int schedule_is_sound(int n, const int64_t *words)
 {
-    int waits_for_oldest;
-    return is_sound(n, words, &waits_for_oldest);
+    int waits_for_one;
+    return is_sound(n, words, &waits_for_one);
 }
 
 schedule *schedule_new(int n, const int64_t *words)
 {
-    int waits_for_oldest;
-    if (!is_sound(n, words, &waits_for_oldest)) return NULL;
+    int waits_for_one;
+    if (!is_sound(n, words, &waits_for_one)) return NULL;
     schedule *s = malloc(sizeof *s);
     int64_t *copy = malloc((size_t)n * sizeof *copy);
     if (!s || !copy) {
@@ -296,7 +297,7 @@ schedule *schedule_new(int n, const int64_t *words)
         return NULL;
     }
     memcpy(copy, words, (size_t)n * sizeof *copy);
-    *s = (schedule){n, waits_for_oldest, copy};
+    *s = (schedule){n, waits_for_one, copy};
     return s;
 }
 
