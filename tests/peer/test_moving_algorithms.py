@@ -10,7 +10,7 @@ import pytest
 
 from smpy.collectives.patterns.powers_of_two import is_power_of_two
 from smpy.collectives.register import algorithms_of
-from tests.peer.case import HOSTS, Case
+from tests.peer.case import HOSTS, OVERHEADS, Case
 from tests.peer.runners import compile_programs, missing_tool, smpirun_finish_s, smpy_finish_s
 
 OPERATIONS = ("barrier", "gather", "scatter", "allgather", "allgatherv", "alltoall", "alltoallv")
@@ -36,6 +36,8 @@ def drawn(operation: str, name: str) -> Iterator[Case]:
         for part, names in PARTS.items():
             if part != operation and random.random() < 0.3:
                 options[f"smpi/{part}"] = random.choice(names)
+        if random.random() < 0.15:
+            options |= OVERHEADS
         n_rounds, flop = random.randint(1, 2), random.choice((0, 1e4))
         root = random.randrange(n_ranks) if operation in ROOTED else 0
         program = "varying" if operation in VARYING else "collectives"

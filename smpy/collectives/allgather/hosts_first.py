@@ -130,12 +130,13 @@ def loose_ring(call: Call) -> Schedule:
         is_last = i == groups.n - 1
         for other in steps.loop(0, groups.width):
             with steps.when((other == place) & (is_last == 0)):
+                steps.irecv(groups.first(1) + place, nbytes)
                 steps.isend(groups.first(-1) + place, nbytes)
             with steps.when(other != place):
                 steps.irecv(groups.first(0) + other, nbytes)
                 steps.isend(groups.first(0) + other, nbytes)
         with steps.when(is_last == 0):
-            steps.recv(groups.first(1) + place, nbytes)
+            steps.wait_for(2 * (groups.width * i + place))
     steps.wait_all()
     return steps
 

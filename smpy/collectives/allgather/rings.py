@@ -38,13 +38,14 @@ def logical_ring(call: Call) -> Schedule:
 @algorithm("allgather", "logical_ring_nonblocking", simgrid="NTSLR_NB", source="SimGrid 3.32, allgather-NTSLR-NB.cpp")
 def logical_ring_nonblocking(call: Call) -> Schedule:
     """The same with all receives posted before."""
-    ranks, nbytes = call.everyone, call.nbytes
+    ranks, nbytes, n_rounds = call.everyone, call.nbytes, call.n_ranks - 1
     steps = Schedule(call)
-    for _ in steps.loop(1, call.n_ranks):
+    for _ in steps.loop(0, n_rounds):
         steps.irecv(ranks.behind(1), nbytes)
-    for _ in steps.loop(1, call.n_ranks):
-        steps.send(ranks.ahead(1), nbytes)
-        steps.wait_oldest()
+    for i in steps.loop(0, n_rounds):
+        steps.isend(ranks.ahead(1), nbytes)
+        steps.wait_for(i)
+        steps.wait_for(n_rounds + i)
     return steps
 
 

@@ -15,8 +15,8 @@ from smpy.collectives.schedule import Schedule
 def two_level(call: Call) -> Schedule:
     """Trees to the first rank of each host, from these one by one to that of the root's host, which sends all to it.
 
-    Where hosts have different numbers of ranks, the first ranks of hosts send all at once. SimGrid stops there, and where
-    the root is not the first rank of its host.
+    Where hosts have different numbers of ranks, the first ranks of hosts send all at once. SimGrid stops there, and
+    where the root is not the first rank of its host.
     """
     steps, hosts, nbytes = Schedule(call), call.known_hosts(), call.nbytes
     search_hosts(steps, call)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from smpy.collectives.call import Call
 from smpy.collectives.patterns.linear import and_wait, to_root
 from smpy.collectives.register import algorithm
-from smpy.collectives.schedule import Schedule
+from smpy.collectives.schedule import Schedule, smaller
+
+SMALL_PART_BYTES: Final = 1024
+LARGE_PART_BYTES: Final = 32_768
+LARGE_BLOCK_BYTES: Final = 92_160
 
 algorithm(("igather", "igatherv"), "linear", source="SimGrid 3.32, smpi_nbc_impl.cpp")(to_root)
 algorithm(("gather", "gatherv"), "linear", source="SimGrid 3.32, smpi_default_selector.cpp")(and_wait(to_root))
@@ -22,4 +28,29 @@ def basic_linear(call: Call) -> Schedule:
         for peer in steps.loop(0, call.n_ranks):
             with steps.when(peer != root):
                 steps.recv(peer, nbytes)
+    return steps
+
+
+@algorithm("gather", "linear_on_demand", simgrid="ompi_linear_sync", source="Open MPI, linear_sync gather")
+def linear_on_demand(call: Call) -> Schedule:
+    """The root asks rank after rank, and goes on when it has a first part; the other parts come meanwhile.
+
+    The first part has 32 KiB of a block above 92,160 B, and 1 KiB of others; the second one may be empty.
+    """
+    rank, root, nbytes = call.rank, call.root, call.nbytes
+    is_large = nbytes > LARGE_BLOCK_BYTES
+    first = smaller(nbytes, SMALL_PART_BYTES + is_large * (LARGE_PART_BYTES - SMALL_PART_BYTES))
+    steps = Schedule(call)
+    with steps.when(rank != root):
+        steps.recv(root, 0)
+        steps.send(root, first)
+        steps.send(root, nbytes - first)
+    with steps.when(rank == root):
+        for peer in steps.loop(0, call.n_ranks):
+            with steps.when(peer != root):
+                steps.irecv(peer, first)
+                steps.send(peer, 0)
+                steps.irecv(peer, nbytes - first)
+                steps.wait_for(2 * (peer - (peer > root)))
+        steps.wait_all()
     return steps
