@@ -85,8 +85,8 @@ class Call:
         Properties of a reduction for that choice; see `Query`.
     total_bytes : int
         All blocks of an allgatherv together, for an algorithm that is registered with `chooses`.
-    are_equal : bool
-        Whether these blocks are equal.
+    in_parts : bool
+        Whether these blocks have parts (`parts.ring_parts`): their first ones and sizes are in `targets`, `sources`.
     peer : callable
         The rank in the whole communicator that has a number among the ranks of this call; None if they are all ranks.
     n_loops : int
@@ -110,7 +110,7 @@ class Call:
     is_predefined: bool = True
     is_derived: bool = False
     total_bytes: int = 0
-    are_equal: bool = True
+    in_parts: bool = False
     peer: Callable[[Value], Value] | None = None
     n_loops: int = 0
 

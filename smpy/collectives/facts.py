@@ -37,7 +37,9 @@ class Query(NamedTuple):
     is_derived : bool
         Whether its datatype is not a basic one.
     are_equal : bool
-        Whether the blocks of a reduce_scatter or an allgatherv are equal.
+        Whether the blocks of a reduce_scatter are equal.
+    in_parts : bool
+        Whether an allgatherv brings along the parts of its blocks (`parts.ring_parts`).
     is_part : bool
         Whether the ranks are some that another algorithm takes apart: the ranks of a host, or one a host.
     """
@@ -52,6 +54,7 @@ class Query(NamedTuple):
     is_predefined: bool = True
     is_derived: bool = False
     are_equal: bool = True
+    in_parts: bool = False
     is_part: bool = False
 
 
@@ -134,7 +137,7 @@ def is_derived(query: Query) -> bool:
 
 @fact
 def are_equal(query: Query) -> bool:
-    """Whether the blocks of a reduce_scatter or an allgatherv are equal."""
+    """Whether the blocks of a reduce_scatter are equal."""
     return query.are_equal
 
 

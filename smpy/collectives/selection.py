@@ -265,7 +265,7 @@ class Algorithms:
                 is_predefined=query.is_predefined,
                 is_derived=query.is_derived,
                 total_bytes=query.total_bytes or 0,
-                are_equal=query.are_equal,
+                in_parts=query.in_parts,
             )
         steps = Schedule(call)
         if variant.searches_first:

@@ -77,6 +77,7 @@ COLUMNS: Final = {
         "is_predefined": "bool_",
         "is_derived": "bool_",
         "are_equal": "bool_",
+        "in_parts": "bool_",
         "item_bytes": "int64",
         "n_entries": "int64",
         "total_bytes": "int64",

@@ -13,6 +13,7 @@ from math import isfinite
 from typing import Final
 
 from smpy.collectives.facts import Query
+from smpy.collectives.parts import ring_parts
 from smpy.engine.trace import ACTIONS
 from smpy.errors import UsageError, meant
 
@@ -368,14 +369,15 @@ class Actions:
         entry_out = self._type(words) if has_types else self._entry_bytes
         entry_in = self._type(words) if has_types else self._entry_bytes
         offsets = _offsets(counts, entry_in)
+        parts = ring_parts(tuple(counts), entry_in)
         query = Query(
             self.n,
             n_out * entry_out,
             n_entries=sum(counts),
             total_bytes=offsets[-1],
-            are_equal=len(set(counts)) == 1,
+            in_parts=parts is not None,
         )
-        self._collective(query, "allgatherv", tables=((), offsets))
+        self._collective(query, "allgatherv", tables=((), offsets, *(parts or ())))
 
     def alltoallv(self, words: Words) -> None:
         words.count("entries of the send buffer")

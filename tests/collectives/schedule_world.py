@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any
 
 from smpy.collectives.call import Call, HostSearch, symbolic_call
@@ -53,9 +53,7 @@ def calls_of(
             choose, search = Algorithms(DEFAULT)._chosen_part, HostSearch(is_due=False)
             call = replace(call, choose=choose, search=search)
         if found.chooses and found.operation == "allgatherv":
-            blocks = own[1]
-            are_equal = len({end - start for start, end in pairwise(blocks)}) == 1
-            call = replace(call, total_bytes=blocks[-1], are_equal=are_equal)
+            call = replace(call, total_bytes=own[1][-1], in_parts=len(own) > 2)
         return found.make(call).steps
 
     return [own_steps(rank) for rank in range(n_ranks)]

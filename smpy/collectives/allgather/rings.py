@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from smpy.collectives.call import Call
 from smpy.collectives.patterns.powers_of_two import is_power_of_two
 from smpy.collectives.register import algorithm
-from smpy.collectives.schedule import Schedule, Value, block_bytes, larger, smaller
-
-PART_BYTES: Final = 1 << 18  # MPIR_CVAR_ALLGATHERV_PIPELINE_MSG_SIZE times 8, as SimGrid has it
+from smpy.collectives.schedule import Schedule, Value, block_bytes, larger
 
 
 @algorithm(
@@ -103,11 +99,7 @@ def neighbour_exchange_of_blocks(call: Call) -> Schedule:
     "allgatherv", "chunked_logical_ring", simgrid="mpich_ring", source="MPICH 3, ring of allgatherv", chooses=True
 )
 def chunked_logical_ring(call: Call) -> Schedule:
-    """A logical ring without empty messages, whose blocks above 256 KiB go in parts when they are not all equal.
-
-    The parts of two blocks that a rank sends and receives go in pairs; SimGrid begins the next block on the side that
-    is through, and has larger parts where the smallest block is above 256 KiB.
-    """
+    """A logical ring without empty messages; large blocks that are not all equal go in parts (`parts.ring_parts`)."""
     rank, n_ranks, into = call.rank, call.n_ranks, call.into
     steps, ranks = Schedule(call), call.everyone
 
@@ -119,15 +111,16 @@ def chunked_logical_ring(call: Call) -> Schedule:
         with steps.when((to_bytes == 0) & (source_bytes > 0)):
             steps.recv(ranks.behind(1), source_bytes)
 
-    for distance in steps.loop(1, n_ranks):
-        last = block_bytes(into, (rank - distance + 1) % n_ranks)
-        new = block_bytes(into, (rank - distance) % n_ranks)
-        if call.are_equal:
-            exchange(last, new)
-            continue
-        for i in steps.loop(0, (larger(last, new) + PART_BYTES - 1) // PART_BYTES):
-            start = i * PART_BYTES
-            exchange(larger(0, smaller(last - start, PART_BYTES)), larger(0, smaller(new - start, PART_BYTES)))
+    if not call.in_parts:
+        for distance in steps.loop(1, n_ranks):
+            last, new = (rank - distance + 1) % n_ranks, (rank - distance) % n_ranks
+            exchange(block_bytes(into, last), block_bytes(into, new))
+        return steps
+    firsts, sizes = call.targets, call.sources
+    n, mine, its = firsts[n_ranks], firsts[rank], firsts[ranks.behind(1)]
+    n_out, n_into = n - (mine - firsts[ranks.ahead(1)]) % n, n - (its - mine) % n
+    for i in steps.loop(0, larger(n_out, n_into)):
+        exchange((i < n_out) * sizes[(mine + i) % n], (i < n_into) * sizes[(its + i) % n])
     return steps
 
 

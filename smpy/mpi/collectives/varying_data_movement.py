@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
+from smpy.collectives.parts import PART_BYTES, ring_parts
 from smpy.engine.blocks import conflict_of, new_contributions
 from smpy.engine.messages import Ranges
 from smpy.engine.pointers import NULL, int64s_of
@@ -140,9 +141,12 @@ class Allgatherv(CollectiveCall):
         self._out = _block_of(sendbuf, None if self.communicator.is_inter else self._into, self.rank, call)
         self.nbytes = self._out.nbytes
         self.tables = (_NO_OFFSETS, self._into.offsets())
-        counts = self._into.counts
-        are_equal = min(counts) == max(counts)
-        self.facts = {"total_bytes": self.tables[1][-1], "n_entries": sum(counts), "are_equal": are_equal}
+        n_entries, n_bytes = sum(self._into.counts), self.tables[1][-1]
+        parts = None
+        if n_bytes > PART_BYTES and not self.communicator.is_inter:
+            parts = ring_parts(tuple(self._into.counts), n_bytes // n_entries)
+        self.tables = (*self.tables, *(parts or ()))
+        self.facts = {"total_bytes": n_bytes, "n_entries": n_entries, "in_parts": parts is not None}
         self.signature = Signature(call)
 
     def new_payload(self) -> list[SizedBlocks]:
