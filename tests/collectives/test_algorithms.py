@@ -18,6 +18,7 @@ from smpy.collectives.register import BETWEEN_GROUPS, BLOCKING, NON_BLOCKING, OP
 from smpy.collectives.schedule import RANK, Formula, Schedule, ScheduleStep, Value
 from smpy.engine.kernel import lib
 from tests.collectives.schedule_world import Tables, calls_of, known_at_the_end, numeric_call, offsets, received, sent
+from tests.collectives.schedule_world import named as named_algorithm
 
 NOBODY = -2
 ENTRY_BYTES = 8
@@ -34,12 +35,19 @@ THAT_WAIT = named(*(op for op in BLOCKING if op != "neighbour"))
 THAT_START = named(*(op for op in NON_BLOCKING if op != "ineighbour"))
 
 
+def asks_for_hosts(algorithm: str) -> bool:
+    found = named_algorithm(algorithm)
+    return found.knows_hosts or found.chooses
+
+
 def block(source: int, target: int) -> int:
     """Size of the block from one rank to another: uneven, some empty."""
     return 3 * (source * 5 + target * 3) % 7
 
 
-def listed(algorithm: str, n_ranks: int, root: int, n_entries: int = 3) -> list[list[ScheduleStep]]:
+def listed(
+    algorithm: str, n_ranks: int, root: int, n_entries: int = 3, hosts: Hosts | None = None
+) -> list[list[ScheduleStep]]:
     """The calls of all ranks, with blocks as uneven as the operation allows."""
     op = algorithm.partition(":")[0].removeprefix("i")
     everyone = range(n_ranks)
@@ -56,7 +64,7 @@ def listed(algorithm: str, n_ranks: int, root: int, n_entries: int = 3) -> list[
             return ENTRY_BYTES if algorithm.endswith(":halving") else ENTRY_BYTES * block(rank, 0)
         return ENTRY_BYTES * n_entries
 
-    return calls_of(algorithm, n_ranks, root, size, ENTRY_BYTES, tables)
+    return calls_of(algorithm, n_ranks, root, size, ENTRY_BYTES, tables, hosts)
 
 
 def roots(algorithm: str, n_ranks: int) -> set[int]:
@@ -81,7 +89,7 @@ def needed(algorithm: str, rank: int, n_ranks: int, root: int) -> set[int]:
 
 def cases(algorithm: str) -> Iterator[tuple[int, int, int]]:
     """Ranks, root, entries."""
-    only_ranks = algorithms_of(algorithm.partition(":")[0])[algorithm.partition(":")[2]].only_ranks
+    only_ranks = named_algorithm(algorithm).only_ranks
     for n_ranks in range(1, 18) if only_ranks is None else (only_ranks,):
         for root in roots(algorithm, n_ranks):
             for n_entries in (0, 1, n_ranks, 5 * n_ranks + 2) if "allreduce" in algorithm else (0, 3):
@@ -103,6 +111,31 @@ def test_every_rank_ends_with_all_that_its_result_needs_even_if_no_send_is_buffe
         if n_entries > 0:
             known = known_at_the_end(listed(algorithm, n_ranks, root, n_entries))
             assert all(known[rank] >= needed(algorithm, rank, n_ranks, root) for rank in range(n_ranks))
+
+
+@pytest.mark.parametrize("algorithm", [each for each in THAT_WAIT if asks_for_hosts(each)])
+@pytest.mark.parametrize(
+    "host_of_rank",
+    [
+        pytest.param([0] * 6, id="one host"),
+        pytest.param([0, 0, 1, 1, 2, 2, 3, 3], id="blocked"),
+        pytest.param([0, 1, 2, 0, 1, 2, 0, 1, 2], id="cyclic"),
+        pytest.param([0, 0, 0, 1, 1, 2, 2, 2, 2, 0], id="unequal"),
+        pytest.param([3, 1, 1, 1, 1, 0, 0], id="unequal, a rank alone first"),
+        pytest.param([4, 3, 2, 1, 0], id="one a host"),
+    ],
+)
+def test_an_algorithm_that_asks_for_hosts_brings_all_with_any_placement(
+    algorithm: str, host_of_rank: list[int]
+) -> None:
+    n_ranks, hosts = len(host_of_rank), Hosts(host_of_rank)
+    for root in roots(algorithm, n_ranks):
+        for n_entries in (0, 3):
+            calls = listed(algorithm, n_ranks, root, n_entries, hosts)
+            assert sent(calls) == received(calls)
+            known = known_at_the_end(calls)
+            if n_entries > 0:
+                assert all(known[rank] >= needed(algorithm, rank, n_ranks, root) for rank in range(n_ranks))
 
 
 @pytest.mark.parametrize("algorithm", THAT_START)
