@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from smpy.collectives.register import BLOCKING, algorithms_of
 from tests.peer.case import HOSTS, MACHINES, OVERHEADS, Case
+from tests.peer.moving_cases import OPERATIONS as MOVING
 
 
 def collectives() -> Iterator[Case]:
@@ -103,7 +104,7 @@ def nonblocking() -> Iterator[Case]:
 
 
 POWERS_OF_TWO = (
-    *("pair", "mpich_noncomm"),  # SimGrid gives up on other numbers of ranks
+    "mpich_noncomm",  # SimGrid gives up on other numbers of ranks
     "scatter_rdb_allgather",  # a ring here
 )
 
@@ -117,9 +118,9 @@ def flights() -> Iterator[Case]:
 
 
 def forced() -> Iterator[Case]:
-    """Every algorithm that both have, under SimGrid's name."""
+    """Every algorithm that both have, under SimGrid's name; `moving_cases` draws those of other operations."""
     for op in BLOCKING:
-        if op == "reduce_scatter_block":  # has those of reduce_scatter
+        if op == "reduce_scatter_block" or op in MOVING:  # has those of reduce_scatter
             continue
         for name in [name for algorithm in algorithms_of(op).values() for name in algorithm.simgrid_names]:
             options = {f"smpi/{op}": name}
@@ -133,9 +134,9 @@ def _call(op: str, name: str, size: int) -> tuple[str, tuple[object, ...]]:
     """Program and arguments that make a call of an operation."""
     if name == "mpich_noncomm":
         return "reductions", ("reduce_scatter_block", size // 4, "ordered", 0, 2, 1e4)
-    if op in ("allgatherv", "alltoallv", "reduce_scatter"):
+    if op == "reduce_scatter":
         return "varying", (op, size, 0, 2, 1e4)
-    return "collectives", (op, size, 0 if op in ("barrier", "allreduce") else 2, 2, 1e4)
+    return "collectives", (op, size, 0 if op == "allreduce" else 2, 2, 1e4)
 
 
 COLLECTIVE_FAMILIES = (collectives, alltoalls, varying, reductions, nonblocking, flights, forced)
