@@ -93,7 +93,7 @@ class Algorithm:
         if self.only_ranks not in (None, n_ranks):
             raise UsageError(
                 f"{self.operation}: the algorithm {self.name!r} wants {self.only_ranks} ranks; this communicator has "
-                f"{n_ranks}: choose another algorithm, or none"
+                f"{n_ranks}: choose another one, such as with --algorithm {self.operation}=NAME"
             )
 
 

@@ -274,6 +274,15 @@ def test_a_forced_reduce_scatter_holds_for_equal_blocks_too() -> None:
     assert select("reduce_scatter_block", 4, 8, selection=selection) == "reduce_scatter_block:pair"
 
 
+def test_an_algorithm_for_two_ranks_refuses_others_with_the_numbers() -> None:
+    platform = default_cluster(5).build()
+    engine = Engine(platform, platform.models, place(platform, 5))
+    choose(engine, selection_with([("barrier", "ompi_two_procs")]))
+    hosts = HostsOfComm(lambda: Hosts(range(5)))
+    with pytest.raises(UsageError, match="barrier: the algorithm 'two_ranks' wants 2 ranks; this communicator has 5"):
+        algorithms_in(engine).schedule(engine, "barrier", Query(5, 0), hosts)
+
+
 def test_an_unknown_algorithm_is_told_which_there_are() -> None:
     with pytest.raises(UsageError, match=r"alltoall has no algorithm 'quick'.*bruck, linear \(basic_linear\), mesh_2d"):
         selection_with([("alltoall", "quick")])
