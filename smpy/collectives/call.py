@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Final
 
@@ -27,19 +27,46 @@ _VARYING_BETWEEN_GROUPS: Final = {*_VARYING, "allgather", "alltoall"}
 _N_TABLES: Final = 4
 
 
+SEARCHED: Final = frozenset({"", "local", "leaders"})
+"""Ranks among which SMPI searches for hosts: all of a communicator, those of a host, and the first ones of hosts."""
+
+
 class HostSearch:
     """State of SMPI's search for the ranks that share a host, which takes messages once a communicator.
 
-    Attributes
+    SMPI makes a communicator of the ranks of each host, and one of their first ranks: a table may search there again.
+
+    Parameters
     ----------
     is_due : bool
-        Whether nobody has needed it yet.
+        Whether nobody has needed any of these searches yet.
+
+    Attributes
+    ----------
+    due : set of str
+        Those of `SEARCHED` that nobody has needed yet.
     """
 
-    __slots__ = ("is_due",)
+    __slots__ = ("_part", "due")
 
     def __init__(self, *, is_due: bool) -> None:
-        self.is_due = is_due
+        self.due = set(SEARCHED) if is_due else set()
+        self._part = ""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether nobody has needed the search among these ranks yet."""
+        return self._part in self.due
+
+    def finish(self) -> None:
+        """Note that the search among these ranks is made."""
+        self.due.discard(self._part)
+
+    def among(self, part: str) -> HostSearch:
+        """The search among the ranks of a part, one of `SEARCHED`; what is due there is known in both."""
+        search = HostSearch(is_due=False)
+        search.due, search._part = self.due, part
+        return search
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +104,15 @@ class Call:
     hosts : Hosts
         Hosts of the ranks, for an algorithm that is registered with `knows_hosts`.
     search : HostSearch
-        State of the search for hosts in this communicator; None for ranks that another algorithm takes apart.
+        State of the search for hosts among these ranks; None for ranks that are no communicator of SMPI's.
+    is_part : bool
+        Whether another algorithm has taken these ranks apart.
     choose : callable
-        Gives the schedule of an operation, for a call, that a table of some name (None: the run's) chooses; for an
-        algorithm that is registered with `chooses`.
+        Gives the schedule of an operation, for a call, that a table of some name (None: the run's) chooses, or of an
+        algorithm of that name; for an algorithm that is registered with `chooses`.
+    parts : mapping of str to str
+        What the table's row says that an algorithm uses in each of its parts, of names that the algorithm gives them:
+        an algorithm, or a table that chooses one.
     commutative, is_predefined, is_derived : bool
         Properties of a reduction for that choice; see `Query`.
     total_bytes : int
@@ -105,7 +137,9 @@ class Call:
     sources: Offsets = NO_BLOCKS
     hosts: Hosts | None = None
     search: HostSearch | None = None
+    is_part: bool = False
     choose: Callable[[str, Call, str | None], Schedule] | None = None
+    parts: Mapping[str, str] = field(default_factory=dict)
     commutative: bool = True
     is_predefined: bool = True
     is_derived: bool = False
@@ -178,8 +212,10 @@ class Call:
             nbytes=nbytes,
             out=offsets,
             into=offsets,
-            hosts=None,
-            search=None,
+            hosts=_hosts_of_part(ranks),
+            search=self.search.among(ranks.part) if self.search and ranks.part else None,
+            is_part=True,
+            parts={},
             peer=peer,
             n_loops=steps.n_loops,
         )
@@ -197,7 +233,10 @@ class Call:
 
         Where their number differs from host to host, each number has steps of its own.
         """
+        due = set(self.search.due) if self.search else set()
         for size in self._sizes(ranks):
+            if self.search:
+                self.search.due |= due  # what is due to ranks of one number is due to those of another
             with steps.when(ranks.size == size):
                 some = replace(ranks, size=size, size_max=size)
                 steps.extend(make(self.among(steps, some, nbytes, root=root, blocks=blocks)))
@@ -227,7 +266,7 @@ class Call:
         root : int or Formula
             The number of the root among these ranks.
         table : str
-            The table that chooses; None for the run's choice.
+            The table that chooses, or the algorithm itself; None for the run's choice.
         """
         choose = self.choose
         if choose is None:
@@ -296,6 +335,13 @@ def symbolic_call(
         sources=sources,
         hosts=hosts,
     )
+
+
+def _hosts_of_part(ranks: Ranks) -> Hosts | None:
+    """The hosts of a part that has a name."""
+    if ranks.part == "local":
+        return Hosts([0] * ranks.size_max)
+    return Hosts(range(ranks.size_max)) if ranks.part else None
 
 
 def _has_varying_blocks(operation: str) -> bool:

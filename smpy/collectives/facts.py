@@ -42,6 +42,8 @@ class Query(NamedTuple):
         Whether an allgatherv brings along the parts of its blocks (`parts.ring_parts`).
     is_part : bool
         Whether the ranks are some that another algorithm takes apart: the ranks of a host, or one a host.
+    has_searched : bool
+        Whether SMPI's search for hosts has been made among the ranks.
     """
 
     n_ranks: int
@@ -56,6 +58,7 @@ class Query(NamedTuple):
     are_equal: bool = True
     in_parts: bool = False
     is_part: bool = False
+    has_searched: bool = False
 
 
 Value = int | float | bool | str
@@ -107,8 +110,14 @@ def total_bytes(query: Query) -> int:
 
 @fact
 def mean_bytes(query: Query) -> int:
-    """All ranks' blocks together, divided by the number of ranks."""
+    """All ranks' blocks together, divided by the number of ranks and rounded down."""
     return total_bytes(query) // query.n_ranks
+
+
+@fact
+def mean_bytes_up(query: Query) -> int:
+    """The same, rounded up."""
+    return -(-total_bytes(query) // query.n_ranks)
 
 
 @fact
@@ -145,6 +154,12 @@ def are_equal(query: Query) -> bool:
 def is_part(query: Query) -> bool:
     """Whether another algorithm has taken the ranks apart."""
     return query.is_part
+
+
+@fact
+def has_searched(query: Query) -> bool:
+    """Whether SMPI's search for hosts has been made among the ranks."""
+    return query.has_searched
 
 
 @fact

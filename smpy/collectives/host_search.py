@@ -51,9 +51,20 @@ def search_hosts(steps: Schedule, call: Call) -> None:
 
     if call.search is None or not call.search.is_due:
         return
-    call.search.is_due = False
+    call.search.finish()
     call.add(steps, ring, call.everyone, _NUMBER_BYTES)
     with steps.when(call.local.index == 0):
         call.add(steps, ring, call.leaders, _NUMBER_BYTES)
     call.add(steps, scatter_ring_allgather, call.local, _NUMBER_BYTES)
     call.add(steps, reduce_bcast, call.everyone, _NUMBER_BYTES)
+
+
+def search_on_hosts(steps: Schedule, call: Call) -> None:
+    """Add the messages of the same search among the ranks of each host, if it is due in the communicator."""
+
+    def search(part: Call) -> Schedule:
+        own = Schedule(part)
+        search_hosts(own, part)
+        return own
+
+    call.add(steps, search, call.local, _NUMBER_BYTES)

@@ -63,13 +63,14 @@ class Hosts:
         size = listed([len(ranks) for ranks in self.ranks_of], host)
         width = self.n_local_max
         padded = [each for ranks in self.ranks_of for each in (*ranks, *ranks[-1:] * (width - len(ranks)))]
-        return ListedRanks(listed(index_of, rank), size, width, lambda number: listed(padded, host * width + number))
+        own = listed(index_of, rank)
+        return ListedRanks(own, size, width, lambda number: listed(padded, host * width + number), "local")
 
     def leaders(self, rank: Value) -> Ranks:
         """The first rank of each host; `index` is the number of the host of `rank`."""
         first_ranks = [ranks[0] for ranks in self.ranks_of]
         host = listed(self._host_of_rank, rank)
-        return ListedRanks(host, self.n_hosts, self.n_hosts, lambda number: listed(first_ranks, number))
+        return ListedRanks(host, self.n_hosts, self.n_hosts, lambda number: listed(first_ranks, number), "leaders")
 
     @cached_property
     def _key(self) -> tuple[int, ...]:

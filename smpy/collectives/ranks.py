@@ -26,6 +26,11 @@ class Ranks:
     size: Value
     size_max: int
 
+    @property
+    def part(self) -> str:
+        """The part of a communicator that they are: "local", "leaders", or none that has a name."""
+        return ""
+
     def __getitem__(self, number: Value) -> Value:
         """The rank, in the communicator, that has a number here."""
         return number
@@ -61,6 +66,11 @@ class ListedRanks(Ranks):
     """Some ranks of a communicator, in the order of a list."""
 
     rank_at: Callable[[Value], Value]
+    named: str = ""
+
+    @property
+    def part(self) -> str:
+        return self.named
 
     def __getitem__(self, number: Value) -> Value:
         return self.rank_at(number)

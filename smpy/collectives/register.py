@@ -27,6 +27,7 @@ _FOLDERS: Final = {
     "alltoallv": "alltoall",
     "alltoallw": "alltoall",
     "reduce_scatter_block": "reduce_scatter",
+    "split": "gather",
     "exscan": "scan",
 }
 """The folder of operations that share one."""
@@ -40,7 +41,9 @@ NON_BLOCKING: Final = tuple(f"i{operation}" for operation in BLOCKING)
 BETWEEN_GROUPS: Final = tuple(
     f"inter_{form}{operation}" for form in ("", "i") for operation in BLOCKING if operation not in _WITHIN_A_GROUP
 )
-OPERATIONS: Final = (*BLOCKING, *NON_BLOCKING, *BETWEEN_GROUPS)
+SPLIT: Final = "split"
+"""The gather in which a communicator's split collects colors: a table chooses it, and no forced gather."""
+OPERATIONS: Final = (*BLOCKING, SPLIT, *NON_BLOCKING, *BETWEEN_GROUPS)
 """
 Operations that have algorithms. Non-blocking ones begin with an "i", and their schedules only start things; those
 between two groups begin with "inter_", and each side has a schedule of its own. Messages of an ibarrier hold nobody
@@ -68,6 +71,9 @@ class Algorithm:
         Whether it leaves parts to a table, or searches for hosts: its schedule is made for one size.
     only_ranks : int or None
         The only number of ranks that it works for; None for any.
+    in_order : str
+        The algorithm that takes its place for operations that are not commutative; "" if it keeps their order, or has
+        none.
     """
 
     operation: str
@@ -78,6 +84,7 @@ class Algorithm:
     knows_hosts: bool = False
     chooses: bool = False
     only_ranks: int | None = None
+    in_order: str = ""
 
     def __str__(self) -> str:
         return f"{self.operation}:{self.name}"
@@ -109,6 +116,7 @@ def algorithm(
     knows_hosts: bool = False,
     chooses: bool = False,
     only_ranks: int | None = None,
+    in_order: str = "",
 ) -> Callable[[Maker], Maker]:
     """Register a function of a `Call` as an algorithm.
 
@@ -129,6 +137,8 @@ def algorithm(
         hosts, `Call.nbytes` is a number where blocks are equal, and it has a schedule for every query.
     only_ranks : int
         The only number of ranks that it works for; a communicator of another size is refused.
+    in_order : str
+        The algorithm of the operation that takes its place where a reduction must keep the order of the ranks.
 
     Raises
     ------
@@ -145,7 +155,7 @@ def algorithm(
             if name in known:
                 theirs, ours = known[name].make.__module__, make.__module__
                 raise ValueError(f"{each} has an algorithm {name!r} in {theirs}: give the one in {ours} another name")
-            known[name] = Algorithm(each, name, make, source, names, knows_hosts, chooses, only_ranks)
+            known[name] = Algorithm(each, name, make, source, names, knows_hosts, chooses, only_ranks, in_order)
         return make
 
     return register
@@ -190,6 +200,12 @@ def _known(operation: str) -> dict[str, Algorithm]:
     if operation not in _algorithms:
         raise ValueError(f"there is no operation {operation!r}: there are {', '.join(OPERATIONS)}")
     return _algorithms[operation]
+
+
+def algorithm_for(operation: str, name: str, *, commutative: bool) -> Algorithm:
+    """The algorithm with a name, or the one that takes its place for operations that are not commutative."""
+    found = algorithm_of(operation, name)
+    return found if commutative or not found.in_order else algorithm_of(operation, found.in_order)
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from smpy.collectives.call import Call, HostSearch, symbolic_call
 from smpy.collectives.facts import Query
 from smpy.collectives.host_search import HostsOfComm, search_hosts
 from smpy.collectives.hosts import Hosts
-from smpy.collectives.register import GROUP, OPERATIONS, Algorithm, algorithms_of
+from smpy.collectives.register import GROUP, OPERATIONS, SPLIT, Algorithm, algorithm_for, algorithms_of
 from smpy.collectives.schedule import Schedule
 from smpy.collectives.tables import Rules, SelectorRow, only_use, table, table_names
 from smpy.engine.engine import Engine
@@ -86,7 +86,7 @@ def choosable() -> tuple[str, ...]:
 
 
 def _has_choice(operation: str) -> bool:
-    follows = operation == "reduce_scatter_block"  # it uses what reduce_scatter does
+    follows = operation in ("reduce_scatter_block", SPLIT)  # it uses what reduce_scatter does, or what the table says
     return operation in OPERATIONS and not follows and len(algorithms_of(operation)) > 1
 
 
@@ -117,8 +117,12 @@ class _Variant(NamedTuple):
     ----------
     query : Query or None
         The call, for an algorithm that leaves parts to a table.
-    is_search_due, searches_first : bool
-        Whether nobody in the communicator has searched for hosts, and whether the schedule begins with it.
+    due : frozenset of str
+        Searches for hosts that nobody in the communicator has made, as far as the schedule may make them.
+    searches_first : bool
+        Whether the schedule begins with such a search.
+    parts : tuple of (str, str)
+        What the algorithm uses in each of its parts.
     """
 
     algorithm: Algorithm
@@ -127,16 +131,16 @@ class _Variant(NamedTuple):
     item_bytes: int
     hosts: Hosts | None = None
     query: Query | None = None
-    is_search_due: bool = False
+    due: frozenset[str] = frozenset()
     searches_first: bool = False
+    parts: tuple[tuple[str, str], ...] = ()
 
 
-def _variant(row: SelectorRow, query: Query, hosts: HostsOfComm) -> _Variant:
-    """The variant of the algorithm that a table's row has chosen for a call."""
-    algorithm = row.algorithm
+def _variant(algorithm: Algorithm, row: SelectorRow, query: Query, hosts: HostsOfComm) -> _Variant:
+    """The variant of an algorithm for a call, of which a table's row has chosen it."""
     algorithm.check_ranks(query.n_ranks)
-    is_due = hosts.search.is_due and not query.n_remote
-    searches_first = row.searches_hosts and is_due
+    due = frozenset() if query.n_remote else frozenset(hosts.search.due)
+    searches_first = row.searches_hosts and hosts.search.is_due and not query.n_remote
     needs_hosts = algorithm.knows_hosts or algorithm.chooses or searches_first
     return _Variant(
         algorithm,
@@ -145,9 +149,17 @@ def _variant(row: SelectorRow, query: Query, hosts: HostsOfComm) -> _Variant:
         query.item_bytes,
         hosts.known() if needs_hosts else None,
         query if algorithm.chooses else None,
-        is_due and (algorithm.chooses or searches_first),
+        due if algorithm.chooses else due & {""} if searches_first else frozenset(),
         searches_first,
+        row.parts,
     )
+
+
+def _search_of(variant: _Variant) -> HostSearch:
+    """The state of searches in which a variant begins."""
+    search = HostSearch(is_due=False)
+    search.due |= variant.due
+    return search
 
 
 class Algorithms:
@@ -173,7 +185,7 @@ class Algorithms:
         self._told_apart: dict[tuple[str, Query, _Variant], int] = {}
         self._rules: dict[str, Rules] = {}
         self._chosen: dict[tuple[Any, ...], int] = {}
-        self._numbers: dict[_Variant, tuple[int, bool]] = {}
+        self._numbers: dict[_Variant, tuple[int, frozenset[str]]] = {}
 
     def schedule(self, engine: Engine, operation: str, query: Query, hosts: HostsOfComm) -> int:
         """The kernel's number for the schedule of a call.
@@ -192,15 +204,16 @@ class Algorithms:
         rules = self._rules.get(operation)
         if rules is None:
             rules = self._rules[operation] = self.selection.rules(operation)
-        key: tuple[Any, ...] = (operation, query)
         if rules.may_search:
-            key = (*key, hosts.search.is_due)
+            query = query._replace(has_searched=not hosts.search.is_due)
+        key: tuple[Any, ...] = (operation, query)
         if rules.host_facts:
             key = (*key, *(fact(hosts.known()) for fact in rules.host_facts))
         number = self._chosen.get(key)
         if number is None:
             row = rules.row_for(query, hosts.known)
-            variant = _variant(row, query, hosts)
+            found = algorithm_for(operation, row.use, commutative=query.commutative)
+            variant = _variant(found, row, query, hosts)
             number = self._number(engine, variant, hosts.search)
             if self.asked is not None:
                 number = self._apart(engine, operation, query, variant)
@@ -216,7 +229,7 @@ class Algorithms:
         key = operation, query, variant
         number = self._told_apart.get(key)
         if number is None:
-            words = self._words(variant, HostSearch(is_due=variant.is_search_due))
+            words = self._words(variant, _search_of(variant))
             number = self._told_apart[key] = engine.new_schedule(words)
             self.asked[number] = operation, variant.algorithm.name, query
         return number
@@ -240,10 +253,11 @@ class Algorithms:
         """The kernel's number for a variant, whose schedule may search for hosts, which then is not due any more."""
         known = self._numbers.get(variant)
         if known is None:
-            own = HostSearch(is_due=variant.is_search_due)
-            known = self._numbers[variant] = engine.new_schedule(self._words(variant, own)), own.is_due
-        number, search.is_due = known[0], search.is_due and (known[1] or not variant.is_search_due)
-        return number
+            own = _search_of(variant)
+            number = engine.new_schedule(self._words(variant, own))
+            known = self._numbers[variant] = number, frozenset(variant.due - own.due)
+        search.due -= known[1]
+        return known[0]
 
     def _words(self, variant: _Variant, search: HostSearch) -> list[int]:
         """The program of a variant, for any of its ranks."""
@@ -260,7 +274,8 @@ class Algorithms:
             call = replace(
                 call,
                 search=search,
-                choose=self._chosen_part,
+                choose=self.chosen_part,
+                parts=dict(variant.parts),
                 commutative=query.commutative,
                 is_predefined=query.is_predefined,
                 is_derived=query.is_derived,
@@ -273,11 +288,14 @@ class Algorithms:
         steps.extend(algorithm.make(call))
         return steps.words()
 
-    def _chosen_part(self, operation: str, call: Call, table_name: str | None) -> Schedule:
-        """The schedule of a part of a call, which a table chooses."""
+    def chosen_part(self, operation: str, call: Call, by: str | None) -> Schedule:
+        """The schedule of a part of a call, which a table chooses, or of an algorithm."""
         if not isinstance(call.nbytes, int):
             raise TypeError(f"a table chooses {operation} by a number of bytes, not by a formula")
-        rules = self.selection.rules(operation) if table_name is None else table(table_name)[operation]
+        if by is None:
+            rules = self.selection.rules(operation)
+        else:
+            rules = table(by)[operation] if by in table_names() else only_use(operation, by)
         query = Query(
             call.n_ranks,
             call.nbytes,
@@ -286,14 +304,16 @@ class Algorithms:
             n_entries=call.nbytes // call.item_bytes,
             is_predefined=call.is_predefined,
             is_derived=call.is_derived,
-            is_part=call.search is None,
+            is_part=call.is_part,
+            has_searched=call.search is not None and not call.search.is_due,
         )
         row = rules.row_for(query, lambda: call.hosts or Hosts(range(call.n_ranks)))
-        row.algorithm.check_ranks(call.n_ranks)
         steps = Schedule(call)
         if row.searches_hosts:
             search_hosts(steps, call)
-        steps.extend(row.algorithm.make(replace(call, n_loops=steps.n_loops)))
+        found = algorithm_for(operation, row.use, commutative=call.commutative)
+        found.check_ranks(call.n_ranks)
+        steps.extend(found.make(replace(call, parts=dict(row.parts), n_loops=steps.n_loops)))
         return steps
 
     def used(self) -> dict[str, list[str]]:

@@ -252,15 +252,17 @@ def _rows(
     asked = _asked(trace)
     hosts_of = {comm: HostsOfComm(partial(_hosts, engine, ranks)) for comm, ranks in members.items()}
 
-    def schedule_of(schedule: int, comm: int) -> int:
+    def schedule_of(schedule: int, comm: int, due: frozenset[str]) -> tuple[int, frozenset[str]]:
         if schedule not in asked:
-            return engine.new_schedule(NO_STEPS)  # a latch alone
+            return engine.new_schedule(NO_STEPS), due  # a latch alone
         operation, query = asked[schedule]
         if query.n_ranks != len(members[comm]):
             raise DamagedFileError(
                 f"{trace.folder}: {operation} of {query.n_ranks} ranks, and {len(members[comm])} take part"
             )
-        return known.schedule(engine, operation, query, hosts_of[comm])
+        hosts = hosts_of[comm]
+        hosts.search.due = set(due)
+        return known.schedule(engine, operation, query, hosts), frozenset(hosts.search.due)
 
     kernels = _kernel_of_site(trace)
     hosts = [engine.host_name(rank) for rank in range(engine.n_ranks)]

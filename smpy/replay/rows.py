@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from smpy.collectives.call import SEARCHED
 from smpy.engine.trace import ACTIONS, RowColumns, actions_with, dtype_of
 from smpy.errors import DamagedFileError
 from smpy.records.columns import numbers
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from smpy.records.trace import Trace
     from smpy.replay.changes import Divisors
     from smpy.replay.noise import QuietWork
+
+ScheduleOf = Callable[[int, int, frozenset[str]], tuple[int, frozenset[str]]]
 
 _BATCH_ROWS: Final = 1 << 17
 _COLUMNS: Final = ("rank", "action", "site", "comm", "peer", "tag", "bytes", "amount", "request", "detail")
@@ -47,7 +50,8 @@ class ActionRows:
     comm_of : sequence of int
         The world's number of each of its communicators.
     schedule_of : callable
-        The world's number for a schedule, and a communicator, of the trace.
+        The world's number for a schedule, and a communicator, of the trace, where some searches for hosts are due
+        there; and those that are due after it.
     divisors : Divisors
         Divisors of the work of each rank and site.
     overhead : float
@@ -58,7 +62,7 @@ class ActionRows:
         self,
         trace: Trace,
         comm_of: Sequence[int],
-        schedule_of: Callable[[int, int], int],
+        schedule_of: ScheduleOf,
         divisors: Divisors,
         overhead: float,
     ) -> None:
@@ -70,7 +74,8 @@ class ActionRows:
         self._divisors = divisors
         self._overhead = overhead
         self._slowdown: NDArray[np.float64] | None = None
-        self._number_of: dict[tuple[int, int], int] = {}
+        self._number_of: dict[tuple[int, int, frozenset[str]], tuple[int, frozenset[str]]] = {}
+        self._due_of: dict[tuple[int, int], frozenset[str]] = {}
         self._is_kernel = trace.is_kernel
         self._quiet: QuietWork | None = None
         self._is_noisy_next = False
@@ -120,7 +125,8 @@ class ActionRows:
         self._bind(rows)
         is_collective = np.isin(action, _COLLECTIVES)
         if is_collective.any():
-            rows["detail"][is_collective] = self._schedules(rows["detail"][is_collective], comm[is_collective])
+            called = rows[is_collective]
+            rows["detail"][is_collective] = self._schedules(called["rank"], called["detail"], comm[is_collective])
         if self._quiet is not None:
             self._remove_noise(rows, site, self._quiet)
         is_work = action == _COMPUTE
@@ -225,15 +231,29 @@ class ActionRows:
         known[known] = keys[place[known]] == row_keys[known]
         rows["peer"][at[known]], rows["tag"][at[known]] = peer[place[known]], tag[place[known]]
 
-    def _schedules(self, schedule: NDArray[Any], comm: NDArray[Any]) -> NDArray[Any]:
+    def _schedules(self, rank: NDArray[Any], schedule: NDArray[Any], comm: NDArray[Any]) -> NDArray[Any]:
         import numpy as np
 
         pairs = np.stack((schedule, comm), axis=1).astype(np.int64)
         found, inverse = np.unique(pairs, axis=0, return_inverse=True)
-        numbers_now = []
-        for pair in map(tuple, found.tolist()):
-            if pair not in self._number_of:
-                self._number_of[pair] = self._schedule_of(*pair)
-            numbers_now.append(self._number_of[pair])
-        numbers: NDArray[Any] = np.array(numbers_now, dtype=np.int32)[inverse.reshape(-1)]
+        kinds: list[tuple[int, int]] = [(number, of_comm) for number, of_comm in found.tolist()]
+        inverse = inverse.reshape(-1)
+        searching = [kind for kind, pair in enumerate(kinds) if self._may_search(*pair)]
+        first = [self._schedule(*pair, SEARCHED)[0] for pair in kinds]
+        numbers: NDArray[Any] = np.array(first, dtype=np.int32)[inverse]
+        for row in np.flatnonzero(np.isin(inverse, searching)).tolist():
+            caller = int(rank[row]), int(comm[row])
+            due = self._due_of.get(caller, SEARCHED)
+            numbers[row], self._due_of[caller] = self._schedule(*kinds[int(inverse[row])], due)
         return numbers
+
+    def _schedule(self, schedule: int, comm: int, due: frozenset[str]) -> tuple[int, frozenset[str]]:
+        key = schedule, comm, due
+        if key not in self._number_of:
+            self._number_of[key] = self._schedule_of(*key)
+        return self._number_of[key]
+
+    def _may_search(self, schedule: int, comm: int) -> bool:
+        """Whether a call's messages depend on the searches that are due."""
+        number, due = self._schedule(schedule, comm, SEARCHED)
+        return due != SEARCHED or number != self._schedule(schedule, comm, frozenset())[0]

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from smpy.collectives.facts import Query
 from smpy.collectives.host_search import HostsOfComm
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.selection import Algorithms, selection_with
@@ -22,7 +21,7 @@ from smpy.errors import UsageError
 from smpy.platforms.placement.placement import place
 from smpy.replay.changes import Better, checked, faster, improve_links
 from smpy.replay.replay import ReplayResult, machine_with, result_of
-from smpy.replay.time_independent_actions import ROW_FIELDS, Actions, Row
+from smpy.replay.time_independent_actions import ROW_FIELDS, Actions, Row, ScheduleOf
 
 if TYPE_CHECKING:
     import numpy as np
@@ -130,15 +129,17 @@ def replay_time_independent(
         known = Algorithms(selection_with((*choice.algorithms, *(algorithms or ())), choice.table))
         hosts = HostsOfComm(lambda: Hosts(engine.hosts_of(range(trace.n_ranks))))
 
-        def schedule_of(operation: str, query: Query) -> int:
-            return known.schedule(engine, operation, query, hosts)
+        def schedules() -> ScheduleOf:
+            """Schedules for one rank: all make the same calls, and each comes to the search for hosts by itself."""
+            own = HostsOfComm(hosts.known)
+            return lambda operation, query: known.schedule(engine, operation, query, own)
 
         names = [engine.host_name(rank) for rank in range(trace.n_ranks)]
         times = faster(changes, cpu, host_of_rank=names, kernel_of_site=(), rank_of_site=()).flop_of_rank
         rows = _RowReader(
             trace,
             [
-                Actions(rank, trace.n_ranks, schedule_of, engine.sends_at_once, float(times[rank]))
+                Actions(rank, trace.n_ranks, schedules(), engine.sends_at_once, float(times[rank]))
                 for rank in range(trace.n_ranks)
             ],
         )

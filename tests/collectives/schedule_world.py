@@ -30,7 +30,17 @@ def numeric_call(
     out, into, targets, sources = (*tables, *[NO_BLOCKS] * 4)[:4]
     if isinstance(call.out, EqualBlocks):
         out = into = EqualBlocks(nbytes)
-    return replace(call, rank=rank, root=root, nbytes=nbytes, out=out, into=into, targets=targets, sources=sources)
+    return replace(
+        call,
+        rank=rank,
+        root=root,
+        nbytes=nbytes,
+        out=out,
+        into=into,
+        targets=targets,
+        sources=sources,
+        choose=Algorithms(DEFAULT).chosen_part,
+    )
 
 
 def calls_of(
@@ -50,7 +60,7 @@ def calls_of(
         own = tables(rank)
         call = numeric_call(found.operation, rank, n_ranks, root, size, item_bytes=item_bytes, tables=own, hosts=world)
         if found.chooses:
-            choose, search = Algorithms(DEFAULT)._chosen_part, HostSearch(is_due=False)
+            choose, search = Algorithms(DEFAULT).chosen_part, HostSearch(is_due=False)
             call = replace(call, choose=choose, search=search)
         if found.chooses and found.operation == "allgatherv":
             call = replace(call, total_bytes=own[1][-1], in_parts=len(own) > 2)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, product
 from operator import add, floordiv, le, mod, mul, sub
 
 import pytest
@@ -33,11 +33,6 @@ WITH_MESSAGES_TO_ITSELF = {"alltoall:scattered_by_4"}
 WITHOUT_EMPTY_MESSAGES = {"allgatherv:chunked_logical_ring"}
 THAT_WAIT = named(*(op for op in BLOCKING if op != "neighbour"))
 THAT_START = named(*(op for op in NON_BLOCKING if op != "ineighbour"))
-
-
-def asks_for_hosts(algorithm: str) -> bool:
-    found = named_algorithm(algorithm)
-    return found.knows_hosts or found.chooses
 
 
 def block(source: int, target: int) -> int:
@@ -113,29 +108,43 @@ def test_every_rank_ends_with_all_that_its_result_needs_even_if_no_send_is_buffe
             assert all(known[rank] >= needed(algorithm, rank, n_ranks, root) for rank in range(n_ranks))
 
 
-@pytest.mark.parametrize("algorithm", [each for each in THAT_WAIT if asks_for_hosts(each)])
-@pytest.mark.parametrize(
-    "host_of_rank",
-    [
-        pytest.param([0] * 6, id="one host"),
-        pytest.param([0, 0, 1, 1, 2, 2, 3, 3], id="blocked"),
-        pytest.param([0, 1, 2, 0, 1, 2, 0, 1, 2], id="cyclic"),
-        pytest.param([0, 0, 0, 1, 1, 2, 2, 2, 2, 0], id="unequal"),
-        pytest.param([3, 1, 1, 1, 1, 0, 0], id="unequal, a rank alone first"),
-        pytest.param([4, 3, 2, 1, 0], id="one a host"),
-    ],
-)
-def test_an_algorithm_that_asks_for_hosts_brings_all_with_any_placement(
-    algorithm: str, host_of_rank: list[int]
-) -> None:
-    n_ranks, hosts = len(host_of_rank), Hosts(host_of_rank)
-    for root in roots(algorithm, n_ranks):
-        for n_entries in (0, 3):
-            calls = listed(algorithm, n_ranks, root, n_entries, hosts)
+ABOUT_HOSTS = [
+    f"{op}:{each.name}" for op in BLOCKING for each in algorithms_of(op).values() if each.knows_hosts or each.chooses
+]
+PLACEMENTS = {
+    "one host": lambda n: [0] * n,
+    "a rank a host": lambda n: list(range(n)),
+    "pairs": lambda n: [rank // 2 for rank in range(n)],
+    "cyclic": lambda n: [rank % max(1, n // 3) for rank in range(n)],
+    "unequal": lambda n: [min(rank // 3, 2) for rank in range(n)],
+    "mixed": lambda n: [rank * 5 % 7 % 4 for rank in range(n)],
+}
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("algorithm", ABOUT_HOSTS)
+def test_every_rank_gets_all_that_it_needs_wherever_the_ranks_are(algorithm: str, placement: str) -> None:
+    for n_ranks in (2, 3, 6, 11):
+        hosts = Hosts(PLACEMENTS[placement](n_ranks))
+        for root in roots(algorithm, n_ranks):
+            for n_entries in (1, 1100, 3000):  # of 8 bytes: in one piece, in segments, on two levels
+                calls = listed(algorithm, n_ranks, root, n_entries, hosts)
+                assert sent(calls) == received(calls)
+                known = known_at_the_end(calls)
+                assert all(known[rank] >= needed(algorithm, rank, n_ranks, root) for rank in range(n_ranks))
+
+
+LARGE_BYTES = (8192, 40_000, 150_000)
+
+
+@pytest.mark.parametrize("algorithm", named("bcast", "reduce", "allreduce"))
+def test_large_messages_reach_every_rank_in_segments(algorithm: str) -> None:
+    for n_ranks in (2, 5, 8):
+        for root, nbytes in product(roots(algorithm, n_ranks), LARGE_BYTES):
+            calls = listed(algorithm, n_ranks, root, nbytes // ENTRY_BYTES)
             assert sent(calls) == received(calls)
             known = known_at_the_end(calls)
-            if n_entries > 0:
-                assert all(known[rank] >= needed(algorithm, rank, n_ranks, root) for rank in range(n_ranks))
+            assert all(known[rank] >= needed(algorithm, rank, n_ranks, root) for rank in range(n_ranks))
 
 
 @pytest.mark.parametrize("algorithm", THAT_START)

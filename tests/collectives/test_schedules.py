@@ -29,6 +29,9 @@ TABLES = {"alltoallv": (0, 1), "alltoallw": (0, 1), "allgatherv": (1,), "gatherv
 }
 
 
+LARGE = ("bcast", "reduce", "allreduce")
+
+
 def new_engine(n_ranks: int) -> Engine:
     platform = default_cluster(n_ranks).build()
     return Engine(platform, platform.models, place(platform, n_ranks))
@@ -168,3 +171,16 @@ def performed(engine: Engine, number: int, nbytes: int = 0) -> Any:
     engine.spawn(lambda rank: engine.collective(0, number, 0, nbytes, "test"))
     assert engine.run(lambda: None) is None
     return engine.statistics()
+
+
+@pytest.mark.parametrize("algorithm", [f"{op}:{name}" for op in LARGE for name in algorithms_of(op)])
+def test_the_kernel_makes_the_calls_of_large_messages(algorithm: str) -> None:
+    found, nbytes = named(algorithm), 50_000
+    for n_ranks in (5, 8):
+        engine, hosts = new_engine(n_ranks), hosts_of_four(n_ranks)
+        query = Query(n_ranks, nbytes, item_bytes=8) if found.chooses else None
+        number = algorithms_in(engine).number(engine, found, n_ranks, item_bytes=8, hosts=hosts, query=query)
+        listed = sent(calls_of(algorithm, n_ranks, 0, nbytes, 8))
+        statistics = performed(engine, number, nbytes)
+        assert statistics.messages == listed.total()
+        assert statistics.bytes == sum(size * count for (_, _, size), count in listed.items())

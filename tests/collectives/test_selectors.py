@@ -13,7 +13,7 @@ from smpy.cli.main import main
 from smpy.collectives.facts import FACTS, HOST_FACTS, Query, fact
 from smpy.collectives.host_search import HostsOfComm
 from smpy.collectives.hosts import Hosts
-from smpy.collectives.register import algorithms_of
+from smpy.collectives.register import OPERATIONS, algorithms_of
 from smpy.collectives.selection import DEFAULT, Selection, algorithms_in, choosable, choose, selection_with
 from smpy.collectives.tables import _parsed, table, table_names
 from smpy.emulate.run.run import run
@@ -33,22 +33,7 @@ MPI.COMM_WORLD.Alltoall(bytearray(800), bytearray(800))
 """
 
 AWAITED = {
-    "allgatherv": {"GB", "mpich_ring", "ompi_neighborexchange"},
-    "allreduce": {"mvapich2_two_level", "ompi_ring_segmented"},
-    "alltoall": {"mvapich2_scatter_dest"},
-    "alltoallv": {"bruck"},
-    "bcast": {"NTSB", "NTSL", "SMP_binomial", "mvapich2_knomial_intra_node", "ompi_pipeline", "ompi_split_bintree"},
-    "gather": {"ompi_linear_sync"},
-    "reduce": {
-        "mvapich2_two_level",
-        "ompi_binary",
-        "ompi_binomial",
-        "ompi_chain",
-        "ompi_in_order_binary",
-        "ompi_pipeline",
-    },
     "reduce_scatter": {"ompi_basic_recursivehalving", "ompi_butterfly", "ompi_ring"},
-    "scatter": {"ompi_linear_nb"},
 }
 """Algorithms that rows of tables name, and that are not written yet: a call that one is chosen for is refused."""
 
@@ -116,6 +101,8 @@ def test_a_table_has_rows_for_every_choice_and_names_what_exists(name: str) -> N
         known = {each for a in algorithms_of(operation).values() for each in (a.name, *a.simgrid_names)}
         awaited = AWAITED.get(operation.removesuffix("_block"), set())
         assert {row.use for row in of_operation.rows} <= known | awaited
+        parts = {part for row in of_operation.rows for _, part in row.parts}
+        assert parts <= known | awaited | {*table_names(), *OPERATIONS}
 
 
 def test_a_row_may_use_simgrids_name_or_leave_the_choice_to_another_table() -> None:
@@ -172,7 +159,7 @@ def test_mpichs_decisions_hold_at_their_thresholds_and_apart_for_parts() -> None
     assert chosen("bcast", 8, 12_288, is_part=True) == ("binomial_tree", False)
     assert chosen("bcast", 9, 12_288, is_part=True) == ("scatter_LR_allgather", False)
     assert chosen("reduce", 8, 1) == chosen("allreduce", 8, 1) == ("mvapich2_two_level", True)
-    assert chosen("reduce", 8, 9999, commutative=False, n_entries=9) == ("binomial", True)
+    assert chosen("reduce", 8, 9999, commutative=False, n_entries=9) == ("in_order_binomial_tree", True)
     assert chosen("reduce", 8, 2048, n_entries=8, is_part=True) == ("scatter_gather", False)
     assert chosen("reduce", 8, 2048, n_entries=7, is_part=True) == ("binomial", False)
     assert chosen("allreduce", 8, 2048, n_entries=8, is_part=True) == ("rdb", False)
@@ -281,6 +268,22 @@ def test_an_algorithm_for_two_ranks_refuses_others_with_the_numbers() -> None:
     hosts = HostsOfComm(lambda: Hosts(range(5)))
     with pytest.raises(UsageError, match="barrier: the algorithm 'two_ranks' wants 2 ranks; this communicator has 5"):
         algorithms_in(engine).schedule(engine, "barrier", Query(5, 0), hosts)
+
+
+@pytest.mark.parametrize(("table_name", "gather"), [("smpi", "linear"), ("mpich-4", "binomial_tree")])
+def test_a_split_gathers_as_the_table_says_whatever_gather_is_forced(
+    tmp_path: Path, table_name: str, gather: str
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("from mpi4py import MPI; MPI.COMM_WORLD.Split(MPI.COMM_WORLD.rank % 2, 0)")
+    platform = {"platform": tmp_path / "platform.xml"} if table_name == "smpi" else {}
+    (tmp_path / "platform.xml").write_text(PLATFORM.format("default"))
+    plain_s = makespan_s(program, **platform)
+    for name in ("basic_linear", "linear", "binomial_tree"):
+        assert makespan_s(program, algorithms=(("gather", name),), **platform) == plain_s
+    assert select("split", 8, 8, selection=Selection(table_name)) == f"split:{gather}"
+    with pytest.raises(UsageError, match="there is no choice of algorithms for 'split'"):
+        selection_with([("split", "linear")])
 
 
 def test_an_unknown_algorithm_is_told_which_there_are() -> None:

@@ -1,12 +1,10 @@
-"""The comparison's cases: collectives, with the default algorithms and with every one that has a name there."""
+"""The comparison's cases: collectives with the default algorithms; forced ones are drawn elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from smpy.collectives.register import BLOCKING, algorithms_of
 from tests.peer.case import HOSTS, MACHINES, OVERHEADS, Case
-from tests.peer.moving_cases import OPERATIONS as MOVING
 
 
 def collectives() -> Iterator[Case]:
@@ -103,12 +101,6 @@ def nonblocking() -> Iterator[Case]:
         yield Case("nonblocking", (f"i{op}", 80_000, 1, "test", 2.1e5), "cluster", 5)
 
 
-POWERS_OF_TWO = (
-    "mpich_noncomm",  # SimGrid gives up on other numbers of ranks
-    "scatter_rdb_allgather",  # a ring here
-)
-
-
 def flights() -> Iterator[Case]:
     """Drawn collectives, messages and persistent requests in flight together."""
     for seed, platform in enumerate(MACHINES * 3):
@@ -117,26 +109,4 @@ def flights() -> Iterator[Case]:
         yield Case("flight", (seed, 6), platform, 7, per_host=3)
 
 
-def forced() -> Iterator[Case]:
-    """Every algorithm that both have, under SimGrid's name; `moving_cases` draws those of other operations."""
-    for op in BLOCKING:
-        if op == "reduce_scatter_block" or op in MOVING:  # has those of reduce_scatter
-            continue
-        for name in [name for algorithm in algorithms_of(op).values() for name in algorithm.simgrid_names]:
-            options = {f"smpi/{op}": name}
-            others = (8, "cluster") if name in POWERS_OF_TWO else (7, "cluster_bare")
-            for size, n_ranks, platform in ((3000, 4, "full"), (70_000, *others), (100, 16, "cluster_multicore")):
-                per_host = 3 if n_ranks == 16 else 1
-                yield Case(*_call(op, name, size), platform, n_ranks, per_host, options=options)
-
-
-def _call(op: str, name: str, size: int) -> tuple[str, tuple[object, ...]]:
-    """Program and arguments that make a call of an operation."""
-    if name == "mpich_noncomm":
-        return "reductions", ("reduce_scatter_block", size // 4, "ordered", 0, 2, 1e4)
-    if op == "reduce_scatter":
-        return "varying", (op, size, 0, 2, 1e4)
-    return "collectives", (op, size, 0 if op == "allreduce" else 2, 2, 1e4)
-
-
-COLLECTIVE_FAMILIES = (collectives, alltoalls, varying, reductions, nonblocking, flights, forced)
+COLLECTIVE_FAMILIES = (collectives, alltoalls, varying, reductions, nonblocking, flights)

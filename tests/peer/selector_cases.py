@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tests.peer.case import Case
 
-SELECTORS = ("ompi", "mpich")
+SELECTORS = ("ompi", "mpich", "mvapich2", "impi")
 CALLS = 120  # of each selector
 SAMPLE = 8  # of them in every run of the marker `peer`
 MOST_RANKS = 48

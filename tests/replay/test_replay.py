@@ -21,7 +21,7 @@ from smpy.platforms.machine_json import machine_from_json, machine_to_json
 from smpy.platforms.models.machine_models import SHORTEST_POLL_S
 from smpy.platforms.models.network_models import IDEAL_PARTS
 from smpy.records.trace import Trace
-from smpy.replay import replay
+from smpy.replay import replay, rows
 from tests.peer.case import Case
 from tests.peer.cases import CASES
 from tests.peer.runners import smpy_finish_s, smpy_outcome
@@ -209,6 +209,44 @@ else:
     found = replay(trace, platform=FLAT.replace("10Gf", "1Gf"))
     assert found.depends_on_time
     assert found.messages == 3
+
+
+SEARCHING = """
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+for _ in range(3):
+    comm.Allreduce(bytearray(800), bytearray(800))
+    comm.Bcast(bytearray(20_000), 1)
+part = comm.Split(0 if comm.Get_rank() < 5 else MPI.UNDEFINED, 0)
+if comm.Get_rank() > 4:
+    comm.Bcast(bytearray(300), 0)
+    raise SystemExit
+part.Barrier()
+part.Bcast(bytearray(300), 0)
+comm.Bcast(bytearray(300), 0)
+part.Bcast(bytearray(300), 0)
+"""
+SEARCHES = (("smpi/coll-selector", "mpich"), ("smpi/allreduce", "rdb"))
+
+
+@pytest.mark.parametrize("rows_at_once", [3, 1 << 17])
+def test_a_search_for_hosts_comes_where_it_came_in_the_run_and_where_another_table_wants_it(
+    traced: Callable, emulated: Callable, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
+):
+    monkeypatch.setattr(rows, "_BATCH_ROWS", rows_at_once)
+    here = {"platform": "flat hosts=4 cores=2 nic=10Gb/s latency=1us speed=10Gf", "ranks_per_host": 2}
+    without, trace = traced(SEARCHING, 7, **here)
+    elsewhere = emulated(SEARCHING, 7, options=SEARCHES, **here).outcome.summary
+    assert elsewhere.messages > without.messages
+    assert replay(trace).finish_s.tolist() == without.finish_s.tolist()
+    assert replay(trace, options=SEARCHES, ranks_per_host=2).finish_s.tolist() == elsewhere.finish_s.tolist()
+
+
+def test_a_run_that_searched_for_hosts_is_replayed_with_its_dates(traced: Callable):
+    here = {"platform": "flat hosts=4 cores=2 nic=10Gb/s latency=1us speed=10Gf", "ranks_per_host": 2}
+    ran, trace = traced(SEARCHING, 7, options=SEARCHES, **here)
+    again = replay(trace)
+    assert (again.finish_s.tolist(), again.messages) == (ran.finish_s.tolist(), ran.messages)
 
 
 def test_what_has_only_a_part_of_a_run_is_not_replayed(emulated: Callable, tmp_path: Path):

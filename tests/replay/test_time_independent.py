@@ -60,6 +60,20 @@ def test_a_message_takes_latency_and_its_bytes_by_its_datatype(tmp_path: Path, w
     assert finish_s(main) == pytest.approx([LATENCY_S + (nbytes + ENVELOPE_BYTES) / BANDWIDTH] * 2, rel=1e-9)
 
 
+def test_the_search_for_hosts_comes_once_and_at_the_same_call_on_every_rank(tmp_path: Path):
+    main = written(tmp_path, *[["bcast 100 0 6"] * n for n in (1, 1, 1)])
+    selector = [("smpi/coll-selector", "mpich")]
+    (tmp_path / "hosts").write_text("h0:2\nh1\n")
+    placed = {"options": selector, "hostfile": tmp_path / "hosts"}
+    trace = read_main_file(main, None)
+    once = replay_time_independent(trace, tmp_path / "platform.xml", **placed)
+    without = replay_time_independent(trace, tmp_path / "platform.xml", hostfile=tmp_path / "hosts")
+    written(tmp_path, *[["bcast 100 0 6"] * n for n in (3, 3, 3)])
+    thrice = replay_time_independent(read_main_file(main, None), tmp_path / "platform.xml", **placed)
+    assert thrice.messages - once.messages == 2 * without.messages
+    assert once.messages > 2 * without.messages
+
+
 def test_a_waited_for_request_is_the_oldest_one_of_its_key(tmp_path: Path):
     main = written(
         tmp_path,

@@ -19,7 +19,11 @@ def recursive_doubling(call: Call) -> Schedule:
 
 
 @algorithm(
-    "allreduce", "rabenseifner", simgrid="rab_rdb", source="Rabenseifner 2004; SimGrid 3.32, allreduce-rab-rdb.cpp"
+    "allreduce",
+    "rabenseifner",
+    simgrid="rab_rdb",
+    source="Rabenseifner 2004; SimGrid 3.32, allreduce-rab-rdb.cpp",
+    in_order="recursive_doubling",
 )
 def rabenseifner(call: Call) -> Schedule:
     """Halve the vector, then double back along the same partners; the last part has the remainder."""

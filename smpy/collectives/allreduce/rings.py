@@ -2,24 +2,85 @@
 
 from __future__ import annotations
 
-from smpy.collectives.allreduce.trees import add_basic_reduce_bcast, add_reduce_bcast
+from typing import Final
+
+from smpy.collectives.allreduce.trees import add_basic_reduce_bcast, chosen_reduce_bcast
 from smpy.collectives.call import Call
 from smpy.collectives.patterns.recursive_doubling import exchange_vectors
+from smpy.collectives.patterns.segments import whole_entries
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule, Value
 
+_SEGMENT_BYTES: Final = 1 << 20
 
-@algorithm("allreduce", "ring", simgrid="lr", source="Patarasuk & Yuan 2009; SimGrid 3.32, allreduce-lr.cpp")
+
+@algorithm(
+    "allreduce",
+    "ring",
+    simgrid="lr",
+    source="Patarasuk & Yuan 2009; SimGrid 3.32, allreduce-lr.cpp",
+    chooses=True,
+    in_order="recursive_doubling",
+)
 def ring(call: Call) -> Schedule:
-    """The parts of the vector go round twice, to be reduced and to be spread; a tree takes the entries left over.
+    """The parts of the vector go round twice, to be reduced and to be spread; the run's choice takes the entries left.
 
-    The parts have equal numbers of entries. With fewer entries than ranks, the tree takes all of them.
+    The parts have equal numbers of entries. With fewer entries than ranks: the run's reduction and broadcast.
     """
     steps = Schedule(call)
     part, rest = _parts(call)
+    if part == 0:
+        return chosen_reduce_bcast(call)
     _two_rounds(steps, call, part)
-    with steps.when(rest > 0):
-        add_reduce_bcast(steps, call, rest)
+    if rest:
+        assert isinstance(rest, int)  # a choosing algorithm
+        call.add_chosen(steps, "allreduce", rest)
+    return steps
+
+
+@algorithm(
+    "allreduce",
+    "segmented_ring",
+    simgrid="ompi_ring_segmented",
+    source="Open MPI, segmented ring; SimGrid 3.32, allreduce-ompi-ring-segmented.cpp",
+    chooses=True,
+    in_order="recursive_doubling",
+)
+def segmented_ring(call: Call) -> Schedule:
+    """Parts go round in segments of about 1 MiB to be reduced, one receive posted ahead, and whole to be spread.
+
+    Where a part is smaller than a segment: a ring.
+    """
+    steps, n_ranks, item_bytes, nbytes = Schedule(call), call.n_ranks, call.item_bytes, call.nbytes
+    assert isinstance(nbytes, int)  # a choosing algorithm
+    if n_ranks == 1 or nbytes == 0:
+        return steps
+    n_entries = nbytes // item_bytes
+    n_in_segment = min(whole_entries(_SEGMENT_BYTES, item_bytes) // item_bytes, n_entries)
+    if n_entries < n_ranks * n_in_segment:
+        return ring(call)
+    n_phases, rest = divmod(n_entries, n_ranks * n_in_segment)
+    n_phases += rest >= n_ranks and rest > n_ranks * n_in_segment // 2
+    n_in_part, n_longer = divmod(n_entries, n_ranks)
+
+    def part(number: Value) -> Value:
+        return n_in_part + (number % n_ranks < n_longer)
+
+    def segment(number: Value, phase: Value) -> Value:
+        n = part(number)
+        return (n // n_phases + (phase < n % n_phases)) * item_bytes
+
+    ahead, behind = (call.rank + 1) % n_ranks, (call.rank - 1) % n_ranks
+    for phase in steps.loop(0, n_phases):
+        steps.irecv(behind, segment(call.rank - 1, phase))
+        steps.send(ahead, segment(call.rank, phase))
+        for k in steps.loop(2, n_ranks):
+            steps.irecv(behind, segment(call.rank - k, phase))
+            steps.wait_oldest()
+            steps.send(ahead, segment(call.rank - k + 1, phase))
+        steps.wait_oldest()
+    for k in steps.loop(0, n_ranks - 1):
+        steps.exchange(ahead, part(call.rank + 1 - k) * item_bytes, behind, part(call.rank - k) * item_bytes)
     return steps
 
 
@@ -27,7 +88,7 @@ def ring(call: Call) -> Schedule:
     "allreduce", "open_mpi_ring", source="Open MPI, ring allreduce; SimGrid 3.32, allreduce-ompi-ring-segmented.cpp"
 )
 def open_mpi_ring(call: Call) -> Schedule:
-    """The same, for datatypes that must be reduced in rank order.
+    """A ring, for datatypes that must be reduced in rank order.
 
     Open MPI's table chooses again for the entries left over: recursive doubling for some sizes on fewer than 4 ranks,
     otherwise a ring, which with fewer entries than ranks is a reduction to rank 0 and a broadcast.

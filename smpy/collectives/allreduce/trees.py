@@ -9,11 +9,27 @@ from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule, Value
 
 
-@algorithm("allreduce", "reduce_bcast", simgrid="redbcast", source="SimGrid 3.32, smpi_default_selector.cpp")
+@algorithm("allreduce", "reduce_bcast", source="SimGrid 3.32, smpi_default_selector.cpp")
 def reduce_bcast(call: Call) -> Schedule:
     """All send to rank 0 at once, which reduces, then a binomial tree."""
     steps = Schedule(call)
     add_reduce_bcast(steps, call, call.nbytes)
+    return steps
+
+
+@algorithm(
+    "allreduce",
+    "chosen_reduce_bcast",
+    simgrid="redbcast",
+    source="SimGrid 3.32, allreduce-redbcast.cpp",
+    chooses=True,
+)
+def chosen_reduce_bcast(call: Call) -> Schedule:
+    """The run's reduction to rank 0, then its broadcast."""
+    steps, nbytes = Schedule(call), call.nbytes
+    assert isinstance(nbytes, int)  # a choosing algorithm
+    call.add_chosen(steps, "reduce", nbytes)
+    call.add_chosen(steps, "bcast", nbytes)
     return steps
 
 

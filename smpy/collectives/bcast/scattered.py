@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from smpy.collectives.call import Call
 from smpy.collectives.patterns import scattered
-from smpy.collectives.patterns.powers_of_two import is_power_of_two, powers_of_two_below, subtree
+from smpy.collectives.patterns.powers_of_two import powers_of_two_below, subtree
+from smpy.collectives.patterns.recursive_doubling import serve_those_without_partner
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule
 
@@ -16,19 +17,19 @@ from smpy.collectives.schedule import Schedule
     source="Thakur, Rabenseifner & Gropp 2005; MPICH",
 )
 def scatter_recursive_doubling_allgather(call: Call) -> Schedule:
-    """A part to each rank along a binomial tree, then recursive doubling; on other than 2, 4, 8, ... ranks, a ring."""
-    steps = Schedule(call)
+    """A part to each rank along a binomial tree, then recursive doubling.
+
+    On other than 2, 4, 8, ... ranks those without a partner get its parts along binomial trees.
+    """
+    steps, ranks = Schedule(call), call.from_root
     scattered.scatter(steps, call)
-    if not is_power_of_two(call.n_ranks):
-        scattered.ring(steps, call)
-        return steps
-    ranks = call.from_root
     for mask in powers_of_two_below(call.n_ranks):
-        partner = ranks[ranks.index ^ mask]
-        mine, its = subtree(ranks.index, mask), subtree(ranks.index ^ mask, mask)
-        steps.exchange(
-            partner, scattered.parts_bytes(call, mine, mask), partner, scattered.parts_bytes(call, its, mask)
-        )
+        number = ranks.index ^ mask
+        partner = ranks[number]
+        mine, its = (scattered.parts_bytes(call, subtree(first, mask), mask) for first in (ranks.index, number))
+        with steps.when(number < call.n_ranks):
+            steps.exchange(partner, mine, partner, its)
+        serve_those_without_partner(steps, ranks.index, call.n_ranks, mask, its, ranks=ranks)
     return steps
 
 

@@ -14,7 +14,7 @@ LARGE_PART_BYTES: Final = 32_768
 LARGE_BLOCK_BYTES: Final = 92_160
 
 algorithm(("igather", "igatherv"), "linear", source="SimGrid 3.32, smpi_nbc_impl.cpp")(to_root)
-algorithm(("gather", "gatherv"), "linear", source="SimGrid 3.32, smpi_default_selector.cpp")(and_wait(to_root))
+algorithm(("gather", "gatherv", "split"), "linear", source="SimGrid 3.32, smpi_default_selector.cpp")(and_wait(to_root))
 
 
 @algorithm("gather", "basic_linear", simgrid="ompi_basic_linear", source="Open MPI, basic linear gather")

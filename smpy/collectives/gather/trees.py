@@ -8,7 +8,7 @@ from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule, Value, smaller
 
 
-@algorithm("gather", "binomial_tree", simgrid="ompi_binomial", source="Open MPI, binomial gather; MPICH")
+@algorithm(("gather", "split"), "binomial_tree", simgrid="ompi_binomial", source="Open MPI, binomial gather; MPICH")
 def up(call: Call) -> Schedule:
     """Receive the blocks of the subtrees 1, 2, 4, ... behind, then send them all on."""
     steps = Schedule(call)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from smpy.collectives.patterns.powers_of_two import powers_of_two_below
-from smpy.collectives.schedule import Value, smaller
+from smpy.collectives.call import Call
+from smpy.collectives.patterns.powers_of_two import power_of_two_up_to, powers_of_two_below
+from smpy.collectives.schedule import Schedule, Value, larger, smaller
 
 
 def halves(
@@ -32,4 +33,44 @@ def halves(
         mine, its = first + is_upper * half, first + (1 - is_upper) * half
         rounds.append((mask, part_bytes(mine, half), part_bytes(its, half)))
         first = mine
+    return rounds
+
+
+def folded(rank: Value, n_pairs: int) -> Value:
+    """The number, among a power of two of ranks, of a rank: of the first pairs the even ones go on."""
+    return smaller(rank // 2, n_pairs) + larger(0, rank - 2 * n_pairs)
+
+
+def unfolded(number: Value, n_pairs: int) -> Value:
+    """The rank with a number among those that go on."""
+    return number + smaller(number, n_pairs)
+
+
+def fold_in_halves(steps: Schedule, call: Call) -> tuple[Value, Value]:
+    """Each rank of the first pairs reduces a half, and the odd one hands its half over (Rabenseifner 1997).
+
+    There are as many pairs as ranks beyond a power of two. Returns the rank's number, and whether it goes on.
+    """
+    rank, nbytes, item_bytes = call.rank, call.nbytes, call.item_bytes
+    n_pairs = call.n_ranks - power_of_two_up_to(call.n_ranks)
+    lower = nbytes // item_bytes // 2 * item_bytes
+    upper = nbytes - lower
+    is_paired, is_odd = rank < 2 * n_pairs, rank % 2 != 0
+    with steps.when(is_paired & (is_odd == 0)):
+        steps.exchange(rank + 1, upper, rank + 1, lower)
+        steps.recv(rank + 1, upper)
+    with steps.when(is_paired & is_odd):
+        steps.exchange(rank - 1, lower, rank - 1, upper)
+        steps.send(rank - 1, upper)
+    return folded(rank, n_pairs), (is_paired & is_odd) == 0
+
+
+def parts_of(number: Value, power: int, nbytes: Value, item_bytes: int) -> list[tuple[int, Value, Value]]:
+    """Partner's bit, bytes of the half to keep and of the other, of each round: lower halves are the smaller ones."""
+    rounds: list[tuple[int, Value, Value]] = []
+    n_entries = nbytes // item_bytes
+    for mask in powers_of_two_below(power):
+        n_kept = (n_entries + (number // mask) % 2) // 2
+        rounds.append((mask, n_kept * item_bytes, (n_entries - n_kept) * item_bytes))
+        n_entries = n_kept
     return rounds

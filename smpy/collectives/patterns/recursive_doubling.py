@@ -21,14 +21,20 @@ def exchange_vectors(steps: Schedule, ranks: Ranks, nbytes: Value) -> None:
             steps.exchange(partner, nbytes, partner, nbytes)
 
 
-def serve_those_without_partner(steps: Schedule, rank: Value, n_ranks: int, size: int, nbytes: Value) -> None:
-    """Pass on received blocks, along a binomial tree, to the ranks of an aligned `size` whose partner is absent."""
+def serve_those_without_partner(
+    steps: Schedule, rank: Value, n_ranks: int, size: int, nbytes: Value, *, ranks: Ranks | None = None
+) -> None:
+    """Pass on received blocks, along a binomial tree, to the ranks of an aligned `size` whose partner is absent.
+
+    `rank` and its partners are numbers of `ranks`; None: of the communicator.
+    """
     n_served = n_ranks - subtree(rank, size) - size
     with steps.when(((rank & size) == 0) & (n_served > 0) & (n_served < size)):
         for reach in reversed(powers_of_two_below(size)):
             known = subtree(rank, 2 * reach) + n_served
             partner = rank ^ reach
+            peer = partner if ranks is None else ranks[partner]
             with steps.when((partner > rank) & (rank < known) & (partner >= known)):
-                steps.send(partner, nbytes)
+                steps.send(peer, nbytes)
             with steps.when((partner < rank) & (partner < known) & (rank >= known)):
-                steps.recv(partner, nbytes)
+                steps.recv(peer, nbytes)

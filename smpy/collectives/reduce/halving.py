@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from smpy.collectives.call import Call
-from smpy.collectives.patterns.halving import halves
+from smpy.collectives.patterns.halving import fold_in_halves, folded, halves, parts_of, unfolded
 from smpy.collectives.patterns.powers_of_two import power_of_two_up_to
 from smpy.collectives.register import algorithm
-from smpy.collectives.schedule import Schedule, Value, smaller
+from smpy.collectives.schedule import Schedule, Value, larger, smaller
 
 
 @algorithm(
@@ -16,10 +17,15 @@ from smpy.collectives.schedule import Schedule, Value, smaller
     "rabenseifner",
     simgrid="scatter_gather",
     source="Rabenseifner 2004; SimGrid 3.32, reduce-scatter-gather.cpp",
+    in_order="in_order_binomial_tree",
 )
 def rabenseifner(call: Call) -> Schedule:
-    """Halve the vector, then gather to the root along the same partners; the last part has the remainder."""
-    return _halve_and_gather(call, is_balanced=False)
+    """Halve the vector, then gather to the root along the same partners; the last part has the remainder.
+
+    A vector of fewer entries than ranks is filled up to one each.
+    """
+    nbytes = larger(call.nbytes, (call.nbytes > 0) * call.n_ranks * call.item_bytes)
+    return _halve_and_gather(replace(call, nbytes=nbytes), is_balanced=False)
 
 
 @algorithm("reduce", "balanced_rabenseifner", source="Rabenseifner 2004; MPICH 4, reduce_scatter_gather")
@@ -75,4 +81,52 @@ def _halve_and_gather(call: Call, *, is_balanced: bool) -> Schedule:
                     steps.send(partner, mine_bytes)
                 with steps.when(number & mask == root_number & mask):
                     steps.recv(partner, its_bytes)
+    return steps
+
+
+@algorithm(
+    "reduce",
+    "rabenseifner_1997",
+    simgrid="rab",
+    source="Rabenseifner 1997; SimGrid 3.32, reduce-rab.cpp",
+    in_order="in_order_binomial_tree",
+)
+def rabenseifner_1997(call: Call) -> Schedule:
+    """Halve the vector entry by entry, then gather to the root in pairs, from the smallest parts on.
+
+    Of the first pairs each rank reduces a half, and the even ones go on. A root among the others takes rank 0's place.
+    Ranks whose part is with the root already go on in pairs, too.
+    """
+    rank, n_ranks, root, item_bytes = call.rank, call.n_ranks, call.root, call.item_bytes
+    steps = Schedule(call)
+    if n_ranks == 1:
+        return steps
+    power = power_of_two_up_to(n_ranks)
+    n_pairs = n_ranks - power
+    number, takes_part = fold_in_halves(steps, call)
+    parts = parts_of(number, power, call.nbytes, item_bytes)
+    with steps.when(takes_part):
+        for mask, mine, its in parts:
+            partner = unfolded(number ^ mask, n_pairs)
+            steps.exchange(partner, its, partner, mine)
+
+    replaces = (root < 2 * n_pairs) & (root % 2 != 0)
+    _, part_bytes, _ = parts_of(0, power, call.nbytes, item_bytes)[-1]
+    with steps.when(replaces & (rank == 0)):
+        steps.send(root, part_bytes)
+    with steps.when(replaces & (rank == root)):
+        steps.recv(0, part_bytes)
+    root_number = (replaces == 0) * folded(root, n_pairs)
+    is_root = rank == root
+    number = is_root * root_number + (is_root == 0) * number
+    with steps.when(is_root | (takes_part & ((replaces & (rank == 0)) == 0))):
+        for mask, mine, its in reversed(parts_of(number, power, call.nbytes, item_bytes)):
+            other = number ^ mask
+            is_to_root = other == root_number
+            partner = is_to_root * root + (is_to_root == 0) * unfolded(other, n_pairs)
+            differs = (number & mask) != (root_number & mask)
+            with steps.when(differs):
+                steps.send(partner, mine)
+            with steps.when(differs == 0):
+                steps.recv(partner, its)
     return steps

@@ -8,7 +8,13 @@ from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule
 
 
-@algorithm("reduce", "binomial_tree", simgrid="binomial", source="SimGrid 3.32, reduce-binomial.cpp; MPICH")
+@algorithm(
+    "reduce",
+    "binomial_tree",
+    simgrid="binomial",
+    source="SimGrid 3.32, reduce-binomial.cpp; MPICH",
+    in_order="in_order_binomial_tree",
+)
 def up(call: Call) -> Schedule:
     """Receive from the ranks 1, 2, 4, ... behind, up to the lowest set bit; then send to the rank without it."""
     steps = Schedule(call)

@@ -3,8 +3,9 @@
 A table is a JSON file that names its source and has a list of rows for each operation. A row names the algorithm to
 "use", by our name or SimGrid's, and the conditions for that: a fact and its value, or a fact with "_max" or "_min"
 after its name and a bound. With "searches_hosts" the choice takes SMPI's messages that find the ranks of a host. A row
-with "use_table" instead leaves the choice to the rows that another table has for the operation. A reduce_scatter_block
-without rows has those of reduce_scatter.
+with "use_table" instead leaves the choice to the rows that another table has for the operation. With "parts" a row says
+what an algorithm that takes ranks apart uses in each part: `Call.parts`. A reduce_scatter_block without rows has those
+of reduce_scatter.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import eq, ge, le
 from pathlib import Path
 from typing import Any, Final
 
-from smpy.collectives.facts import FACTS, HOST_FACTS, HostFact, Query, Value
+from smpy.collectives.facts import FACTS, HOST_FACTS, HostFact, Query, Value, has_searched
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.register import OPERATIONS, Algorithm, algorithm_of
 
@@ -28,7 +29,8 @@ _EQUAL: Final[_Comparison] = eq
 _SEARCHES: Final = "searches_hosts"
 _USE: Final = "use"
 _USE_TABLE: Final = "use_table"
-_NO_CONDITIONS: Final = frozenset({_USE, _USE_TABLE, _SEARCHES})
+_PARTS: Final = "parts"
+_NO_CONDITIONS: Final = frozenset({_USE, _USE_TABLE, _SEARCHES, _PARTS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class SelectorRow:
     ----------
     searches_hosts : bool
         Whether choosing it takes SMPI's messages that find which ranks share a host, once a communicator.
+    parts : tuple of (str, str)
+        What the algorithm uses in each of its parts.
     """
 
     operation: str
@@ -46,6 +50,7 @@ class SelectorRow:
     host_tests: tuple[_Test, ...]
     use: str
     searches_hosts: bool = False
+    parts: tuple[tuple[str, str], ...] = ()
 
     @property
     def algorithm(self) -> Algorithm:
@@ -69,7 +74,7 @@ class Rules:
     host_facts : tuple of callable
         Facts of the hosts that the rows ask for; these and the query decide the choice.
     may_search : bool
-        Whether some row searches for hosts.
+        Whether some row searches for hosts, or asks whether that is done.
     """
 
     operation: str
@@ -116,7 +121,11 @@ def _parsed(operation: str, rows: Sequence[Mapping[str, Any]]) -> Rules:
         raise ValueError(f"{operation}: the last row must fit everything")
     parsed = tuple(each for row in rows for each in _rows(operation, row))
     host_facts = {fact: None for row in parsed for _, fact, _ in row.host_tests}
-    return Rules(operation, parsed, tuple(host_facts), any(row.searches_hosts for row in parsed))
+    return Rules(operation, parsed, tuple(host_facts), any(map(_knows_search, parsed)))
+
+
+def _knows_search(row: SelectorRow) -> bool:
+    return row.searches_hosts or any(fact is has_searched for _, fact, _ in row.tests)
 
 
 def _rows(operation: str, row: Mapping[str, Any]) -> Sequence[SelectorRow]:
@@ -141,10 +150,15 @@ def _rows(operation: str, row: Mapping[str, Any]) -> Sequence[SelectorRow]:
             )
     searches = bool(row.get(_SEARCHES))
     if _USE in row:
-        return [SelectorRow(operation, tuple(tests), tuple(host_tests), row[_USE], searches)]
+        parts = tuple(row.get(_PARTS, {}).items())
+        return [SelectorRow(operation, tuple(tests), tuple(host_tests), row[_USE], searches, parts)]
     return [
-        SelectorRow(
-            operation, (*tests, *each.tests), (*host_tests, *each.host_tests), each.use, searches or each.searches_hosts
+        replace(
+            each,
+            tests=(*tests, *each.tests),
+            host_tests=(*host_tests, *each.host_tests),
+            searches_hosts=searches or each.searches_hosts,
         )
         for each in table(row[_USE_TABLE])[operation].rows
+        if not searches or (has_searched, False) not in ((fact, value) for _, fact, value in each.tests)
     ]

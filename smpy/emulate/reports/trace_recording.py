@@ -275,7 +275,7 @@ class TraceRecording:
         ]
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         columns["bytes"] = columns.pop("nbytes")
-        del columns["is_part"]  # a call of a program is whole
+        del columns["is_part"], columns["has_searched"]  # a call of a program is whole, and its place says the other
         self._writer.add("collectives", columns)
 
 

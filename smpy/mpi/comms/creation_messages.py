@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
+from smpy.collectives.register import SPLIT
 from smpy.engine.messages import Load
 from smpy.engine.running import current
 from smpy.mpi.collectives.open_collective import OpenCollective, Signature, enter
@@ -101,7 +102,7 @@ def split(communicator: Communicator, rank: int, color: Color, key: int) -> Comm
     collective = enter(communicator, rank, Signature("Split"), _Splitting, communicator)
     splitting: _Splitting = collective.payload
     splitting.choose(0, rank, color, key)
-    perform(collective, communicator, "gather", 0, _SPLIT_BYTES, "Split")
+    perform(collective, communicator, SPLIT, 0, _SPLIT_BYTES, "Split")
     if rank == 0:
         _tell_groups(communicator, splitting, collective)
     elif color != UNDEFINED:
@@ -132,7 +133,7 @@ def split_both(communicator: Communicator, rank: int, color: Color, key: int) ->
     splitting.choose(communicator.side, rank, color, key)
     local = communicator.local()
     gather = enter(local, rank, Signature("Split's gather"), object)
-    perform(gather, local, "gather", 0, _SPLIT_BYTES, "Split")
+    perform(gather, local, SPLIT, 0, _SPLIT_BYTES, "Split")
     gather.leave()
     exchange(communicator, rank, _SPLIT_BYTES * local.size, _SPLIT_BYTES * communicator.remote.size, "Split")
     if not splitting.is_paired:

@@ -98,7 +98,10 @@ def _compat(text: str) -> Fields:
 
 
 # tables of collectives by the selectors that they are of
-_TABLE_OF_SELECTOR: Final = {"default": "smpi", "mpich": "smpi-mpich", "ompi": "smpi-ompi"}
+_TABLE_OF_SELECTOR: Final = {
+    "default": "smpi",
+    **{name: f"smpi-{name}" for name in ("mpich", "ompi", "mvapich2", "impi")},
+}
 
 
 def _selector(text: str) -> Fields:

@@ -1,0 +1,212 @@
+"""Allreduce within hosts, between them, and within them again.
+
+Those of SimGrid's own count ranks as if each host had consecutive ones, wherever they are; where hosts have unequal
+numbers of ranks, each rank stands for a host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from smpy.collectives.allreduce.doubling import rabenseifner, recursive_doubling
+from smpy.collectives.bcast.hosts_first import n_local_if_uniform
+from smpy.collectives.call import Call
+from smpy.collectives.host_search import search_hosts
+from smpy.collectives.patterns import binomial_tree
+from smpy.collectives.patterns.powers_of_two import power_of_two_up_to
+from smpy.collectives.patterns.segments import split
+from smpy.collectives.ranks import ListedRanks, Ranks
+from smpy.collectives.register import algorithm
+from smpy.collectives.schedule import Schedule, Value
+
+_SEGMENT_ENTRIES: Final = 4096
+_SHORT_BYTES: Final = 2048
+
+
+class _Levels(NamedTuple):
+    """Ranks of a host, and first ranks of hosts, of consecutive ranks."""
+
+    local: Ranks
+    leaders: Ranks
+    is_leader: Value
+
+
+def _levels(call: Call) -> _Levels:
+    n_local = n_local_if_uniform(call) or 1
+    host, index, n_hosts = call.rank // n_local, call.rank % n_local, call.n_ranks // n_local
+    local = ListedRanks(index, n_local, n_local, lambda number: host * n_local + number)
+    return _Levels(local, ListedRanks(host, n_hosts, n_hosts, lambda number: number * n_local), index == 0)
+
+
+Between = Callable[[Schedule, Call, Ranks], None]
+
+
+def _on_two_levels(call: Call, between: Between) -> Schedule:
+    """Reduce on each host along a binomial tree, combine what hosts have, and broadcast along a binomial tree."""
+    steps = Schedule(call)
+    search_hosts(steps, call)
+    levels = _levels(call)
+    binomial_tree.reduce(steps, levels.local, call.nbytes)
+    with steps.when(levels.is_leader):
+        between(steps, call, levels.leaders)
+    binomial_tree.broadcast(steps, levels.local, call.nbytes)
+    return steps
+
+
+@algorithm(
+    "allreduce",
+    "hosts_first_binomial_tree",
+    simgrid="smp_binomial",
+    source="SimGrid 3.32, allreduce-smp-binomial.cpp",
+    chooses=True,
+    in_order="recursive_doubling",
+)
+def hosts_first_binomial_tree(call: Call) -> Schedule:
+    """Between hosts a binomial tree up and down."""
+
+    def up_and_down(steps: Schedule, call: Call, leaders: Ranks) -> None:
+        binomial_tree.reduce(steps, leaders, call.nbytes)
+        binomial_tree.broadcast(steps, leaders, call.nbytes)
+
+    return _on_two_levels(call, up_and_down)
+
+
+@algorithm(
+    "allreduce",
+    "hosts_first_binomial_pipeline",
+    simgrid="smp_binomial_pipeline",
+    source="SimGrid 3.32, allreduce-smp-binomial-pipeline.cpp",
+    chooses=True,
+    in_order="recursive_doubling",
+)
+def hosts_first_binomial_pipeline(call: Call) -> Schedule:
+    """The same in segments of 4,096 entries, the four trees of as many segments one after the other."""
+    steps = Schedule(call)
+    search_hosts(steps, call)
+    levels = _levels(call)
+    segments = split(call.nbytes, _SEGMENT_ENTRIES * call.item_bytes)
+    n_segments = segments.n_segments
+    stages = (
+        (binomial_tree.reduce, levels.local),
+        (binomial_tree.reduce, levels.leaders),
+        (binomial_tree.broadcast, levels.leaders),
+        (binomial_tree.broadcast, levels.local),
+    )
+    for round_ in steps.loop(0, n_segments + len(stages) - 1):
+        for behind, (tree, ranks) in enumerate(stages):
+            segment = round_ - behind
+            takes_part: Value = (segment >= 0) & (segment < n_segments)
+            if ranks is levels.leaders:
+                takes_part = takes_part & levels.is_leader
+            with steps.when(takes_part):
+                tree(steps, ranks, segments.size(segment))
+    return steps
+
+
+@algorithm(
+    "allreduce",
+    "hosts_first_recursive_doubling",
+    simgrid="smp_rdb",
+    source="SimGrid 3.32, allreduce-smp-rdb.cpp",
+    chooses=True,
+    in_order="recursive_doubling",
+)
+def hosts_first_recursive_doubling(call: Call) -> Schedule:
+    """Between hosts recursive doubling."""
+    return _on_two_levels(call, lambda steps, call, leaders: call.add(steps, recursive_doubling, leaders, call.nbytes))
+
+
+@algorithm(
+    "allreduce",
+    "hosts_first_ring",
+    simgrid=("smp_rsag", "smp_rsag_lr"),
+    source="SimGrid 3.32, allreduce-smp-rsag.cpp, allreduce-smp-rsag-lr.cpp",
+    chooses=True,
+    in_order="recursive_doubling",
+)
+def hosts_first_ring(call: Call) -> Schedule:
+    """Between hosts a ring in which a part a host goes round twice; the last part has the entries left over."""
+    return _on_two_levels(call, _rings)
+
+
+def _rings(steps: Schedule, call: Call, leaders: Ranks) -> None:
+    n_hosts, nbytes = leaders.size_max, call.nbytes
+    part = nbytes // call.item_bytes // n_hosts * call.item_bytes
+    rest = nbytes - n_hosts * part
+
+    def size(number: Value) -> Value:
+        return part + (number % n_hosts == n_hosts - 1) * rest
+
+    for first in (1, 0):
+        for i in steps.loop(0, n_hosts - 1):
+            mine = leaders.index - first - i
+            steps.exchange(leaders.ahead(1), size(mine), leaders.behind(1), size(mine - 1))
+
+
+@algorithm(
+    "allreduce",
+    "hosts_first_rabenseifner",
+    simgrid="smp_rsag_rab",
+    source="SimGrid 3.32, allreduce-smp-rsag-rab.cpp",
+    chooses=True,
+    in_order="recursive_doubling",
+)
+def hosts_first_rabenseifner(call: Call) -> Schedule:
+    """Between hosts Rabenseifner's algorithm."""
+    return _on_two_levels(call, lambda steps, call, leaders: call.add(steps, rabenseifner, leaders, call.nbytes))
+
+
+def one_level(call: Call) -> Schedule:
+    """MPICH's rule for ranks on one level: Rabenseifner's algorithm or recursive doubling (SimGrid 3.32, mpich)."""
+    nbytes = call.nbytes
+    assert isinstance(nbytes, int)  # a part of a choosing algorithm
+    has_entries = nbytes // call.item_bytes >= power_of_two_up_to(call.n_ranks)
+    return (rabenseifner if nbytes > _SHORT_BYTES and has_entries and call.commutative else recursive_doubling)(call)
+
+
+@algorithm(
+    "allreduce",
+    "mvapich2_two_level",
+    simgrid="mvapich2_two_level",
+    source="MVAPICH2, two-level allreduce; SimGrid 3.32, allreduce-mvapich-two-level.cpp",
+    chooses=True,
+)
+def mvapich2_two_level(call: Call) -> Schedule:
+    """Each host by MPICH's rule, then the first ranks of hosts by recursive doubling, then the run's broadcast.
+
+    Where hosts have no consecutive ranks, recursive doubling alone keeps the order.
+    """
+    steps, nbytes = Schedule(call), call.nbytes
+    assert isinstance(nbytes, int)
+    search_hosts(steps, call)
+    if nbytes == 0:
+        return steps
+    assert call.hosts is not None  # a choosing algorithm, of all ranks
+    is_blocked = all(ranks[-1] - ranks[0] == len(ranks) - 1 for ranks in call.hosts.ranks_of)
+    if not call.commutative and not is_blocked:
+        call.add(steps, recursive_doubling, call.everyone, nbytes)
+        return steps
+    call.add(steps, one_level, call.local, nbytes)
+    with steps.when(call.local.index == 0):
+        call.add(steps, recursive_doubling, call.leaders, nbytes)
+    call.add_chosen(steps, "bcast", nbytes, ranks=call.local)
+    return steps
+
+
+@algorithm(
+    "allreduce",
+    "mvapich2_reduce_scatter",
+    simgrid="mvapich2_rs",
+    source="MVAPICH2, reduce-scatter and allgather; SimGrid 3.32, allreduce-mvapich-rs.cpp",
+    in_order="recursive_doubling",
+)
+def mvapich2_reduce_scatter(call: Call) -> Schedule:
+    """Rabenseifner's algorithm; recursive doubling of a vector of fewer entries than its ranks."""
+    steps, nbytes = Schedule(call), call.nbytes
+    has_entries = nbytes >= power_of_two_up_to(call.n_ranks) * call.item_bytes
+    with steps.when(has_entries):
+        call.add(steps, rabenseifner, call.everyone, nbytes)
+    with steps.when((has_entries == 0) & (nbytes > 0)):
+        call.add(steps, recursive_doubling, call.everyone, nbytes)
+    return steps

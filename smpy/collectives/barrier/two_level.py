@@ -1,0 +1,21 @@
+"""Barrier on each host, among the first ranks of hosts, and on each host again, by tables that a row names."""
+
+from __future__ import annotations
+
+from smpy.collectives.call import Call
+from smpy.collectives.register import algorithm
+from smpy.collectives.schedule import Schedule
+
+
+@algorithm("barrier", "two_level", source="MPICH, ch4_coll_impl.h, composition alpha", chooses=True)
+def two_level(call: Call) -> Schedule:
+    """A barrier on each host, one among the first ranks, and a byte from these to the ranks of their hosts.
+
+    Parts: the tables "leaders" and "local"; by default, the run's.
+    """
+    steps, local = Schedule(call), call.local
+    call.add_chosen(steps, "barrier", 0, ranks=local, table=call.parts.get("local"))
+    with steps.when(local.index == 0):
+        call.add_chosen(steps, "barrier", 0, ranks=call.leaders, table=call.parts.get("leaders"))
+    call.add_chosen(steps, "bcast", 1, ranks=local, table=call.parts.get("local"))
+    return steps

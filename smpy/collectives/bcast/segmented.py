@@ -1,0 +1,205 @@
+"""Broadcast in segments along chains and trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from smpy.collectives.bcast.hosts_first import hosts_first_chain, to_first
+from smpy.collectives.call import Call
+from smpy.collectives.patterns.segments import (
+    End,
+    last_size,
+    relay,
+    relay_whole,
+    split,
+    whole_entries,
+)
+from smpy.collectives.patterns.trees import binary_child, binary_parent
+from smpy.collectives.register import algorithm
+from smpy.collectives.schedule import Schedule, Value
+
+SEGMENT_BYTES: Final = 8192
+Ends = Callable[[Call], tuple[End, Sequence[End]]]
+
+
+def from_first(call: Call, ends: Ends, *, is_started: bool) -> Schedule:
+    """By way of rank 0 in segments along a tree that it is the root of; the run's broadcast takes the bytes left over.
+
+    The root gets its own message again, as in SimGrid.
+    """
+    steps, nbytes = Schedule(call), call.nbytes
+    assert isinstance(nbytes, int)  # a choosing algorithm
+    if call.n_ranks == 1:
+        return steps
+    source, targets = ends(call)
+    to_first(steps, call)
+    if nbytes <= SEGMENT_BYTES:
+        relay_whole(steps, source, targets, nbytes)
+        return steps
+    relay(steps, source, targets, SEGMENT_BYTES, nbytes // SEGMENT_BYTES, is_started=is_started)
+    if nbytes % SEGMENT_BYTES:
+        call.add_chosen(steps, "bcast", nbytes % SEGMENT_BYTES, root=call.root)
+    return steps
+
+
+@algorithm(
+    "bcast",
+    "segmented_chain",
+    simgrid=("NTSL", "NTSL_Isend"),
+    source="SimGrid 3.32, bcast-NTSL.cpp, bcast-NTSL-Isend.cpp",
+    chooses=True,
+)
+def segmented_chain(call: Call) -> Schedule:
+    """The root hands over to rank 0, from which segments of 8 KiB go to 1, 2, ..."""
+    return from_first(call, _chain, is_started=True)
+
+
+def _chain(call: Call) -> tuple[End, Sequence[End]]:
+    rank = call.rank
+    return End(rank > 0, rank - 1), [End(rank < call.n_ranks - 1, rank + 1)]
+
+
+@algorithm("bcast", "segmented_binary_tree", simgrid="NTSB", source="SimGrid 3.32, bcast-NTSB.cpp", chooses=True)
+def segmented_binary_tree(call: Call) -> Schedule:
+    """The same along a tree in which rank r has the children 2r + 1 and 2r + 2."""
+    return from_first(call, _heap, is_started=True)
+
+
+def _heap(call: Call) -> tuple[End, Sequence[End]]:
+    rank = call.rank
+    children = (2 * rank + 1, 2 * rank + 2)
+    return End(rank > 0, (rank - 1) // 2), [End(child < call.n_ranks, child) for child in children]
+
+
+@algorithm("bcast", "segmented_linear", simgrid="flattree_pipeline", source="SimGrid 3.32, bcast-flattree-pipeline.cpp")
+def segmented_linear(call: Call) -> Schedule:
+    """The root sends each other rank all segments of 8 KiB, one after the other.
+
+    A message of less than one segment goes to all ranks at once.
+    """
+    steps, root, nbytes = Schedule(call), call.root, call.nbytes
+    segments = split(nbytes, SEGMENT_BYTES)
+    with steps.when((call.rank != root) & (nbytes > 0)):
+        for i in steps.loop(0, segments.n_segments):
+            steps.irecv(root, segments.size(i))
+    with steps.when((call.rank == root) & (nbytes >= SEGMENT_BYTES)):
+        for peer in steps.loop(0, call.n_ranks):
+            with steps.when(peer != root):
+                for i in steps.loop(0, segments.n_segments):
+                    steps.send(peer, segments.size(i))
+    with steps.when((call.rank == root) & (nbytes < SEGMENT_BYTES) & (nbytes > 0)):
+        for peer in steps.loop(0, call.n_ranks):
+            with steps.when(peer != root):
+                steps.isend(peer, nbytes)
+    steps.wait_all()
+    return steps
+
+
+@algorithm(
+    "bcast",
+    "open_mpi_pipeline",
+    simgrid="ompi_pipeline",
+    source="Open MPI, pipeline broadcast; SimGrid 3.32, bcast-ompi-pipeline.cpp",
+)
+def open_mpi_pipeline(call: Call) -> Schedule:
+    """A chain from the root on, in segments of 128, 64 or 16 KiB, with one receive posted ahead."""
+    steps, ranks = Schedule(call), call.from_root
+    segments = split(call.nbytes, _pipeline_segment_bytes(call))
+    is_last = ranks.index == call.n_ranks - 1
+    behind, ahead = ranks.behind(1), ranks.ahead(1)
+    with steps.when((ranks.index == 0) & (is_last == 0)):
+        for i in steps.loop(0, segments.n_segments):
+            steps.send(ahead, segments.size(i))
+    with steps.when(ranks.index > 0):
+        steps.irecv(behind, segments.size(0))
+        for i in steps.loop(1, segments.n_segments):
+            steps.irecv(behind, segments.size(i))
+            steps.wait_oldest()
+            with steps.when(is_last == 0):
+                steps.send(ahead, segments.size(i - 1))
+        steps.wait_oldest()
+        with steps.when(is_last == 0):
+            steps.send(ahead, segments.size(segments.n_segments - 1))
+    return steps
+
+
+def _pipeline_segment_bytes(call: Call) -> Value:
+    """128 KiB, or 64 KiB, then 16 KiB where messages are large enough for that and not for more."""
+    n, item_bytes = call.n_ranks, call.item_bytes
+    last_128, last_64, last_16 = (
+        last_size(lambda size, slope=slope, start=start: n >= slope * size + start)  # type: ignore[misc]
+        for slope, start in ((1.6134e-6, 2.1102), (2.3679e-6, 1.1787), (3.2118e-6, 8.7936))
+    )
+    large, medium, small = (whole_entries(size << 10, item_bytes) for size in (128, 64, 16))
+    nbytes = call.nbytes
+    is_large, is_medium, is_small = nbytes > last_128, nbytes > last_64, nbytes > last_16
+    below = is_small * small + (is_small == 0) * large
+    return is_large * large + (is_large == 0) * (is_medium * medium + (is_medium == 0) * below)
+
+
+@algorithm(
+    "bcast",
+    "split_binary_tree",
+    simgrid="ompi_split_bintree",
+    source="Open MPI, split binary tree broadcast; SimGrid 3.32, bcast-ompi-split-bintree.cpp",
+    chooses=True,
+)
+def split_binary_tree(call: Call) -> Schedule:
+    """Half of the message down each side of a binary tree, in segments of 1 or 8 KiB; then pairs swap halves.
+
+    Where a half is smaller than a segment, host by host along a chain.
+    """
+    nbytes, item_bytes, n_ranks = call.nbytes, call.item_bytes, call.n_ranks
+    assert isinstance(nbytes, int)  # a choosing algorithm
+    if n_ranks == 1:
+        return Schedule(call)
+    segment = max(1024 if nbytes < 370_728 else 8192, item_bytes) // item_bytes * item_bytes
+    first = (nbytes // item_bytes + 1) // 2 * item_bytes
+    if nbytes - first < max(segment, 1):
+        return hosts_first_chain(call)
+    steps, ranks = Schedule(call), call.from_root
+    _down(steps, call, (first, nbytes - first), segment)
+
+    is_right = ranks.index % 2 == 0
+    mine = first + is_right * (nbytes - 2 * first)
+    its = nbytes - mine
+    pair = ranks[(ranks.index + 1 - 2 * is_right) % n_ranks]
+    has_pair = ranks.index > 0
+    if n_ranks % 2 == 0:
+        has_pair = has_pair & (ranks.index < n_ranks - 1)
+        with steps.when(ranks.index == 0):
+            steps.send(ranks[n_ranks - 1], nbytes - first)
+        with steps.when(ranks.index == n_ranks - 1):
+            steps.recv(ranks[0], nbytes - first)
+    with steps.when(has_pair):
+        steps.exchange(pair, mine, pair, its)
+    return steps
+
+
+def _down(steps: Schedule, call: Call, halves: tuple[int, int], segment: int) -> None:
+    """The first half to the odd numbers from the root, the left side of the tree; the second to the others."""
+    n_ranks, ranks = call.n_ranks, call.from_root
+    index, parts = ranks.index, [split(half, segment) for half in halves]
+    with steps.when(index == 0):
+        for i in steps.loop(0, parts[0].n_segments):
+            for side, part in enumerate(parts[: n_ranks - 1]):
+                with steps.when(i < part.n_segments):
+                    steps.send(ranks[side + 1], part.size(i))
+    parent = ranks[binary_parent(index, n_ranks)]
+    children = [binary_child(index, n_ranks, number) for number in (0, 1)]
+    for side, part in enumerate(parts):
+        is_mine = (index > 0) & (index % 2 == 1 - side)
+        is_leaf = children[0] >= n_ranks
+        with steps.when(is_mine & is_leaf):
+            for i in steps.loop(0, part.n_segments):
+                steps.recv(parent, part.size(i))
+        with steps.when(is_mine & (is_leaf == 0)):
+            steps.irecv(parent, part.size(0))
+            for i in steps.loop(1, part.n_segments + 1):
+                with steps.when(i < part.n_segments):
+                    steps.irecv(parent, part.size(i))
+                steps.wait_oldest()
+                for child in children:
+                    with steps.when(child < n_ranks):
+                        steps.send(ranks[child], part.size(i - 1))

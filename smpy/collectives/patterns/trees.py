@@ -1,0 +1,30 @@
+"""Trees other than binomial ones, over ranks counted from the root."""
+
+from __future__ import annotations
+
+from smpy.collectives.schedule import Value
+
+
+def power_of_two_up_to_value(value: Value, bound: int) -> Value:
+    """The largest power of two that is not above a value from 1 to `bound`."""
+    power: Value = 1
+    bit = 2
+    while bit <= bound:
+        power = power + (value >= bit) * (bit // 2)
+        bit *= 2
+    return power
+
+
+def binary_parent(index: Value, n_ranks: int) -> Value:
+    """The parent in Open MPI's binary tree.
+
+    A rank on a level of `width` ranks has the children that are `width` and twice as many numbers ahead.
+    """
+    width = power_of_two_up_to_value(index + 1, n_ranks)
+    is_second = index - width // 2 >= width - 1
+    return index - width // 2 - is_second * (width // 2)
+
+
+def binary_child(index: Value, n_ranks: int, number: int) -> Value:
+    """The child `number` (0 or 1) in Open MPI's binary tree; none if it is no number of a rank."""
+    return index + (number + 1) * power_of_two_up_to_value(index + 1, n_ranks)

@@ -1,0 +1,88 @@
+"""Reduce within hosts, and then between them; and k-nomial trees, as MVAPICH2 has them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smpy.collectives.call import Call
+from smpy.collectives.host_search import search_hosts
+from smpy.collectives.patterns.linear import to_root_in_order
+from smpy.collectives.patterns.powers_of_two import power_of_two_up_to
+from smpy.collectives.reduce.halving import rabenseifner
+from smpy.collectives.reduce.trees import up, up_in_order
+from smpy.collectives.register import algorithm
+from smpy.collectives.schedule import Schedule
+
+_FACTOR: Final = 4
+_SHORT_BYTES: Final = 2048
+
+
+def one_level(call: Call) -> Schedule:
+    """MPICH's rule for ranks on one level: a binomial tree or Rabenseifner's algorithm (SimGrid 3.32, mpich)."""
+    nbytes = call.nbytes
+    assert isinstance(nbytes, int)  # a part of a choosing algorithm
+    if not call.commutative:
+        return up_in_order(call)
+    if nbytes // call.item_bytes < power_of_two_up_to(call.n_ranks) or nbytes < _SHORT_BYTES:
+        return up(call)
+    return rabenseifner(call)
+
+
+@algorithm(
+    "reduce",
+    "knomial_tree",
+    simgrid="mvapich2_knomial",
+    source="MVAPICH2, k-nomial reduce; SimGrid 3.32, reduce-mvapich-knomial.cpp",
+    in_order="in_order_binomial_tree",
+)
+def knomial_tree(call: Call) -> Schedule:
+    """A tree like the binomial one with numbers to base 4; all children are received at once, the nearest first."""
+    steps, ranks, n_ranks = Schedule(call), call.from_root, call.n_ranks
+    levels = [_FACTOR**k for k in range(n_ranks.bit_length()) if _FACTOR**k < n_ranks]
+    for distance in levels:
+        with steps.when(ranks.index % (_FACTOR * distance) == 0):
+            for i in reversed(range(1, _FACTOR)):
+                with steps.when(ranks.index + i * distance < n_ranks):
+                    steps.irecv(ranks.ahead(i * distance), call.nbytes)
+    steps.wait_all()
+    for distance in levels:
+        parent = ranks.index // (_FACTOR * distance) * (_FACTOR * distance)
+        with steps.when((ranks.index % (_FACTOR * distance) != 0) & (ranks.index % distance == 0)):
+            steps.isend(ranks[parent], call.nbytes)
+    steps.wait_all()
+    return steps
+
+
+@algorithm(
+    "reduce",
+    "mvapich2_two_level",
+    simgrid="mvapich2_two_level",
+    source="MVAPICH2, two-level reduce; SimGrid 3.32, reduce-mvapich-two-level.cpp",
+    chooses=True,
+    in_order="in_order_binomial_tree",
+)
+def mvapich2_two_level(call: Call) -> Schedule:
+    """Each host to its first rank by MPICH's rule, then these to that of the root's host, then to the root.
+
+    On one host: to rank 0, in order, and then to the root, or along a k-nomial tree if the vector is long.
+    """
+    steps, nbytes, root = Schedule(call), call.nbytes, call.root
+    assert isinstance(nbytes, int)
+    search_hosts(steps, call)
+    assert call.hosts is not None  # a choosing algorithm, of all ranks
+    if call.hosts.n_hosts == 1 and nbytes > _SHORT_BYTES:
+        call.add(steps, knomial_tree, call.everyone, nbytes, root)
+        return steps
+    if call.hosts.n_hosts == 1:
+        to_root_in_order(steps, call, 0, nbytes)
+    else:
+        call.add(steps, one_level, call.local, nbytes)
+        with steps.when(call.local.index == 0):
+            call.add(steps, one_level, call.leaders, nbytes, call.hosts.leaders(root).index)
+    leader = call.hosts.leaders(root)
+    first = leader[leader.index]
+    with steps.when((call.rank == first) & (call.rank != root)):
+        steps.send(root, nbytes)
+    with steps.when((call.rank == root) & (call.rank != first)):
+        steps.recv(first, nbytes)
+    return steps
