@@ -277,8 +277,11 @@ class Schedule:
         """The steps inside are taken only by the ranks for which the condition holds."""
         if not isinstance(condition, Formula):
             outer, self._is_skipped = self._is_skipped, self._is_skipped or not condition
+            start = len(self._words)
             yield
             self._is_skipped = outer
+            if not condition:
+                del self._words[start:]
             return
         self._words += [Instruction.IF, *condition.terms, Term.END, 0]
         start = len(self._words)
