@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from smpy.collectives.call import Call
 from smpy.collectives.gather.linear import basic_linear
-from smpy.collectives.gather.trees import up
 from smpy.collectives.host_search import search_hosts
 from smpy.collectives.patterns.linear import and_wait, to_root
 from smpy.collectives.register import algorithm
@@ -15,15 +14,18 @@ from smpy.collectives.schedule import Schedule
 def two_level(call: Call) -> Schedule:
     """Trees to the first rank of each host, from these one by one to that of the root's host, which sends all to it.
 
+    A table may name another algorithm for the part "local", on each host.
+
     Where hosts have different numbers of ranks, the first ranks of hosts send all at once. SimGrid stops there, and
     where the root is not the first rank of its host.
     """
     steps, hosts, nbytes = Schedule(call), call.known_hosts(), call.nbytes
+    assert isinstance(nbytes, int)
     search_hosts(steps, call)
     root_host = call.leaders_of_root.index
     leader = call.leaders[root_host]
     with steps.when(nbytes != 0):
-        call.add(steps, up, call.local, nbytes)
+        call.add_chosen(steps, "gather", nbytes, ranks=call.local, table=call.parts.get("local", "binomial_tree"))
         with steps.when(call.local.index == 0):
             host_bytes = call.local.size * nbytes
             if hosts.is_uniform:
