@@ -13,8 +13,11 @@ OPERATIONS = ("barrier", "gather", "scatter", "allgather", "allgatherv", "alltoa
 ROOTED = ("gather", "scatter")
 VARYING = ("allgatherv", "alltoallv")
 SIZES = (8, 100, 1000, 5000, 30_000, 70_000, 300_000)
-PARTS = {"barrier": ("ompi_bruck", "mpich_smp", "ompi_tree"), "gather": ("ompi_binomial", "ompi_linear_sync"),
-         "bcast": ("scatter_LR_allgather", "binomial_tree")}  # fmt: skip
+PARTS = {
+    "barrier": ("ompi_bruck", "mpich_smp", "ompi_tree", "ompi_doublering"),
+    "gather": ("ompi_binomial", "ompi_linear_sync"),
+    "bcast": ("scatter_LR_allgather", "binomial_tree", "SMP_binomial", "NTSL"),
+}
 """Algorithms that a part of another may be told to use."""
 DRAWS = 14
 
