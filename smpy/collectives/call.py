@@ -116,9 +116,9 @@ class Call:
     commutative, is_predefined, is_derived : bool
         Properties of a reduction for that choice; see `Query`.
     total_bytes : int
-        All blocks of an allgatherv together, for an algorithm that is registered with `chooses`.
+        All blocks of an allgatherv or a reduce_scatter together, for an algorithm that is registered with `chooses`.
     in_parts : bool
-        Whether these blocks have parts (`parts.ring_parts`): their first ones and sizes are in `targets`, `sources`.
+        Whether the blocks of an allgatherv have parts (`parts.ring_parts`): their first ones and sizes are in `targets`, `sources`.
     peer : callable
         The rank in the whole communicator that has a number among the ranks of this call; None if they are all ranks.
     n_loops : int

@@ -72,6 +72,12 @@ class Hosts:
         host = listed(self._host_of_rank, rank)
         return ListedRanks(host, self.n_hosts, self.n_hosts, lambda number: listed(first_ranks, number), "leaders")
 
+    def beside(self, rank: Value, index: Value) -> Ranks:
+        """The ranks, one on each host, that have a number there; all hosts have as many ranks as the first one."""
+        host, width = listed(self._host_of_rank, rank), len(self.ranks_of[0])
+        flat = [each for ranks in self.ranks_of for each in ranks]
+        return ListedRanks(host, self.n_hosts, self.n_hosts, lambda number: listed(flat, number * width + index))
+
     @cached_property
     def _key(self) -> tuple[int, ...]:
         return tuple(self._host_of_rank)

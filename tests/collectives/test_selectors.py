@@ -170,6 +170,52 @@ def test_mpichs_decisions_hold_at_their_thresholds_and_apart_for_parts() -> None
     assert [chosen("alltoall", n, 32_768)[0] for n in (5, 6)] == ["pair", "ring"]
 
 
+def test_open_mpi_4_uses_the_algorithms_that_its_numbers_mean() -> None:
+    rules = table("openmpi-4")
+
+    def use(operation: str, n_ranks: int, nbytes: int, **facts: Any) -> str:
+        return rules[operation].row_for(Query(n_ranks, nbytes, **facts), lambda: Hosts([0])).use
+
+    assert [use("bcast", 4, n) for n in (63, 64, 8191, 8192, 1 << 20)] == [
+        *("binary_tree", "doubling_tree", "doubling_tree", "linear", "chain")
+    ]
+    assert use("bcast", 10, 100) == "radix_4_tree"
+    assert [use("reduce", 2, 7, n_entries=n) for n in (1, 2)] == ["basic_linear", "balanced_rabenseifner"]
+    assert [use("reduce", 20, n) for n in (4095, 4096)] == ["binary_tree", "posted_binomial_tree"]
+    assert [use("allreduce", 2, n, n_entries=9) for n in (7, 8, 1 << 16, 1 << 18)] == [
+        *("open_mpi_ring", "recursive_doubling", "open_mpi_ring", "balanced_rabenseifner")
+    ]
+    assert [use("allreduce", 5, 1 << 13, n_entries=n) for n in (3, 4)] == [
+        *("linear_reduce_bcast", "balanced_rabenseifner")
+    ]
+    assert [use("allgather", n, 9) for n in (2, 16, 31)] == ["pair", "recursive_doubling", "bruck"]
+    assert [use("allgather", n, 1024) for n in (33, 34)] == ["logical_ring", "neighbour_exchange"]
+    assert [use("alltoall", 6, n) for n in (1 << 19, 1 << 20)] == ["ring", "linear"]
+    assert use("reduce_scatter", 6, 1, commutative=False) == "chosen_reduce_then_scatterv"
+    assert [use("reduce_scatter_block", 3, n) for n in (3, 4)] == ["recursive_doubling", "ompi_butterfly"]
+
+
+def test_mpich_5_composes_over_hosts_and_not_in_their_parts() -> None:
+    rules, two_hosts = table("mpich-5"), Hosts(rank // 4 for rank in range(8))
+
+    def use(operation: str, nbytes: int, hosts: Hosts = two_hosts, **facts: Any) -> str:
+        return rules[operation].row_for(Query(8, nbytes, **facts), lambda: hosts).use
+
+    one_host, one_each = Hosts([0] * 8), Hosts(range(8))
+    assert [use("bcast", n) for n in (12_287, 12_288, 524_288)] == [
+        *("two_level", "two_level_host_of_root_first", "scatter_recursive_doubling_allgather")
+    ]
+    assert use("bcast", 12_287, one_host) == use("bcast", 12_287, one_each) == "binomial_tree"
+    assert use("bcast", 12_287, is_part=True) == "binomial_tree"
+    assert [use("reduce", n) for n in (2048, 2049)] == ["two_level_host_of_root_last", "two_level"]
+    assert use("reduce", 8, commutative=False) == "in_order_binomial_tree"
+    assert [use("allreduce", n) for n in (8, 1 << 20)] == ["two_level", "two_level"]
+    assert use("allreduce", 8, commutative=False) == "recursive_doubling"
+    assert use("barrier", 0) == "two_level"
+    assert use("barrier", 0, one_host) == "dissemination"
+    assert rules["bcast"].rows[0].parts == (("leaders", "mpich-5"), ("local", "mpich-5"))
+
+
 def test_facts_of_hosts_tell_blocked_from_dealt_ranks() -> None:
     blocked, dealt, uneven = Hosts([0, 0, 1, 1]), Hosts([0, 1, 0, 1]), Hosts([0, 0, 1])
     assert [HOST_FACTS["is_blocked"](hosts) for hosts in (blocked, dealt, uneven)] == [True, False, True]

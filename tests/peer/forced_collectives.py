@@ -20,7 +20,7 @@ SIZES: Final = (
     *(8, 64, 1000, 4096, 8192, 8200, 12_280, 16_384, 20_000, 24_576, 40_000, 65_528, 70_000, 100_000, 131_072),
     *(150_000, 200_000, 262_144, 300_000),
 )
-N_DRAWS: Final = 12  # of each algorithm
+N_DRAWS: Final = 16  # of each algorithm
 N_SAMPLES: Final = 1  # number of them in every run of the marker `peer`
 N_HOSTS: Final = 16
 TOLERANCE: Final = 1e-6  # relative
@@ -47,6 +47,8 @@ class Forced:
         Bytes of the message, the root, and calls in a row.
     kind : str
         "sum", or "ordered": an operation that is not commutative.
+    is_equal : bool
+        Whether the blocks of a reduce_scatter are equal.
     """
 
     operation: str
@@ -59,19 +61,22 @@ class Forced:
     root: int
     n_calls: int
     kind: str
+    is_equal: bool
 
     @property
     def id(self) -> str:
         """A readable test id."""
         words = (self.operation, self.name, f"{self.n_ranks}ranks", f"{self.per_host}perhost")
         way = "cyclic" if self.is_cyclic else "blocked"
+        way += "-equal" * self.is_equal
         more = (way, f"{self.nbytes}B", f"root{self.root}", f"{self.n_calls}calls", self.kind, str(self.draw))
         return "-".join((*words, *more))
 
     @property
     def arguments(self) -> tuple[str, ...]:
         """Arguments of the program."""
-        return (self.operation, str(self.nbytes), str(self.root), str(self.n_calls), self.kind)
+        called = "reduce_scatter_block" if self.is_equal else self.operation
+        return (called, str(self.nbytes), str(self.root), str(self.n_calls), self.kind)
 
     def prepare(self, folder: Path) -> None:
         """Write the files of the run."""
@@ -134,6 +139,7 @@ def _draws() -> Iterator[Forced]:
                     random_of.choice((0, 0, n_ranks // 2, n_ranks - 1)) if operation in ("bcast", "reduce") else 0,
                     random_of.choice((1, 1, 2)),
                     "ordered" if is_ordered else "sum",
+                    operation == "reduce_scatter" and random_of.random() < 0.5,
                 )
 
 

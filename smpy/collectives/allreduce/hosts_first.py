@@ -175,7 +175,8 @@ def one_level(call: Call) -> Schedule:
 def mvapich2_two_level(call: Call) -> Schedule:
     """Each host by MPICH's rule, then the first ranks of hosts by recursive doubling, then the run's broadcast.
 
-    Where hosts have no consecutive ranks, recursive doubling alone keeps the order.
+    Where hosts have no consecutive ranks, recursive doubling alone keeps the order. Parts: "local", which "reduce"
+    makes the run's reduction, and "leaders".
     """
     steps, nbytes = Schedule(call), call.nbytes
     assert isinstance(nbytes, int)
@@ -187,9 +188,13 @@ def mvapich2_two_level(call: Call) -> Schedule:
     if not call.commutative and not is_blocked:
         call.add(steps, recursive_doubling, call.everyone, nbytes)
         return steps
-    call.add(steps, one_level, call.local, nbytes)
+    if call.parts.get("local") == "reduce":
+        call.add_chosen(steps, "reduce", nbytes, ranks=call.local)
+    else:
+        call.add(steps, one_level, call.local, nbytes)
+    by = call.parts.get("leaders", "recursive_doubling")
     with steps.when(call.local.index == 0):
-        call.add(steps, recursive_doubling, call.leaders, nbytes)
+        call.add_chosen(steps, "allreduce", nbytes, ranks=call.leaders, table=by)
     call.add_chosen(steps, "bcast", nbytes, ranks=call.local)
     return steps
 

@@ -51,3 +51,17 @@ def add_basic_reduce_bcast(steps: Schedule, call: Call, nbytes: Value) -> None:
     """The steps of `basic_reduce_bcast` for a vector of `nbytes`."""
     to_root_in_order(steps, call, 0, nbytes)
     binomial_tree.broadcast(steps, call.everyone, nbytes)
+
+
+@algorithm("allreduce", "linear_reduce_bcast", source="Open MPI 4 and 5, basic linear allreduce")
+def linear_reduce_bcast(call: Call) -> Schedule:
+    """Rank 0 receives from the last rank to the first and reduces in rank order, then sends to all at once."""
+    steps, nbytes = Schedule(call), call.nbytes
+    to_root_in_order(steps, call, 0, nbytes)
+    with steps.when(call.rank == 0):
+        for peer in steps.loop(1, call.n_ranks):
+            steps.isend(peer, nbytes)
+        steps.wait_all()
+    with steps.when(call.rank != 0):
+        steps.recv(0, nbytes)
+    return steps

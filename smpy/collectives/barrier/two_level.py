@@ -19,3 +19,17 @@ def two_level(call: Call) -> Schedule:
         call.add_chosen(steps, "barrier", 0, ranks=call.leaders, table=call.parts.get("leaders"))
     call.add_chosen(steps, "bcast", 1, ranks=local, table=call.parts.get("local"))
     return steps
+
+
+@algorithm("barrier", "han", source="Open MPI 5.0, coll_han_barrier.c", chooses=True)
+def han(call: Call) -> Schedule:
+    """A barrier on each host, one among the first ranks, and one on each host again.
+
+    Parts: the tables "leaders" and "local"; by default, the run's.
+    """
+    steps, local = Schedule(call), call.local
+    call.add_chosen(steps, "barrier", 0, ranks=local, table=call.parts.get("local"))
+    with steps.when(local.index == 0):
+        call.add_chosen(steps, "barrier", 0, ranks=call.leaders, table=call.parts.get("leaders"))
+    call.add_chosen(steps, "barrier", 0, ranks=local, table=call.parts.get("local"))
+    return steps

@@ -14,18 +14,17 @@ from smpy.collectives.schedule import Schedule
 def two_level(call: Call) -> Schedule:
     """Trees to the first rank of each host, from these one by one to that of the root's host, which sends all to it.
 
-    A table may name another algorithm for the part "local", on each host.
-
-    Where hosts have different numbers of ranks, the first ranks of hosts send all at once. SimGrid stops there, and
-    where the root is not the first rank of its host.
+    Part: "local", instead of the trees. Where hosts have different numbers of ranks, the first ranks of hosts send all
+    at once. SimGrid stops there, and where the root is not the first rank of its host.
     """
     steps, hosts, nbytes = Schedule(call), call.known_hosts(), call.nbytes
-    assert isinstance(nbytes, int)
+    assert isinstance(nbytes, int)  # a choosing algorithm
     search_hosts(steps, call)
     root_host = call.leaders_of_root.index
     leader = call.leaders[root_host]
     with steps.when(nbytes != 0):
-        call.add_chosen(steps, "gather", nbytes, ranks=call.local, table=call.parts.get("local", "binomial_tree"))
+        by = call.parts.get("local", "binomial_tree")
+        call.add_chosen(steps, "gather", nbytes, ranks=call.local, table=by)
         with steps.when(call.local.index == 0):
             host_bytes = call.local.size * nbytes
             if hosts.is_uniform:

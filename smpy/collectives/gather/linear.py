@@ -7,7 +7,7 @@ from typing import Final
 from smpy.collectives.call import Call
 from smpy.collectives.patterns.linear import and_wait, to_root
 from smpy.collectives.register import algorithm
-from smpy.collectives.schedule import Schedule, smaller
+from smpy.collectives.schedule import Schedule, Value, smaller
 
 SMALL_PART_BYTES: Final = 1024
 LARGE_PART_BYTES: Final = 32_768
@@ -37,9 +37,21 @@ def linear_on_demand(call: Call) -> Schedule:
 
     The first part has 32 KiB of a block above 92,160 B, and 1 KiB of others; the second one may be empty.
     """
+    is_large = call.nbytes > LARGE_BLOCK_BYTES
+    return _on_demand(call, smaller(call.nbytes, SMALL_PART_BYTES + is_large * (LARGE_PART_BYTES - SMALL_PART_BYTES)))
+
+
+@algorithm(
+    "gather", "linear_on_demand_whole", source="Open MPI 4 and 5, linear_sync gather as the fixed decision calls it"
+)
+def linear_on_demand_whole(call: Call) -> Schedule:
+    """The same with the whole block as the first part, and an empty second one."""
+    return _on_demand(call, call.nbytes)
+
+
+def _on_demand(call: Call, first: Value) -> Schedule:
+    """The root asks each rank for a first part of some size."""
     rank, root, nbytes = call.rank, call.root, call.nbytes
-    is_large = nbytes > LARGE_BLOCK_BYTES
-    first = smaller(nbytes, SMALL_PART_BYTES + is_large * (LARGE_PART_BYTES - SMALL_PART_BYTES))
     steps = Schedule(call)
     with steps.when(rank != root):
         steps.recv(root, 0)

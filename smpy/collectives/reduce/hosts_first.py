@@ -7,25 +7,13 @@ from typing import Final
 from smpy.collectives.call import Call
 from smpy.collectives.host_search import search_hosts
 from smpy.collectives.patterns.linear import to_root_in_order
-from smpy.collectives.patterns.powers_of_two import power_of_two_up_to
-from smpy.collectives.reduce.halving import rabenseifner
-from smpy.collectives.reduce.trees import up, up_in_order
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule
 
 _FACTOR: Final = 4
 _SHORT_BYTES: Final = 2048
-
-
-def one_level(call: Call) -> Schedule:
-    """MPICH's rule for ranks on one level: a binomial tree or Rabenseifner's algorithm (SimGrid 3.32, mpich)."""
-    nbytes = call.nbytes
-    assert isinstance(nbytes, int)  # a part of a choosing algorithm
-    if not call.commutative:
-        return up_in_order(call)
-    if nbytes // call.item_bytes < power_of_two_up_to(call.n_ranks) or nbytes < _SHORT_BYTES:
-        return up(call)
-    return rabenseifner(call)
+_LINEAR: Final = "ompi_basic_linear"
+_LONG_BYTES: Final = 1 << 17  # of each rank of a host
 
 
 @algorithm(
@@ -64,10 +52,18 @@ def knomial_tree(call: Call) -> Schedule:
 def mvapich2_two_level(call: Call) -> Schedule:
     """Each host to its first rank by MPICH's rule, then these to that of the root's host, then to the root.
 
-    On one host: to rank 0, in order, and then to the root, or along a k-nomial tree if the vector is long.
+    On one host: to rank 0, in order, and then to the root, or along a k-nomial tree if the vector is long. Parts:
+    "local" and "leaders", instead of MPICH's rule; a linear reduction of a long vector on a host is k-nomial.
     """
     steps, nbytes, root = Schedule(call), call.nbytes, call.root
+    by, choose = call.parts.get("local", "smpi-mpich"), call.choose
     assert isinstance(nbytes, int)
+    assert choose is not None
+
+    def on_host(part: Call) -> Schedule:
+        is_long = by == _LINEAR and nbytes >= part.n_ranks * _LONG_BYTES
+        return choose("reduce", part, "knomial_tree" if is_long else by)
+
     search_hosts(steps, call)
     assert call.hosts is not None  # a choosing algorithm, of all ranks
     if call.hosts.n_hosts == 1 and nbytes > _SHORT_BYTES:
@@ -76,9 +72,16 @@ def mvapich2_two_level(call: Call) -> Schedule:
     if call.hosts.n_hosts == 1:
         to_root_in_order(steps, call, 0, nbytes)
     else:
-        call.add(steps, one_level, call.local, nbytes)
+        call.add(steps, on_host, call.local, nbytes)
         with steps.when(call.local.index == 0):
-            call.add(steps, one_level, call.leaders, nbytes, call.hosts.leaders(root).index)
+            call.add_chosen(
+                steps,
+                "reduce",
+                nbytes,
+                ranks=call.leaders,
+                root=call.hosts.leaders(root).index,
+                table=call.parts.get("leaders", "smpi-mpich"),
+            )
     leader = call.hosts.leaders(root)
     first = leader[leader.index]
     with steps.when((call.rank == first) & (call.rank != root)):

@@ -150,15 +150,37 @@ def open_mpi_pipeline(call: Call) -> Schedule:
 )
 def open_mpi_binary_tree(call: Call) -> Schedule:
     """A binary tree, in segments of 32 KiB."""
+    return _up(call, _binary(call), split(call.nbytes, whole_entries(32 << 10, call.item_bytes)))
+
+
+def _binary(call: Call) -> _Tree:
+    """Open MPI's binary tree."""
     ranks, n_ranks = call.from_root, call.n_ranks
     children = [binary_child(ranks.index, n_ranks, number) for number in (0, 1)]
-    tree = _Tree(
+    return _Tree(
         ranks.index == 0,
         ranks[binary_parent(ranks.index, n_ranks)],
         sum((child < n_ranks) * 1 for child in children),
         lambda number: ranks[children[0] + number * (children[1] - children[0])],
     )
-    return _up(call, tree, split(call.nbytes, whole_entries(32 << 10, call.item_bytes)))
+
+
+@algorithm("reduce", "chain", source="Open MPI 4 and 5, chain and pipeline reduce without segments")
+def chain(call: Call) -> Schedule:
+    """From each rank to the one before, the whole vector."""
+    return _up(call, _chains(call, 1), split(call.nbytes, call.nbytes))
+
+
+@algorithm("reduce", "binary_tree", source="Open MPI 4 and 5, binary tree reduce without segments")
+def binary_tree(call: Call) -> Schedule:
+    """A binary tree, the whole vector."""
+    return _up(call, _binary(call), split(call.nbytes, call.nbytes))
+
+
+@algorithm("reduce", "posted_binomial_tree", source="Open MPI 4 and 5, binomial tree reduce without segments")
+def posted_binomial_tree(call: Call) -> Schedule:
+    """A binomial tree, the whole vector; the next child's is posted before the wait for one."""
+    return _up(call, _binomial(call), split(call.nbytes, call.nbytes))
 
 
 @algorithm(
@@ -169,20 +191,24 @@ def open_mpi_binary_tree(call: Call) -> Schedule:
 )
 def open_mpi_binomial_tree(call: Call) -> Schedule:
     """A binomial tree; in segments of 1 KiB where the message is small for the number of ranks, and not very small."""
-    ranks, n_ranks, nbytes = call.from_root, call.n_ranks, call.nbytes
+    n_ranks, nbytes = call.n_ranks, call.nbytes
+    last_whole = max(20_479 if n_ranks < 8 else 2047, call.item_bytes)
+    last_segmented = last_size(lambda size: n_ranks > 0.6016 / 1024 * size + 1.3496)
+    is_segmented = (nbytes > last_whole) & (nbytes <= last_segmented)
+    segment = is_segmented * whole_entries(1024, call.item_bytes) + (is_segmented == 0) * nbytes
+    return _up(call, _binomial(call), split(nbytes, segment))
+
+
+def _binomial(call: Call) -> _Tree:
+    """The binomial tree, with the nearest children first."""
+    ranks, n_ranks = call.from_root, call.n_ranks
     index, powers = ranks.index, powers_of_two_below(call.n_ranks)
     parent: Value = index
     for power in reversed(powers):  # the smallest power of two in it counts
         is_lowest = index % (2 * power) == power
         parent = parent - is_lowest * power
     n_children: Value = sum(((index % (2 * power) == 0) & (index + power < n_ranks)) * 1 for power in powers)
-    tree = _Tree(index == 0, ranks[parent], n_children, lambda number: ranks[index + (1 << number)])
-
-    last_whole = max(20_479 if n_ranks < 8 else 2047, call.item_bytes)
-    last_segmented = last_size(lambda size: n_ranks > 0.6016 / 1024 * size + 1.3496)
-    is_segmented = (nbytes > last_whole) & (nbytes <= last_segmented)
-    segment = is_segmented * whole_entries(1024, call.item_bytes) + (is_segmented == 0) * nbytes
-    return _up(call, tree, split(nbytes, segment))
+    return _Tree(index == 0, ranks[parent], n_children, lambda number: ranks[index + (1 << number)])
 
 
 @algorithm(

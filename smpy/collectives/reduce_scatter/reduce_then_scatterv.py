@@ -32,6 +32,20 @@ def basic_reduce_then_scatterv(call: Call) -> Schedule:
     return steps
 
 
+@algorithm(
+    ("reduce_scatter", "reduce_scatter_block"),
+    "chosen_reduce_then_scatterv",
+    source="Open MPI 4 and 5, non-overlapping reduce_scatter and basic linear reduce_scatter_block",
+    chooses=True,
+)
+def chosen_reduce_then_scatterv(call: Call) -> Schedule:
+    """The same with the run's reduction."""
+    steps, whole = Schedule(call), call.out[call.n_ranks]
+    call.add_chosen(steps, "reduce", whole if isinstance(whole, int) else call.total_bytes)
+    _scatterv(steps, call)
+    return steps
+
+
 def _scatterv(steps: Schedule, call: Call) -> None:
     with steps.when(call.rank != 0):
         steps.irecv(0, call.nbytes)

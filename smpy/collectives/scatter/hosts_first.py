@@ -22,7 +22,7 @@ def two_level_linear(call: Call) -> Schedule:
     """The root gives all blocks to the first rank of its host, which sends each host's to it, and trees bring them on.
 
     The first ranks of hosts get their blocks one by one, all at once where hosts have different numbers of ranks. On
-    one host the root sends to all itself. A table may name another algorithm for the part "local", on each host.
+    one host the root sends to all itself. Part: "local", instead of the trees.
     """
     return _two_level(call, basic_linear)
 
@@ -41,7 +41,7 @@ def two_level_tree(call: Call) -> Schedule:
 
 def _two_level(call: Call, among_hosts: Maker) -> Schedule:
     steps, hosts, nbytes = Schedule(call), call.known_hosts(), call.nbytes
-    assert isinstance(nbytes, int)
+    assert isinstance(nbytes, int)  # a choosing algorithm
     search_hosts(steps, call)
     with steps.when(nbytes != 0):
         if hosts.n_hosts == 1:
@@ -60,5 +60,6 @@ def _two_level(call: Call, among_hosts: Maker) -> Schedule:
             else:
                 blocks = call.blocks_of_hosts(nbytes)
                 call.add(steps, and_wait(from_root), call.leaders, host_bytes, root_host, blocks)
-        call.add_chosen(steps, "scatter", nbytes, ranks=call.local, table=call.parts.get("local", "binomial_tree"))
+        by = call.parts.get("local", "binomial_tree")
+        call.add_chosen(steps, "scatter", nbytes, ranks=call.local, table=by)
     return steps

@@ -1,0 +1,64 @@
+"""Broadcast between hosts and then on them, in segments: Open MPI 5's han, with libnbc between hosts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smpy.collectives.bcast.trees import down
+from smpy.collectives.call import Call
+from smpy.collectives.patterns.linear import and_wait, from_root
+from smpy.collectives.patterns.segments import End, relay
+from smpy.collectives.register import algorithm
+from smpy.collectives.schedule import Schedule
+
+SEGMENT_BYTES: Final = 65_536
+ON_HOSTS: Final = "openmpi-4"
+"""The table for the ranks of a host: that of the decisions on one level, which Open MPI 5 has kept."""
+_CHAIN_BYTES: Final = 8192
+_FEW_RANKS: Final = 4
+
+
+def nonblocking_bcast(call: Call) -> Schedule:
+    """Libnbc's broadcast of at most a segment: linear among four, else along a binomial tree or in a chain."""
+    nbytes, ranks = call.nbytes, call.from_root
+    assert isinstance(nbytes, int)  # a part of a choosing algorithm
+    if call.n_ranks <= _FEW_RANKS:
+        return and_wait(from_root)(call)
+    if nbytes < SEGMENT_BYTES:
+        return down(call)
+    steps = Schedule(call)
+    source, target = End(ranks.index > 0, ranks.behind(1)), End(ranks.index < call.n_ranks - 1, ranks.ahead(1))
+    relay(steps, source, [target], _CHAIN_BYTES, nbytes // _CHAIN_BYTES, is_started=True)
+    return steps
+
+
+@algorithm("bcast", "han", source="Open MPI 5.0, coll_han_bcast.c, libnbc/nbc_ibcast.c", chooses=True)
+def han(call: Call) -> Schedule:
+    """Segments of 64 KiB from the root to the ranks with its number on other hosts, from each to its host.
+
+    The first goes between hosts as the decisions on one level say. A segment's way between hosts begins here when the
+    one before is on the host; Open MPI overlaps the two. All hosts have as many ranks.
+    """
+    steps, nbytes = Schedule(call), call.nbytes
+    assert isinstance(nbytes, int)  # a choosing algorithm
+    assert call.hosts is not None
+    local, index = call.local, call.hosts.local(call.root).index
+    beside, root_host = call.hosts.beside(call.rank, index), call.hosts.leaders(call.root).index
+    n_more, last = divmod(max(nbytes - 1, 0), SEGMENT_BYTES)
+    first = SEGMENT_BYTES if n_more else nbytes
+
+    def to_hosts(segment_bytes: int) -> None:
+        call.add_chosen(steps, "bcast", segment_bytes, ranks=local, root=index, table=ON_HOSTS)
+
+    with steps.when(local.index == index):
+        call.add_chosen(steps, "bcast", first, ranks=beside, root=root_host, table=ON_HOSTS)
+    to_hosts(first)
+    for _ in steps.loop(1, n_more):
+        with steps.when(local.index == index):
+            call.add(steps, nonblocking_bcast, beside, SEGMENT_BYTES, root_host)
+        to_hosts(SEGMENT_BYTES)
+    if n_more:
+        with steps.when(local.index == index):
+            call.add(steps, nonblocking_bcast, beside, last + 1, root_host)
+        to_hosts(last + 1)
+    return steps

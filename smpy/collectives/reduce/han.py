@@ -1,0 +1,52 @@
+"""Reduce on hosts and then between them, in segments: Open MPI 5's han, with libnbc between hosts."""
+
+from __future__ import annotations
+
+from smpy.collectives.bcast.han import ON_HOSTS, SEGMENT_BYTES
+from smpy.collectives.call import Call
+from smpy.collectives.patterns.powers_of_two import power_of_two_up_to
+from smpy.collectives.ranks import Ranks
+from smpy.collectives.reduce.halving import balanced_rabenseifner
+from smpy.collectives.reduce.trees import up
+from smpy.collectives.register import algorithm
+from smpy.collectives.schedule import Schedule, Value
+
+
+def nonblocking_reduce(call: Call) -> Schedule:
+    """Libnbc's reduction of at most a segment: Rabenseifner's, or a binomial tree where there are few entries."""
+    nbytes = call.nbytes
+    assert isinstance(nbytes, int)  # a part of a choosing algorithm
+    has_entries = nbytes // call.item_bytes >= power_of_two_up_to(call.n_ranks)
+    return balanced_rabenseifner(call) if call.n_ranks > 2 and has_entries else up(call)
+
+
+def segments_of(nbytes: int, item_bytes: int) -> tuple[int, int, int]:
+    """Bytes of a segment of whole entries, the number of segments before the last one, and the bytes of that."""
+    segment = max(SEGMENT_BYTES // item_bytes, 1) * item_bytes
+    n_full = max(nbytes - 1, 0) // segment
+    return segment, n_full, nbytes - n_full * segment
+
+
+def add_segment(steps: Schedule, call: Call, nbytes: int, index: Value, beside: Ranks, root_host: Value) -> None:
+    """A segment to the rank with a number on each host, and from these to that on the root's host."""
+    call.add_chosen(steps, "reduce", nbytes, ranks=call.local, root=index, table=ON_HOSTS)
+    with steps.when(call.local.index == index):
+        call.add(steps, nonblocking_reduce, beside, nbytes, root_host)
+
+
+@algorithm("reduce", "han", source="Open MPI 5.0, coll_han_reduce.c, libnbc/nbc_ireduce.c", chooses=True)
+def han(call: Call) -> Schedule:
+    """Segments of 64 KiB on each host to the rank with the root's number there, then between these to the root.
+
+    A segment begins when the one before is through; Open MPI overlaps the two. All hosts have as many ranks.
+    """
+    steps, nbytes = Schedule(call), call.nbytes
+    assert isinstance(nbytes, int)  # a choosing algorithm
+    assert call.hosts is not None
+    index = call.hosts.local(call.root).index
+    where = index, call.hosts.beside(call.rank, index), call.hosts.leaders(call.root).index
+    segment, n_full, last = segments_of(nbytes, call.item_bytes)
+    for _ in steps.loop(0, n_full):
+        add_segment(steps, call, segment, *where)
+    add_segment(steps, call, last, *where)
+    return steps
