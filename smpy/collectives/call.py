@@ -118,7 +118,8 @@ class Call:
     total_bytes : int
         All blocks of an allgatherv or a reduce_scatter together, for an algorithm that is registered with `chooses`.
     in_parts : bool
-        Whether the blocks of an allgatherv have parts (`parts.ring_parts`): their first ones and sizes are in `targets`, `sources`.
+        Whether the blocks of an allgatherv have parts (`parts.ring_parts`): their first ones and sizes are in `targets`
+        and `sources`.
     peer : callable
         The rank in the whole communicator that has a number among the ranks of this call; None if they are all ranks.
     n_loops : int

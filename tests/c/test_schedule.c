@@ -404,8 +404,9 @@ static int64_t peers[2], message_bytes;
 
 static void performs_one_by_one(sim *s, int rank, int stage)
 {
+    const int schedule = stage == 0 ? one_by_one(s, peers[0], peers[1], message_bytes) : -1;
     if (stage == 0)
-        assert(sim_append_collective(s, rank, 0, one_by_one(s, peers[0], peers[1], message_bytes), 0, 0, NULL) == 0);
+        assert(sim_append_collective(s, rank, 0, schedule, 0, 0, NULL) == 0);
     else
         sim_append_end(s, rank);
 }

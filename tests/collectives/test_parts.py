@@ -13,7 +13,7 @@ from smpy.collectives.facts import Query
 from smpy.collectives.host_search import HostsOfComm, search_hosts
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.reduce.trees import up
-from smpy.collectives.register import Algorithm
+from smpy.collectives.register import Algorithm, algorithms_of
 from smpy.collectives.schedule import Schedule
 from smpy.collectives.selection import Selection, algorithms_in, choose, selection_with
 from smpy.engine.engine import Engine
@@ -75,6 +75,37 @@ def test_a_part_that_a_table_chooses_follows_the_choice_of_the_run(bcast: str, n
     engine.spawn(lambda rank: engine.collective(0, number, 0, 4096, "Allreduce"))
     assert engine.run(lambda: None) is None
     assert engine.statistics().messages == 2 * n_messages
+
+
+@pytest.mark.parametrize("operation", ["reduce", "allreduce"])
+def test_an_operation_that_is_not_commutative_goes_to_an_algorithm_that_keeps_the_order(operation: str) -> None:
+    stand_ins = {each.in_order for each in algorithms_of(operation).values()} - {""}
+    assert stand_ins
+    assert not any(algorithms_of(operation)[name].in_order for name in stand_ins)
+    platform = default_cluster(8).build()
+    for each in algorithms_of(operation).values():
+        engine = Engine(platform, platform.models, place(platform, 8))
+        choose(engine, selection_with([(operation, each.name)]))
+        algorithms = algorithms_in(engine)
+        for commutative in (True, False):
+            query = Query(8, 800, commutative=commutative, item_bytes=8, n_entries=100)
+            algorithms.schedule(engine, operation, query, HostsOfComm(lambda: Hosts(range(8))))
+        assert set(algorithms.used()[operation]) == {each.name, each.in_order or each.name}
+
+
+def test_a_ring_leaves_the_entries_left_over_to_the_choice_of_the_run() -> None:
+    messages = []
+    for forced in ([], [("bcast", "linear")], [("reduce", "segmented_chain")]):
+        platform = default_cluster(8).build()
+        engine = Engine(platform, platform.models, place(platform, 8))
+        choose(engine, selection_with([("allreduce", "ring"), *forced]))
+        query = Query(8, 8 * 83, item_bytes=8, n_entries=83)  # three entries are left over
+        number = algorithms_in(engine).schedule(engine, "allreduce", query, HostsOfComm(lambda: Hosts(range(8))))
+        engine.spawn(lambda rank, engine=engine, number=number: engine.collective(0, number, 0, 8 * 83, "Allreduce"))
+        assert engine.run(lambda: None) is None
+        messages.append((engine.statistics().messages, max(engine.finish_s())))
+    assert {n for n, _ in messages} == {8 * 14 + 7 + 7}
+    assert len({seconds for _, seconds in messages}) == len(messages)
 
 
 def test_hosts_are_searched_once_a_communicator() -> None:

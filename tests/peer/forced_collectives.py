@@ -12,7 +12,7 @@ from typing import Final
 from smpy.collectives.register import algorithms_of
 from smpy.emulate.run.run import run
 from smpy.options import RunConfig
-from tests.peer.case import PLATFORMS
+from tests.peer.case import OVERHEADS, platform_xml
 from tests.peer.runners import PROGRAMS, SMPIRUN_OPTIONS
 
 OPERATIONS: Final = ("bcast", "reduce", "allreduce", "reduce_scatter")
@@ -20,6 +20,12 @@ SIZES: Final = (
     *(8, 64, 1000, 4096, 8192, 8200, 12_280, 16_384, 20_000, 24_576, 40_000, 65_528, 70_000, 100_000, 131_072),
     *(150_000, 200_000, 262_144, 300_000),
 )
+OTHERS: Final = {
+    "bcast": ("flattree", "NTSB", "scatter_LR_allgather", "ompi_pipeline", "ompi_split_bintree"),
+    "reduce": ("binomial", "NTSL", "ompi_chain", "flat_tree", "mvapich2_knomial"),
+    "allgather": ("ring", "bruck", "rdb"),
+    "alltoall": ("ring", "bruck", "basic_linear"),
+}
 N_DRAWS: Final = 16  # of each algorithm
 N_SAMPLES: Final = 1  # number of them in every run of the marker `peer`
 N_HOSTS: Final = 16
@@ -49,6 +55,10 @@ class Forced:
         "sum", or "ordered": an operation that is not commutative.
     is_equal : bool
         Whether the blocks of a reduce_scatter are equal.
+    has_overheads : bool
+        Whether calls cost time.
+    others : tuple of (str, str)
+        Other operations that are forced, with SimGrid's names of their algorithms.
     """
 
     operation: str
@@ -62,6 +72,8 @@ class Forced:
     n_calls: int
     kind: str
     is_equal: bool
+    has_overheads: bool
+    others: tuple[tuple[str, str], ...]
 
     @property
     def id(self) -> str:
@@ -70,7 +82,8 @@ class Forced:
         way = "cyclic" if self.is_cyclic else "blocked"
         way += "-equal" * self.is_equal
         more = (way, f"{self.nbytes}B", f"root{self.root}", f"{self.n_calls}calls", self.kind, str(self.draw))
-        return "-".join((*words, *more))
+        forced = [f"{operation}={name}" for operation, name in self.others]
+        return "-".join((*words, *more, *["overheads"] * self.has_overheads, *forced))
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -78,18 +91,22 @@ class Forced:
         called = "reduce_scatter_block" if self.is_equal else self.operation
         return (called, str(self.nbytes), str(self.root), str(self.n_calls), self.kind)
 
+    @property
+    def _forced(self) -> tuple[tuple[str, str], ...]:
+        return ((self.operation, self.name), *self.others)
+
     def prepare(self, folder: Path) -> None:
         """Write the files of the run."""
         n_hosts = -(-self.n_ranks // self.per_host)
         hosts = [rank % n_hosts if self.is_cyclic else rank // self.per_host for rank in range(self.n_ranks)]
         (folder / "hostfile").write_text("".join(f"n{host}\n" for host in hosts))
-        (folder / "platform.xml").write_text((PLATFORMS / "cluster.xml").read_text())
+        (folder / "platform.xml").write_text(platform_xml("cluster", OVERHEADS if self.has_overheads else {}))
 
     def smpirun_dates_s(self, binaries: Path, folder: Path) -> list[float]:
         """Dates at which ranks are through under smpirun; raises PeerFails."""
         command = ["smpirun", "-quiet", "-np", str(self.n_ranks), "-platform", "platform.xml", "-hostfile", "hostfile"]
-        command += [*SMPIRUN_OPTIONS, f"--cfg=smpi/{self.operation}:{self.name}", str(binaries / "forced")]
-        command += self.arguments
+        forced = [f"--cfg=smpi/{operation}:{name}" for operation, name in self._forced]
+        command += [*SMPIRUN_OPTIONS, *forced, str(binaries / "forced"), *self.arguments]
         try:
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
         except subprocess.TimeoutExpired:
@@ -110,7 +127,7 @@ class Forced:
             args=self.arguments,
             platform=folder / "platform.xml",
             hostfile=folder / "hostfile",
-            options=(("smpi/wtime", "0"), (f"smpi/{self.operation}", self.name)),
+            options=(("smpi/wtime", "0"), *((f"smpi/{operation}", name) for operation, name in self._forced)),
             compute="none",
         )
         outcome = run(config)
@@ -119,6 +136,13 @@ class Forced:
         assert outcome.exit_code == 0
         dates_s: list[float] = outcome.summary.finish_s.tolist()
         return dates_s
+
+
+def _others(random_of: random.Random) -> Iterator[tuple[str, str]]:
+    """Algorithms of the operations that an allreduce leaves parts to."""
+    for operation, names in OTHERS.items():
+        if random_of.random() < 0.7:
+            yield operation, random_of.choice(names)
 
 
 def _draws() -> Iterator[Forced]:
@@ -140,6 +164,8 @@ def _draws() -> Iterator[Forced]:
                     random_of.choice((1, 1, 2)),
                     "ordered" if is_ordered else "sum",
                     operation == "reduce_scatter" and random_of.random() < 0.5,
+                    random_of.random() < 0.2,
+                    tuple(_others(random_of)) if operation == "allreduce" and random_of.random() < 0.4 else (),
                 )
 
 

@@ -184,8 +184,7 @@ def mvapich2_two_level(call: Call) -> Schedule:
     if nbytes == 0:
         return steps
     assert call.hosts is not None  # a choosing algorithm, of all ranks
-    is_blocked = all(ranks[-1] - ranks[0] == len(ranks) - 1 for ranks in call.hosts.ranks_of)
-    if not call.commutative and not is_blocked:
+    if not call.commutative and not call.hosts.is_blocked:
         call.add(steps, recursive_doubling, call.everyone, nbytes)
         return steps
     if call.parts.get("local") == "reduce":

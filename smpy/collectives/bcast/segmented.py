@@ -17,7 +17,7 @@ from smpy.collectives.patterns.segments import (
 )
 from smpy.collectives.patterns.trees import binary_child, binary_parent
 from smpy.collectives.register import algorithm
-from smpy.collectives.schedule import Schedule, Value
+from smpy.collectives.schedule import Schedule, Value, larger
 
 SEGMENT_BYTES: Final = 8192
 Ends = Callable[[Call], tuple[End, Sequence[End]]]
@@ -108,20 +108,31 @@ def open_mpi_pipeline(call: Call) -> Schedule:
     segments = split(call.nbytes, _pipeline_segment_bytes(call))
     is_last = ranks.index == call.n_ranks - 1
     behind, ahead = ranks.behind(1), ranks.ahead(1)
-    with steps.when((ranks.index == 0) & (is_last == 0)):
-        for i in steps.loop(0, segments.n_segments):
-            steps.send(ahead, segments.size(i))
+    n_segments = segments.n_segments
+    with steps.when(ranks.index == 0):
+        for i in steps.loop(0, n_segments):
+            _pass_on(steps, is_last, ahead, segments.size(i), i)
     with steps.when(ranks.index > 0):
         steps.irecv(behind, segments.size(0))
-        for i in steps.loop(1, segments.n_segments):
+        for i in steps.loop(1, n_segments):
             steps.irecv(behind, segments.size(i))
-            steps.wait_oldest()
-            with steps.when(is_last == 0):
-                steps.send(ahead, segments.size(i - 1))
-        steps.wait_oldest()
-        with steps.when(is_last == 0):
-            steps.send(ahead, segments.size(segments.n_segments - 1))
+            steps.wait_for(_receive_of(i - 1, is_last))
+            _pass_on(steps, is_last, ahead, segments.size(i - 1), 2 * i)
+        steps.wait_for(_receive_of(n_segments - 1, is_last))
+        _pass_on(steps, is_last, ahead, segments.size(n_segments - 1), 2 * n_segments - 1)
     return steps
+
+
+def _receive_of(i: Value, is_last: Value) -> Value:
+    """Number of the i-th receive among operations: but for the last rank a send follows each further one."""
+    return larger(i, (1 - is_last) * (2 * i - 1))
+
+
+def _pass_on(steps: Schedule, is_last: Value, ahead: Value, nbytes: Value, number: Value) -> None:
+    """Start a send, which has that number among operations, and wait for it alone."""
+    with steps.when(is_last == 0):
+        steps.isend(ahead, nbytes)
+        steps.wait_for(number)
 
 
 def _pipeline_segment_bytes(call: Call) -> Value:

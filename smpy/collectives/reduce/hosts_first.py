@@ -7,6 +7,7 @@ from typing import Final
 from smpy.collectives.call import Call
 from smpy.collectives.host_search import search_hosts
 from smpy.collectives.patterns.linear import to_root_in_order
+from smpy.collectives.reduce.trees import up_in_order
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule
 
@@ -47,13 +48,13 @@ def knomial_tree(call: Call) -> Schedule:
     simgrid="mvapich2_two_level",
     source="MVAPICH2, two-level reduce; SimGrid 3.32, reduce-mvapich-two-level.cpp",
     chooses=True,
-    in_order="in_order_binomial_tree",
 )
 def mvapich2_two_level(call: Call) -> Schedule:
     """Each host to its first rank by MPICH's rule, then these to that of the root's host, then to the root.
 
     On one host: to rank 0, in order, and then to the root, or along a k-nomial tree if the vector is long. Parts:
-    "local" and "leaders", instead of MPICH's rule; a linear reduction of a long vector on a host is k-nomial.
+    "local" and "leaders", instead of MPICH's rule; a linear reduction of a long vector on a host is k-nomial. Where
+    this would lose the order of the ranks that an operation needs: the in-order binomial tree.
     """
     steps, nbytes, root = Schedule(call), call.nbytes, call.root
     by, choose = call.parts.get("local", "smpi-mpich"), call.choose
@@ -66,6 +67,10 @@ def mvapich2_two_level(call: Call) -> Schedule:
 
     search_hosts(steps, call)
     assert call.hosts is not None  # a choosing algorithm, of all ranks
+    is_ordered = call.hosts.n_hosts > 1 and call.hosts.is_blocked
+    if not call.commutative and not is_ordered:
+        call.add(steps, up_in_order, call.everyone, nbytes, root)
+        return steps
     if call.hosts.n_hosts == 1 and nbytes > _SHORT_BYTES:
         call.add(steps, knomial_tree, call.everyone, nbytes, root)
         return steps
