@@ -1,7 +1,7 @@
 """Broadcast between hosts, and then within them.
 
-Some count ranks as if each host had consecutive ones, wherever they are, as SimGrid does. Where hosts have unequal
-numbers of ranks, these follow the rule that MPICH has for ranks on one level.
+SimGrid's own algorithms count ranks as if each host had consecutive ones, wherever they are; if the numbers of ranks
+are unequal, these follow the rule that MPICH has for ranks on one level.
 """
 
 from __future__ import annotations
