@@ -8,7 +8,7 @@ import pytest
 
 from smpy.collectives import tables
 from smpy.collectives.bcast.trees import down
-from smpy.collectives.call import Call, HostSearch
+from smpy.collectives.call import Call, HostSearch, symbolic_call
 from smpy.collectives.facts import Query
 from smpy.collectives.host_search import HostsOfComm, search_hosts
 from smpy.collectives.hosts import Hosts
@@ -127,3 +127,42 @@ def test_a_row_that_searches_hosts_does_it_in_the_first_call_alone(monkeypatch: 
     algorithms = algorithms_in(engine)
     numbers = [algorithms.schedule(engine, "bcast", Query(4, 8), hosts) for _ in range(3)]
     assert numbers[0] != numbers[1] == numbers[2]
+
+
+def test_the_ranks_of_a_host_have_a_search_of_their_own() -> None:
+    hosts = Hosts([0, 0, 1, 1])
+
+    def searches(call: Call) -> Schedule:
+        steps = Schedule(call)
+        search_hosts(steps, call)
+        return steps
+
+    def messages(due: HostSearch) -> int:
+        before = set(due.due)
+        calls = []
+        for rank in range(4):
+            due.due = set(before)
+            call = replace(numeric_call("barrier", rank, 4), hosts=hosts, search=due)
+            steps = Schedule(call)
+            call.add(steps, searches, call.local, 0)
+            calls.append(steps.steps)
+        return sent(calls).total()
+
+    search = HostSearch(is_due=True)
+    assert messages(search) > 0
+    assert search.due == {"", "leaders"}
+    assert messages(search) == 0
+
+
+def test_steps_under_a_condition_that_never_holds_are_left_out_in_symbols_too() -> None:
+    def words(is_wanted: bool) -> list[int]:
+        steps = Schedule(symbolic_call("barrier", 4))
+        steps.wait_all()
+        with steps.when(is_wanted):
+            steps.send(1, 8)
+        return steps.words()
+
+    empty = Schedule(symbolic_call("barrier", 4))
+    empty.wait_all()
+    assert words(False) == empty.words()
+    assert len(words(True)) > len(words(False))

@@ -32,11 +32,6 @@ from mpi4py import MPI
 MPI.COMM_WORLD.Alltoall(bytearray(800), bytearray(800))
 """
 
-AWAITED = {
-    "reduce_scatter": {"ompi_basic_recursivehalving", "ompi_butterfly", "ompi_ring"},
-}
-"""Algorithms that rows of tables name, and that are not written yet: a call that one is chosen for is refused."""
-
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
@@ -99,10 +94,9 @@ def test_a_table_has_rows_for_every_choice_and_names_what_exists(name: str) -> N
     assert rules.keys() >= {*choosable(), "reduce_scatter_block"}
     for operation, of_operation in rules.items():
         known = {each for a in algorithms_of(operation).values() for each in (a.name, *a.simgrid_names)}
-        awaited = AWAITED.get(operation.removesuffix("_block"), set())
-        assert {row.use for row in of_operation.rows} <= known | awaited
+        assert {row.use for row in of_operation.rows} <= known
         parts = {part for row in of_operation.rows for _, part in row.parts}
-        assert parts <= known | awaited | {*table_names(), *OPERATIONS}
+        assert parts <= known | {*table_names(), *OPERATIONS}
 
 
 def test_a_row_may_use_simgrids_name_or_leave_the_choice_to_another_table() -> None:

@@ -1,7 +1,7 @@
 """Allreduce within hosts, between them, and within them again.
 
-SimGrid's own algorithms count ranks as if each host had consecutive ones, wherever they are; a rank stands for a host
-if the numbers of ranks are unequal.
+Algorithms of SimGrid's own count ranks as if each host had consecutive ones, wherever they are; where hosts have
+unequal numbers of ranks, each rank stands for a host.
 """
 
 from __future__ import annotations

@@ -37,11 +37,15 @@ def han(call: Call) -> Schedule:
     """Segments of 64 KiB from the root to the ranks with its number on other hosts, from each to its host.
 
     The first goes between hosts as the decisions on one level say. A segment's way between hosts begins here when the
-    one before is on the host; Open MPI overlaps the two. All hosts have as many ranks.
+    one before is on the host; Open MPI overlaps the two. Where hosts have unequal numbers of ranks, these decisions
+    alone choose.
     """
     steps, nbytes = Schedule(call), call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm
     assert call.hosts is not None
+    if not call.hosts.is_uniform:
+        call.add_chosen(steps, "bcast", nbytes, root=call.root, table=ON_HOSTS)
+        return steps
     local, index = call.local, call.hosts.local(call.root).index
     beside, root_host = call.hosts.beside(call.rank, index), call.hosts.leaders(call.root).index
     n_more, last = divmod(max(nbytes - 1, 0), SEGMENT_BYTES)

@@ -38,11 +38,15 @@ def add_segment(steps: Schedule, call: Call, nbytes: int, index: Value, beside: 
 def han(call: Call) -> Schedule:
     """Segments of 64 KiB on each host to the rank with the root's number there, then between these to the root.
 
-    A segment begins when the one before is through; Open MPI overlaps the two. All hosts have as many ranks.
+    A segment begins when the one before is through; Open MPI overlaps the two. Where hosts have unequal numbers of
+    ranks, the decisions on one level alone choose.
     """
     steps, nbytes = Schedule(call), call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm
     assert call.hosts is not None
+    if not call.hosts.is_uniform:
+        call.add_chosen(steps, "reduce", nbytes, root=call.root, table=ON_HOSTS)
+        return steps
     index = call.hosts.local(call.root).index
     where = index, call.hosts.beside(call.rank, index), call.hosts.leaders(call.root).index
     segment, n_full, last = segments_of(nbytes, call.item_bytes)
