@@ -11,7 +11,8 @@ Names that a program may import; under a real MPI all of them work, and modelled
 * `is_simulated`: whether the program runs under `smpy run`
 
 Functions that run programs: `simulate`, which returns a `Run` or raises a `RunError`; in a notebook `%load_ext smpy`,
-`%%smpy`; `Study`: many runs, compared. `analysis`: why a run took as long as it did, from its trace.
+`%%smpy`; `Study`: many runs, compared. `compare_collective`: algorithms of a collective, compared. `analysis`: why a
+run took as long as it did, from its trace.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from smpy.engine.regions import region
     from smpy.runs.run import Run, RunError
     from smpy.runs.simulate import simulate
+    from smpy.study.collective_comparison import compare_collective
     from smpy.study.study import Study
 
 __all__ = [
@@ -41,6 +43,7 @@ __all__ = [
     "__version__",
     "analysis",
     "blas",
+    "compare_collective",
     "execute",
     "experimental",
     "folded",
@@ -61,6 +64,7 @@ _HOMES: Final = {
     "Run": "smpy.runs.run",
     "RunError": "smpy.runs.run",
     "Study": "smpy.study.study",
+    "compare_collective": "smpy.study.collective_comparison",
     "execute": "smpy.compute.models.execute",
     "folded": "smpy.compute.folded",
     "inject_seconds": "smpy.compute.models.execute",

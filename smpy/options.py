@@ -280,6 +280,13 @@ class RunConfig:
         "All ranks share this package's modules, even if they would have their own. Repeatable.",
         is_multiple=True,
     )
+    collectives: str | None = _option(
+        "--collectives TABLE",
+        "Collectives",
+        str,
+        "The table that chooses algorithms of collectives, in place of the machine's own: a name such as mpich-4, or a "
+        "file: a table of yours, rules of Open MPI, or a tuning file of MPICH. smpy coll list names tables.",
+    )
     algorithms: tuple[tuple[str, str], ...] = _option(
         "--algorithm COLLECTIVE=NAME",
         "Collectives",

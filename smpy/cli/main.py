@@ -16,6 +16,7 @@ COMMANDS: Final = (
     "report",
     "export",
     "platform",
+    "coll",
     "calibrate",
     "study",
 )  # smpy.cli.<name>.command

@@ -194,12 +194,11 @@ def _machine(
 
 def _check_models(machine: Description) -> None:
     """Refuse a machine on which every run would be refused."""
-    from smpy.collectives.selection import selection_with
+    from smpy.collectives.choice import selection_of
     from smpy.engine.model import kernel_model
 
     kernel_model(machine.models)
-    choice = machine.models.collectives
-    selection_with(choice.algorithms, choice.table)
+    selection_of(machine.models.collectives)
 
 
 # ---- output ----

@@ -47,10 +47,9 @@ def _ideal(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @run_options("platform", help="Another machine, as smpy run takes it. Without it: that of the run.")
 @run_options("n_ranks", help="Number of ranks of a time-independent trace; without it, as many as it lists files.")
 @run_options(*PLACEMENT, "options", "network")
+@run_options("collectives")
 @run_options(
-    "algorithms",
-    flags=("--collectives",),
-    help="The algorithm a collective uses, such as alltoall=ring (without it, as in the run). Repeatable.",
+    "algorithms", help="The algorithm a collective uses, such as alltoall=ring (without it, as in the run). Repeatable."
 )
 @grouped_option(
     "--cpu",
@@ -77,6 +76,7 @@ def command(
     n_ranks: int | None,
     options: tuple[tuple[str, str], ...],
     network: str | None,
+    collectives: str | None,
     algorithms: tuple[tuple[str, str], ...],
     cpu: float,
     ideal: tuple[str, ...],
@@ -100,8 +100,8 @@ def command(
       smpy replay smpi_simgrid.txt --platform cluster.xml -np 16
     """
     with errors_told():
-        changes: dict[str, Any] = {"options": options, "network": network, "algorithms": algorithms or None}
-        changes |= {"cpu": cpu, "ideal": ideal, **placement}
+        changes: dict[str, Any] = {"options": options, "network": network, "collectives": collectives}
+        changes |= {"algorithms": algorithms or None, "cpu": cpu, "ideal": ideal, **placement}
         if trace.is_dir() or not trace.exists():
             from smpy.records.trace import Trace
             from smpy.replay import replay

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -15,7 +15,7 @@ from smpy.collectives.register import GROUP, OPERATIONS, SPLIT, Algorithm, algor
 from smpy.collectives.schedule import Schedule
 from smpy.collectives.tables import Rules, SelectorRow, only_use, table, table_names
 from smpy.engine.engine import Engine
-from smpy.errors import UsageError
+from smpy.errors import UsageError, closest
 from smpy.installed_parts import import_installed
 
 _CHOSEN_MAX: Final = 4096
@@ -30,17 +30,24 @@ class Selection(NamedTuple):
         Name of the table.
     forced : mapping of str to str
         Algorithm of each operation that does not use the table.
+    own : mapping of str to Rules
+        Rules of a file of the user's, for operations that do not use the table.
     """
 
     table: str = "smpi"
     forced: Mapping[str, str] = MappingProxyType({})
+    own: Mapping[str, Rules] = MappingProxyType({})
 
     def rules(self, operation: str) -> Rules:
         """The rules for an operation; where the table has no rows for it, they use its first algorithm."""
         name = self.forced.get(operation)
         if name is not None:
             return only_use(operation, name)
-        return table(self.table).get(operation) or only_use(operation, next(iter(algorithms_of(operation))))
+        return (
+            self.own.get(operation)
+            or table(self.table).get(operation)
+            or only_use(operation, next(iter(algorithms_of(operation))))
+        )
 
 
 DEFAULT: Final = Selection()
@@ -63,18 +70,24 @@ def selection_with(choices: Iterable[tuple[str, str]], table: str = DEFAULT.tabl
         If there is no such table, operation or algorithm, also in installed packages; the message lists what there is.
     """
     if table not in table_names():
-        raise UsageError(f"there is no table of collectives {table!r}: there are {', '.join(table_names())}")
+        raise UsageError(
+            f"there is no table of collectives {table!r}: there are {', '.join(table_names())}; "
+            f"a file's name has a dot or a slash{_advice(table, table_names())}"
+        )
     forced: dict[str, str] = {}
     for operation, name in choices:
         if operation in OPERATIONS and name != "default" and _found(operation, name) is None:
             import_installed(GROUP)
         if not _has_choice(operation):
             known = ", ".join(choosable())
-            raise UsageError(f"there is no choice of algorithms for {operation!r}: there is for {known}")
+            raise UsageError(
+                f"there is no choice of algorithms for {operation!r}: there is for {known}"
+                f"{_advice(operation, choosable())}"
+            )
         if name == "default":
             forced.pop(operation, None)
             continue
-        forced[operation] = _named(operation, name).name
+        forced[operation] = named_algorithm(operation, name).name
     if "reduce_scatter" in forced:
         forced["reduce_scatter_block"] = forced["reduce_scatter"]
     return Selection(table, MappingProxyType(forced))
@@ -90,13 +103,30 @@ def _has_choice(operation: str) -> bool:
     return operation in OPERATIONS and not follows and len(algorithms_of(operation)) > 1
 
 
-def _named(operation: str, name: str) -> Algorithm:
-    """The algorithm with a name of ours or of SimGrid's."""
+def named_algorithm(operation: str, name: str) -> Algorithm:
+    """The algorithm with a name of ours or of SimGrid's.
+
+    Raises
+    ------
+    UsageError
+        If there is none, also in installed packages; the message lists what there is.
+    """
     found = _found(operation, name)
     if found is None:
-        shown = [_shown(each) for _, each in sorted(algorithms_of(operation).items())]
-        raise UsageError(f"{operation} has no algorithm {name!r}: it has {', '.join(shown)}")
+        import_installed(GROUP)
+        found = _found(operation, name)
+    if found is None:
+        known = algorithms_of(operation)
+        names = [*known, *(theirs for each in known.values() for theirs in each.simgrid_names)]
+        shown = [_shown(each) for _, each in sorted(known.items())]
+        raise UsageError(f"{operation} has no algorithm {name!r}: it has {', '.join(shown)}{_advice(name, names)}")
     return found
+
+
+def _advice(name: str, known: Iterable[str]) -> str:
+    """A suggestion behind a list."""
+    near = closest(name, known)
+    return "" if near is None else f"; did you mean {near!r}?"
 
 
 def _found(operation: str, name: str) -> Algorithm | None:
@@ -175,14 +205,31 @@ class Algorithms:
     asked : dict or None
         Operation, algorithm and query of calls by the kernel's number, in a run with a trace: each of them then has a
         number of its own, even where they share a schedule. None without a trace.
+    chosen_by : dict
+        Keys of the parts (see `part`) that have chosen the algorithms of such calls, by the kernel's number.
     """
 
-    __slots__ = ("_chosen", "_numbers", "_rules", "_told_apart", "asked", "selection")
+    __slots__ = (
+        "_chosen",
+        "_key",
+        "_made",
+        "_numbers",
+        "_parts",
+        "_rules",
+        "_told_apart",
+        "asked",
+        "chosen_by",
+        "selection",
+    )
 
     def __init__(self, selection: Selection) -> None:
         self.selection = selection
         self.asked: dict[int, tuple[str, str, Query]] | None = None
-        self._told_apart: dict[tuple[str, Query, _Variant], int] = {}
+        self.chosen_by: dict[int, Any] = {}
+        self._key: Any = None
+        self._made: list[Algorithm] = []
+        self._parts: dict[Any, Algorithms] = {}
+        self._told_apart: dict[tuple[Any, str, Query, _Variant], int] = {}
         self._rules: dict[str, Rules] = {}
         self._chosen: dict[tuple[Any, ...], int] = {}
         self._numbers: dict[_Variant, tuple[int, frozenset[str]]] = {}
@@ -223,15 +270,34 @@ class Algorithms:
                 self._chosen[key] = number
         return number
 
+    def part(self, key: Hashable, new_selection: Callable[[], Selection]) -> Algorithms:
+        """The algorithms of a part of the world's communicators, which have a selection of their own.
+
+        Parameters
+        ----------
+        key : hashable
+            Name of the part; not None.
+        new_selection : callable
+            Gives the selection, when the part is asked for the first time.
+        """
+        found = self._parts.get(key)
+        if found is None:
+            found = self._parts[key] = Algorithms(new_selection())
+            found._key, found.asked, found.chosen_by = key, self.asked, self.chosen_by
+            found._numbers, found._told_apart = self._numbers, self._told_apart
+        return found
+
     def _apart(self, engine: Engine, operation: str, query: Query, variant: _Variant) -> int:
         """A number for this operation, query and algorithm alone, so that a trace can name them."""
         assert self.asked is not None
-        key = operation, query, variant
+        key = self._key, operation, query, variant
         number = self._told_apart.get(key)
         if number is None:
             words = self._words(variant, _search_of(variant))
             number = self._told_apart[key] = engine.new_schedule(words)
             self.asked[number] = operation, variant.algorithm.name, query
+            if self._key is not None:
+                self.chosen_by[number] = self._key
         return number
 
     def number(
@@ -285,8 +351,16 @@ class Algorithms:
         steps = Schedule(call)
         if variant.searches_first:
             search_hosts(steps, replace(call, search=search))
-        steps.extend(algorithm.make(call))
+        steps.extend(self._made_by(algorithm, call))
         return steps.words()
+
+    def _made_by(self, algorithm: Algorithm, call: Call) -> Schedule:
+        """The schedule of an algorithm, which may have parts that are chosen."""
+        self._made.append(algorithm)
+        try:
+            return algorithm.make(call)
+        finally:
+            self._made.pop()
 
     def chosen_part(self, operation: str, call: Call, by: str | None) -> Schedule:
         """The schedule of a part of a call, which a table chooses, or of an algorithm."""
@@ -294,6 +368,10 @@ class Algorithms:
             raise TypeError(f"a table chooses {operation} by a number of bytes, not by a formula")
         if by is None:
             rules = self.selection.rules(operation)
+            if any(
+                made.operation == operation and made.name == self.selection.forced.get(operation) for made in self._made
+            ):
+                rules = self.selection._replace(forced={}).rules(operation)  # it cannot be a part of itself
         else:
             rules = table(by)[operation] if by in table_names() else only_use(operation, by)
         query = Query(
@@ -313,7 +391,7 @@ class Algorithms:
             search_hosts(steps, call)
         found = algorithm_for(operation, row.use, commutative=call.commutative)
         found.check_ranks(call.n_ranks)
-        steps.extend(found.make(replace(call, parts=dict(row.parts), n_loops=steps.n_loops)))
+        steps.extend(self._made_by(found, replace(call, parts=dict(row.parts), n_loops=steps.n_loops)))
         return steps
 
     def used(self) -> dict[str, list[str]]:

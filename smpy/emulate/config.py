@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from smpy.collectives.selection import choose, selection_with
+from smpy.collectives.choice import selection_of
+from smpy.collectives.selection import choose
 from smpy.compute.models.modelling import Modelling
 from smpy.engine.engine import Engine
 from smpy.engine.platform import Platform
@@ -41,6 +42,10 @@ def description_of(config: RunConfig) -> Description:
         from smpy.platforms.machine import with_kernels
 
         return with_kernels(description_of(replace(config, kernels=None)), config.kernels)
+    if config.collectives is not None:
+        from smpy.platforms.machine import with_collectives
+
+        return with_collectives(description_of(replace(config, collectives=None)), config.collectives)
     is_default = config.platform is None and config.ranks_per_host is None
     if is_default and all("/" in key for key, _ in config.settings):
         return default_cluster(config.n_ranks, config.settings, network=config.network)
@@ -81,6 +86,5 @@ def new_world(config: RunConfig, machine: Description) -> tuple[Platform, list[i
     engine.world_storage[Modelling] = Modelling(
         *(config.compute, machine.kernels, config.host_speed_flop_per_s or 0.0, config.seed if config.noise else None)
     )
-    choice = platform.models.collectives
-    choose(engine, selection_with((*choice.algorithms, *config.algorithms), choice.table))
+    choose(engine, selection_of(platform.models.collectives, config.algorithms))
     return platform, host_of_rank, engine

@@ -12,6 +12,7 @@ from smpy.errors import PlatformError, meant
 from smpy.input_files import read_input
 from smpy.platforms.description import Description
 from smpy.platforms.gc_pause import collection_paused
+from smpy.platforms.models.collective_tables import with_table
 from smpy.platforms.presets import preset_file, preset_names
 from smpy.platforms.simgrid.options import with_options
 from smpy.platforms.topologies import topology_names
@@ -151,6 +152,18 @@ def with_kernels(machine: Description, path: Path) -> Description:
     if costs is None:
         raise PlatformError(f"{path}: it has no [kernels]: `smpy calibrate blas` writes such a file")
     return replace(machine, kernels=costs, calibration=settings.table("calibration").kept())
+
+
+def with_collectives(machine: Description, named: str) -> Description:
+    """A machine with another table of collectives, by its name or by its file.
+
+    Raises
+    ------
+    UsageError
+        If the file cannot be read.
+    """
+    models = machine.models
+    return replace(machine, models=replace(models, collectives=with_table(models.collectives, named)))
 
 
 def machine_file(what: str | Path) -> Path | None:

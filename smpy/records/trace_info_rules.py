@@ -131,6 +131,14 @@ _are_links: Final = _columns_of(
     link=_is_text, most_flows=_is_count, bytes=_is_number, busy_s=_is_number, saturated_s=_is_number
 )
 
+_is_choice: Final = _object_of(
+    table=_is_text,
+    file=_is_text,
+    content=_is_text,
+    algorithms=_list_of(_pair_of(_is_text, _is_text)),
+    schedules=_list_of(_is_count),
+)
+
 _COUNT: Final = "a number of 0 or more"
 _RULES: Final[tuple[tuple[str, _Rule, str], ...]] = (
     ("ranks", lambda value: _is_count(value) and value > 0, "a number of ranks"),
@@ -167,6 +175,7 @@ _OPTIONAL: Final[tuple[tuple[str, _Rule, str], ...]] = (
     ("profile.computing_lines", _list_of(_is_computing_line), "a list of lines that computed"),
     ("profile.noise_waiting_s", _is_number, "a time"),
     ("profile.links", _are_links, "a table of links"),
+    ("trace.choices", _list_of(_is_choice), "a list of choices by hints"),
     ("profile.hosts", _columns_of(host=_is_text, compute_s=_is_number), "a table of hosts"),
 )
 """Keys that may be missing or null, likewise."""

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from smpy.collectives.choice import algorithms_under, selection_of
 from smpy.collectives.facts import Query
 from smpy.collectives.host_search import HostsOfComm
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.register import OPERATIONS
 from smpy.collectives.schedule import NO_STEPS
-from smpy.collectives.selection import Algorithms, selection_with
+from smpy.collectives.selection import Algorithms
 from smpy.engine.replaying import ReplayEngine, RowsError
 from smpy.errors import DamagedFileError, DeadlockError, UsageError
 from smpy.platforms.description import Description
-from smpy.platforms.machine import changed, read_machine
-from smpy.platforms.models.machine_models import SHORTEST_POLL_S
+from smpy.platforms.machine import changed, read_machine, with_collectives
+from smpy.platforms.models.machine_models import SHORTEST_POLL_S, CollectiveChoice
 from smpy.platforms.models.network_models import IDEAL_PARTS
 from smpy.platforms.placement.placement import place
 from smpy.records.trace import Trace
@@ -86,6 +87,7 @@ def replay(
     platform: str | Path | Description | None = None,
     options: Iterable[tuple[str, str]] = (),
     network: str | None = None,
+    collectives: str | None = None,
     algorithms: Iterable[tuple[str, str]] | None = None,
     cpu: float = 1.0,
     ideal: Iterable[str] = (),
@@ -110,6 +112,8 @@ def replay(
         Changes of the machine, as `--set` takes them.
     network : str, optional
         Name of a network model in place of the machine's own, as `--network` takes it.
+    collectives : str, optional
+        Name or file of the table that chooses algorithms, as `--collectives` takes it; by default, the machine's.
     algorithms : iterable of (str, str), optional
         Collectives and the algorithms that they use; by default, as the run said.
     cpu : float, optional
@@ -148,6 +152,8 @@ def replay(
     changes, options, quiet_parts = checked(better), tuple(options), checked_noise(denoise)
     ideal = tuple(ideal)
     machine, is_recorded = _machine(trace, platform, options, network, ideal, changes)
+    if collectives is not None:
+        machine = with_collectives(machine, collectives)
     built = machine.build()
     improve_links(built, changes)
     if "net" in quiet_parts:
@@ -244,12 +250,14 @@ def _rows(
     ideal: Iterable[str],
     changes: Sequence[PartImprovement],
 ) -> ActionRows:
-    choice = engine.platform.models.collectives
     pairs = [(operation, name) for operation, name in algorithms]
-    known = Algorithms(selection_with((*choice.algorithms, *pairs), choice.table))
+    known = Algorithms(selection_of(engine.platform.models.collectives, pairs))
     members, other_of = _members(trace)
     comm_of = _new_comms(engine, members, other_of)
     asked = _asked(trace)
+    choice_of = {
+        number: _choice(made) for made in trace.info["trace"].get("choices", ()) for number in made["schedules"]
+    }
     hosts_of = {comm: HostsOfComm(partial(_hosts, engine, ranks)) for comm, ranks in members.items()}
 
     def schedule_of(schedule: int, comm: int, due: frozenset[str]) -> tuple[int, frozenset[str]]:
@@ -262,7 +270,8 @@ def _rows(
             )
         hosts = hosts_of[comm]
         hosts.search.due = set(due)
-        return known.schedule(engine, operation, query, hosts), frozenset(hosts.search.due)
+        made = algorithms_under(known, choice_of.get(schedule)).schedule(engine, operation, query, hosts)
+        return made, frozenset(hosts.search.due)
 
     kernels = _kernel_of_site(trace)
     hosts = [engine.host_name(rank) for rank in range(engine.n_ranks)]
@@ -272,6 +281,12 @@ def _rows(
         if what == "overhead":
             overhead *= factor
     return ActionRows(trace, comm_of, schedule_of, divisors, overhead)
+
+
+def _choice(made: Mapping[str, Any]) -> CollectiveChoice:
+    """The choice that hints of a communicator made in the run."""
+    pairs = tuple((operation, name) for operation, name in made["algorithms"])
+    return CollectiveChoice(made["table"], pairs, made["file"], made["content"])
 
 
 def _hosts(engine: ReplayEngine, ranks: Sequence[int]) -> Hosts:

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
+from smpy.collectives.choice import selection_of
 from smpy.collectives.host_search import HostsOfComm
 from smpy.collectives.hosts import Hosts
-from smpy.collectives.selection import Algorithms, selection_with
+from smpy.collectives.selection import Algorithms
 from smpy.engine.replaying import ReplayEngine
 from smpy.engine.trace import dtype_of
 from smpy.errors import UsageError
+from smpy.platforms.machine import with_collectives
 from smpy.platforms.placement.placement import place
 from smpy.replay.changes import Better, checked, faster, improve_links
 from smpy.replay.replay import ReplayResult, machine_with, result_of
@@ -102,6 +104,7 @@ def replay_time_independent(
     *,
     options: Iterable[tuple[str, str]] = (),
     network: str | None = None,
+    collectives: str | None = None,
     algorithms: Iterable[tuple[str, str]] | None = None,
     cpu: float = 1.0,
     ideal: Iterable[str] = (),
@@ -120,13 +123,14 @@ def replay_time_independent(
     """
     changes = checked(better)
     machine = machine_with(platform, trace.n_ranks, options, network, tuple(ideal), changes)
+    if collectives is not None:
+        machine = with_collectives(machine, collectives)
     built = machine.build()
     improve_links(built, changes)
     host_of_rank = place(built, trace.n_ranks, **{name: value for name, value in placement.items() if value})
     engine = ReplayEngine(built, built.models, host_of_rank)
     try:
-        choice = built.models.collectives
-        known = Algorithms(selection_with((*choice.algorithms, *(algorithms or ())), choice.table))
+        known = Algorithms(selection_of(built.models.collectives, algorithms or ()))
         hosts = HostsOfComm(lambda: Hosts(engine.hosts_of(range(trace.n_ranks))))
 
         def schedules() -> ScheduleOf:

@@ -29,6 +29,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "map_by": st.sampled_from(["core", "host", "random"]),
     "host_order": st.sampled_from(["natural", "platform"]),
     "options": st.lists(st.tuples(st.sampled_from(["host.cores", "smpi/os", "link[a b].latency"]), WORDS)).map(tuple),
+    "collectives": WORDS,
     "algorithms": st.lists(st.tuples(st.sampled_from(["bcast", "alltoall"]), WORDS)).map(tuple),
     "private": st.lists(WORDS).map(tuple),
     "shared": st.lists(WORDS).map(tuple),

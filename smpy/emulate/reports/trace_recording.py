@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from itertools import groupby
 from math import inf, isnan
 from typing import TYPE_CHECKING, Any, Final
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from smpy.engine.engine import Engine
     from smpy.options import RunConfig
     from smpy.platforms.description import Description
+    from smpy.platforms.models.machine_models import CollectiveChoice
     from smpy.records.summary import Summary
 
 _EVERY_ROWS: Final = 1 << 15  # as many as the kernel stops for: what it adds to a row does not depend on the clock
@@ -220,6 +222,7 @@ class TraceRecording:
             "regions": list(self._engine.region_numbers),
             "hosts_of_ranks": [[host, len(list(ranks))] for host, ranks in groupby(host_of_rank)],
             "algorithms": [list(pair) for pair in self._config.algorithms],
+            **self._choices(),
             "host_speed_flop_per_s": self._config.host_speed_flop_per_s,
             "files": {**self._writer.files, MACHINE: sealed(machine_text)},
         }
@@ -264,6 +267,14 @@ class TraceRecording:
             "is_kernel": [names[call] in engine.kernel_names for call in accounts.call],
         }
         self._writer.add("sites", columns)
+
+    def _choices(self) -> dict[str, list[dict[str, Any]]]:
+        """The choices that hints of communicators have made, and the schedules that they have chosen; if any."""
+        schedules_of: dict[CollectiveChoice, list[int]] = {}
+        for number, choice in algorithms_in(self._engine).chosen_by.items():
+            schedules_of.setdefault(choice, []).append(number)
+        choices = [{**asdict(choice), "schedules": numbers} for choice, numbers in schedules_of.items()]
+        return {"choices": choices} if choices else {}
 
     def _add_collectives(self) -> None:
         asked = algorithms_in(self._engine).asked

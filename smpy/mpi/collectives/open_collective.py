@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
+from smpy.collectives.choice import hints_text
 from smpy.engine.messages import Carried
 from smpy.engine.running import current
 from smpy.mpi.data.message_specifications import part_of
@@ -21,6 +22,7 @@ from smpy.mpi.state.world import Communicator
 if TYPE_CHECKING:
     from smpy.mpi.data.built_in_operations import Operation
     from smpy.mpi.data.reductions import ReductionInProgress
+    from smpy.platforms.models.machine_models import CollectiveChoice
 
 __all__ = ["NOT_COMPARED", "OpenCollective", "Signature", "caller_location", "enter"]
 
@@ -86,15 +88,18 @@ class OpenCollective:
         The kernel's number of the schedule, set by the first rank; -1 before.
     plain_allreduce : tuple or None
         Format, bytes, operation and fold of an `Allreduce` of plain buffers, for the compiled surface; else None.
+    choice : CollectiveChoice or None
+        The choice of algorithms that hints of the first rank have made.
     """
 
-    __slots__ = ("_callers", "_communicator", "_n_left", "payload", "place", "plain_allreduce", "schedule")
+    __slots__ = ("_callers", "_communicator", "_n_left", "choice", "payload", "place", "plain_allreduce", "schedule")
 
     def __init__(self, communicator: Communicator, place: int, payload: Any) -> None:
         self.place = place
         self.payload = payload
         self.schedule = -1
         self.plain_allreduce: tuple[str, int, Operation, ReductionInProgress] | None = None
+        self.choice: CollectiveChoice | None = None
         self._communicator = communicator
         self._callers: list[_Caller] = []
         self._n_left = 0
@@ -127,6 +132,17 @@ class OpenCollective:
                 self._disagree(error_class, caller, mine)
         if all(caller.signature != signature for caller in callers):
             callers.append(mine)
+
+    def check_choice(self, choice: CollectiveChoice | None, member: int) -> None:
+        """Raise ``ERR_NOT_SAME`` unless hints of the running rank make the same choice as those of the first one."""
+        if choice != self.choice:
+            first = self._callers[0]
+            lines = [(first.member, self.choice, first.line), (member, choice, caller_location())]
+            self._fail(
+                "ERR_NOT_SAME",
+                [(f"{self._name(who)}:", hints_text(made), line) for who, made, line in lines],
+                "All ranks of a communicator give it the same hints that begin with smpy_.",
+            )
 
     def fail_between(self, sender: tuple[int, int, str], receiver: tuple[int, int, str]) -> NoReturn:
         """Raise ``ERR_TRUNCATE``: two members, each with its bytes and its line, disagree on a block between them."""
@@ -226,6 +242,10 @@ def enter(
     collective = joint.open.get(place)
     if collective is None:
         collective = joint.open[place] = OpenCollective(communicator, place, new_payload(*parts))
+        if communicator.choices:
+            collective.choice = communicator.choices.get(rank)
+    elif communicator.choices or collective.choice is not None:
+        collective.check_choice(communicator.choices.get(rank), member)
     collective.check(signature, member)
     return collective
 

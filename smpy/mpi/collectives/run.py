@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from smpy.collectives.choice import algorithms_under
 from smpy.collectives.facts import Query
 from smpy.collectives.selection import algorithms_in
 from smpy.engine.messages import Envelope
 from smpy.engine.running import current
+from smpy.errors import UsageError
 from smpy.mpi.collectives.open_collective import OpenCollective
 from smpy.mpi.requests.request import Request, new_request
+from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.world import Communicator
 
 __all__ = ["perform", "start"]
@@ -106,9 +109,17 @@ def _schedule(
 ) -> int:
     engine = current()
     algorithms = engine.algorithms or algorithms_in(engine)
-    if communicator.is_inter:  # each side has its own
-        query = Query(communicator.size, nbytes, communicator.remote.size, commutative, item_bytes, **facts)
-        return algorithms.schedule(engine, f"inter_{op}", query, communicator.hosts)
-    query = Query(communicator.size, nbytes, 0, commutative, item_bytes, **facts)
-    collective.schedule = algorithms.schedule(engine, op, query, communicator.hosts)
+    if collective.choice is not None:
+        algorithms = algorithms_under(algorithms, collective.choice)
+    try:
+        if communicator.is_inter:  # each side has its own
+            query = Query(communicator.size, nbytes, communicator.remote.size, commutative, item_bytes, **facts)
+            return algorithms.schedule(engine, f"inter_{op}", query, communicator.hosts)
+        query = Query(communicator.size, nbytes, 0, commutative, item_bytes, **facts)
+        collective.schedule = algorithms.schedule(engine, op, query, communicator.hosts)
+    except UsageError as refusal:  # of an algorithm that does not work for these ranks
+        size = f" of {nbytes:,} bytes" if nbytes else ""
+        fail(
+            "ERR_UNSUPPORTED_OPERATION", f"{collective.signature.call}{size} on {communicator.size:,} ranks: {refusal}"
+        )
     return collective.schedule

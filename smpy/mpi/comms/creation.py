@@ -9,6 +9,7 @@ from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.collectives.run import start
 from smpy.mpi.comms.creation_messages import exchange, pay_for_new, split, split_both
 from smpy.mpi.comms.groups import Group
+from smpy.mpi.comms.hints import give_hints
 from smpy.mpi.comms.identity import Identity
 from smpy.mpi.requests.request import Request
 from smpy.mpi.state.arguments import integer
@@ -111,8 +112,7 @@ class Creation(Identity):
         inherit(communicator, rank, new, rank)
         own = communicator.own_of(rank, to_change=False)
         hints = dict(own.info) if info is None else pairs_of(info)
-        if hints:
-            new.own_of(rank, to_change=True).info = hints
+        give_hints(new, rank, hints, call)
         if own.attributes:
             try:
                 new.own_of(rank, to_change=True).attributes = copy_attributes(self, own.attributes, call)

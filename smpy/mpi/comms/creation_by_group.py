@@ -15,6 +15,7 @@ from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.comms.creation import Creation, inherit
 from smpy.mpi.comms.creation_messages import announce, exchange, pay_for_new, swap
 from smpy.mpi.comms.groups import Group
+from smpy.mpi.comms.hints import give_hints
 from smpy.mpi.state.comm_core import member_of
 from smpy.mpi.state.error_handlers import Errhandler
 from smpy.mpi.state.exceptions import fail
@@ -73,7 +74,7 @@ class CreationByGroup(Creation):
             Its error handler.
         """
         new = _made_by(group._members, ("Create_from_group", stringtag, group._members), "Create_from_group")
-        return cls._equipped(new, info, errhandler)
+        return cls._equipped(new, info, errhandler, "Create_from_group")
 
     @mpi_call
     def Create_intercomm(self, local_leader: int, peer_comm: Creation, remote_leader: int, tag: int = 0) -> Any:
@@ -105,13 +106,12 @@ class CreationByGroup(Creation):
         return self._of_rank(new, local, rank)
 
     @classmethod
-    def _equipped(cls, new: Communicator | None, info: Info, errhandler: Errhandler | None) -> Any:
+    def _equipped(cls, new: Communicator | None, info: Info, errhandler: Errhandler | None, call: str) -> Any:
         """The running rank's handle on a communicator made of nothing, null when it is not in it."""
         if new is None:
             return cls._null_handle()
         made = cls._handle_on(new)
-        if info:
-            new.own_of(made.rank, to_change=True).info = pairs_of(info)
+        give_hints(new, made.rank, pairs_of(info), call)
         if errhandler is not None:
             made.Set_errhandler(errhandler)
         return made
@@ -210,8 +210,7 @@ class RemoteGroup(Creation):
         collective.leave()
         cls._handle_on(local).Free()
         made = cls._handle_on(new)
-        if info:
-            new.own_of(rank, to_change=True).info = pairs_of(info)
+        give_hints(new, rank, pairs_of(info), call)
         if errhandler is not None:
             made.Set_errhandler(errhandler)
         return made

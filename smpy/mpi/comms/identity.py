@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Final, Self
 
 from smpy.engine.running import current, mpi_question
 from smpy.mpi.comms.groups import Group
+from smpy.mpi.comms.hints import give_hints
 from smpy.mpi.data.message_specifications import LARGEST_TAG
 from smpy.mpi.state import constants
 from smpy.mpi.state.attributes import Attributed
@@ -126,17 +127,19 @@ class Identity(CommCore, Attributed, ErrorHandling):
         return Info.Create(self._own_part("Get_info").info)
 
     def Set_info(self, info: Info) -> None:
-        """Give it hints, on this rank; they change nothing.
+        """Give it hints, on this rank.
 
         Parameters
         ----------
         info : Info
-            Hints to add.
+            Hints to add. ``smpy_collectives`` is the table that chooses algorithms of collectives, and
+            ``smpy_algorithm_bcast`` the algorithm of one, here that of a broadcast; all ranks give the same ones. Other
+            hints change nothing.
         """
         number_of(self, "Set_info")
         if not info:
             fail("ERR_INFO", "Set_info: the info object is null")
-        self._own_part("Set_info", to_change=True).info.update(pairs_of(info))
+        give_hints(*member_of(self, "Set_info"), pairs_of(info), "Set_info")
 
     def _attributes_of_rank(self, call: str) -> Attributes:
         return self._own_part(call).attributes

@@ -106,7 +106,7 @@ def _allreduce_plain(
         payload.append(ReductionInProgress(operation, layout, communicator.size))
     fold = payload[0]
     fold.put(rank, content)
-    if collective.plain_allreduce is None and nbytes:
+    if collective.plain_allreduce is None and nbytes and not communicator.choices:
         collective.plain_allreduce = buffer_format, nbytes, operation, fold
         surface.know_collectives(communicator.number, communicator.joint.entered, communicator.joint.open)
     perform(

@@ -16,10 +16,12 @@ from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.collectives.run import perform
 from smpy.mpi.comms.creation import inherit
 from smpy.mpi.comms.creation_messages import pay_for_new
+from smpy.mpi.comms.hints import give_hints
 from smpy.mpi.comms.topology_arguments import adjacency_of, check_ranks, edges_of, graph_of, grid_of
 from smpy.mpi.state.comm_core import CommCore, handle_on, member_of
 from smpy.mpi.state.constants import UNDEFINED
 from smpy.mpi.state.exceptions import fail
+from smpy.mpi.state.info import Info, pairs_of
 from smpy.mpi.state.surface_bases import NOWHERE
 from smpy.mpi.state.virtual_topologies import CartTopology, DistGraphTopology, GraphTopology, Topology
 from smpy.mpi.state.world import Communicator, world
@@ -103,7 +105,7 @@ class TopologyCreation(CommCore):
             Weights of the edges; ``UNWEIGHTED`` and None mean that there are none, ``WEIGHTS_EMPTY`` that there would
             be if there were edges.
         info : Info, optional
-            Ignored.
+            Its hints.
         reorder : bool
             Ignored: ranks keep their order.
         """
@@ -114,7 +116,7 @@ class TopologyCreation(CommCore):
         new: Communicator = collective.payload
         new.topology.known[rank] = known
         collective.leave()
-        return _joined(communicator, rank, new, "Create_dist_graph_adjacent")
+        return _joined(communicator, rank, new, "Create_dist_graph_adjacent", info)
 
     @mpi_call
     def Create_dist_graph(
@@ -139,7 +141,7 @@ class TopologyCreation(CommCore):
         weights : sequence of int, optional
             Weights of the edges, as in `Create_dist_graph_adjacent`.
         info : Info, optional
-            Ignored.
+            Its hints.
         reorder : bool
             Ignored: ranks keep their order.
         """
@@ -153,7 +155,7 @@ class TopologyCreation(CommCore):
         perform(collective, communicator, "allreduce", 0, _COUNTS_BYTES, "Create_dist_graph")
         scattered.collect()
         collective.leave()
-        return _joined(communicator, rank, scattered.new, "Create_dist_graph")
+        return _joined(communicator, rank, scattered.new, "Create_dist_graph", info)
 
     @mpi_call
     def Cart_map(self, dims: Sequence[int], periods: Sequence[bool] | bool | None = None) -> int:
@@ -233,8 +235,9 @@ class _ScatteredEdges:
             self.told = []
 
 
-def _joined(communicator: Communicator, rank: int, new: Communicator, call: str) -> Any:
+def _joined(communicator: Communicator, rank: int, new: Communicator, call: str, info: Info | None = None) -> Any:
     """The handle of a rank that has the same place on both communicators."""
     pay_for_new(new, rank, call)
     inherit(communicator, rank, new, rank)
+    give_hints(new, rank, pairs_of(info), call)
     return handle_on(new.topology.comm_class, new.number)

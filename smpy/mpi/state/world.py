@@ -9,7 +9,7 @@ from array import array
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from smpy.collectives.host_search import HostsOfComm
 from smpy.collectives.hosts import Hosts
@@ -18,6 +18,9 @@ from smpy.engine.running import current
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.members import Members, in_order
 from smpy.mpi.state.per_rank_attributes import NOTHING_OF_ITS_OWN, Attributes, KeyKind, PerRankAttributes
+
+if TYPE_CHECKING:
+    from smpy.platforms.models.machine_models import CollectiveChoice
 
 __all__ = ["Communicator", "SharedBySides", "World", "world"]
 
@@ -92,11 +95,14 @@ class Communicator:
         Locks by their key, of each rank that has asked for any.
     n_private_uses : Counter of int
         Number of times that each rank has asked for the private duplicate.
+    choices : dict of int to CollectiveChoice
+        Choice of algorithms that ranks have made by hints; empty if none has.
     """
 
     __slots__ = (
         *("_duplicate", "_local", "_recovery", "_shadow", "_users", "_world_ranks"),
-        *("hosts", "joint", "locks", "n_private_uses", "name", "number", "own", "remote", "side", "size", "topology"),
+        *("choices", "hosts", "joint", "locks", "n_private_uses", "name", "number", "own", "remote", "side", "size"),
+        "topology",
     )
 
     def __init__(self, number: int, name: str = "") -> None:
@@ -110,6 +116,7 @@ class Communicator:
         self.own: dict[int, PerRankAttributes] = {}
         self.locks: dict[int, dict[Hashable, Lock]] = {}
         self.n_private_uses: Counter[int] = Counter()
+        self.choices: dict[int, CollectiveChoice] = {}
         self._shadow = -1
         self._duplicate: Communicator | None = None
         self._local: Communicator | None = None
@@ -158,6 +165,8 @@ class Communicator:
         if self._duplicate is None:
             self._duplicate = world().new_like(self)
             self.remote._duplicate = self._duplicate.remote
+            self._duplicate.choices = self.choices
+            self.remote._duplicate.choices = self.remote.choices
         return self._duplicate
 
     def recovery(self) -> Communicator:

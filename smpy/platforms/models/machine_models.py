@@ -278,10 +278,14 @@ class CollectiveChoice:
         Name of the table that chooses them (`smpy/collectives/tables`).
     algorithms : tuple of (str, str)
         Operations and the algorithms they are to use, whatever the table says.
+    file, content : str
+        A file with a table of the user's, and its text; `table` chooses what that does not speak of. Empty: none.
     """
 
     table: str = "smpi"
     algorithms: tuple[tuple[str, str], ...] = ()
+    file: str = ""
+    content: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from smpy.errors import UsageError
 from smpy.platforms.default_cluster import MODELS, RENDEZVOUS_CROSSINGS
+from smpy.platforms.models.collective_tables import with_table
 from smpy.platforms.models.machine_models import (
     FACTORS_MAX,
     OVERHEADS_MAX,
@@ -169,7 +170,12 @@ def _polling(mpi: TomlTable, base: Polling) -> Polling:
 
 
 def _collectives(mpi: TomlTable, base: CollectiveChoice) -> CollectiveChoice:
-    return CollectiveChoice(mpi.text("collectives", base.table), mpi.table("algorithms").texts())
+    choice = replace(base, algorithms=mpi.table("algorithms").texts())
+    named = mpi.text("collectives", base.table)
+    try:
+        return with_table(choice, named, mpi.folder_of("collectives"))
+    except UsageError as wrong:
+        raise mpi.error("collectives", str(wrong)) from None
 
 
 # ---- values that depend on the size of a message ----

@@ -291,6 +291,11 @@ class TomlTable:
         assert isinstance(found, TomlValue)
         return found.folder / name
 
+    def folder_of(self, key: str) -> Path:
+        """The folder that a file's name in a key's value is relative to."""
+        found = self._tree.get(key)
+        return found.folder if isinstance(found, TomlValue) else Path()
+
     def origin_of(self, key: str) -> str:
         """The place of a key and its name, as they begin an error."""
         found = self._tree.get(key)

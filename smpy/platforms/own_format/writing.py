@@ -256,7 +256,9 @@ def _mpi(models: Models, base: Models) -> Iterator[tuple[str, object]]:
             yield key, exact_time(mine)
     if models.polling.polls_grow != base.polling.polls_grow or models.polling.polls_notice != base.polling.polls_notice:
         yield "polls", _polls(models.polling)
-    if models.collectives.table != base.collectives.table:
+    if models.collectives.file:
+        yield "collectives", models.collectives.file
+    elif models.collectives.table != base.collectives.table:
         yield "collectives", models.collectives.table
     if models.collectives.algorithms:
         yield "algorithms", dict(models.collectives.algorithms)

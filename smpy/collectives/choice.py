@@ -1,0 +1,108 @@
+"""The selection of algorithms that a machine and a run ask for: a table, a file of the user's, forced algorithms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from smpy.collectives.selection import DEFAULT, Algorithms, Selection, choosable, selection_with
+from smpy.errors import UsageError, meant
+
+if TYPE_CHECKING:
+    from smpy.platforms.models.machine_models import CollectiveChoice
+
+TABLE_KEY: Final = "smpy_collectives"
+ALGORITHM_KEY: Final = "smpy_algorithm_"
+_OURS: Final = "smpy_"
+
+
+def selection_of(choice: CollectiveChoice, more: Iterable[tuple[str, str]] = ()) -> Selection:
+    """The selection that a machine has, with some algorithms forced.
+
+    Parameters
+    ----------
+    choice : CollectiveChoice
+        The machine's choice.
+    more : iterable of (str, str)
+        Operation and algorithm, as `selection_with` takes them, above those of the machine.
+
+    Raises
+    ------
+    UsageError
+        Under the conditions of `selection_with`, or if the machine's file is no table.
+    """
+    selection = selection_with((*choice.algorithms, *more), choice.table)
+    if not choice.file:
+        return selection
+    from smpy.collectives.table_files import with_file  # few runs have one
+
+    return with_file(selection, choice.file, choice.content)
+
+
+def choice_of_hints(hints: Mapping[str, str]) -> CollectiveChoice | None:
+    """The choice that a communicator's hints make; None if they make none. An empty table is the run's.
+
+    Parameters
+    ----------
+    hints : mapping of str to str
+        All hints; those that begin with "smpy_" are ours.
+
+    Raises
+    ------
+    UsageError
+        If there is no such key, table or algorithm, or a file is no table.
+    """
+    ours = {key: value for key, value in hints.items() if key.startswith(_OURS)}
+    if not ours:
+        return None
+    from smpy.platforms.models.collective_tables import with_table
+    from smpy.platforms.models.machine_models import CollectiveChoice
+
+    algorithms = []
+    for key, value in sorted(ours.items()):
+        if key.startswith(ALGORITHM_KEY):
+            algorithms.append((key.removeprefix(ALGORITHM_KEY), value))
+        elif key != TABLE_KEY:
+            known = [TABLE_KEY, *(f"{ALGORITHM_KEY}{operation}" for operation in choosable())]
+            raise UsageError(
+                f"no key is called {key!r}: {TABLE_KEY} and {ALGORITHM_KEY}OPERATION are{meant(key, known)}"
+            )
+    choice = CollectiveChoice("", tuple(algorithms))
+    if TABLE_KEY in ours:
+        choice = with_table(choice, ours[TABLE_KEY])
+    _check(choice)
+    return choice
+
+
+def hints_text(choice: CollectiveChoice | None) -> str:
+    """The hints that have made a choice, as they are shown in an error."""
+    if choice is None:
+        return f"no {_OURS}... hints"
+    named = choice.file or choice.table
+    table = [f"{TABLE_KEY}={named}"] if named else []
+    return ", ".join([*table, *(f"{ALGORITHM_KEY}{operation}={name}" for operation, name in choice.algorithms)])
+
+
+@cache
+def _check(choice: CollectiveChoice) -> None:
+    _selection_under(DEFAULT, choice)
+
+
+def _selection_under(run: Selection, choice: CollectiveChoice) -> Selection:
+    """The selection of a communicator: its choice, above that of the run."""
+    checked = selection_of(replace(choice, table=choice.table or run.table))
+    default = {operation for operation, name in choice.algorithms if name == "default"}
+    kept = {operation: name for operation, name in run.forced.items() if operation not in default}
+    forced = MappingProxyType({**kept, **checked.forced})
+    own = checked.own if choice.file or choice.table else run.own
+    return Selection(checked.table, forced, own)
+
+
+def algorithms_under(run: Algorithms, choice: CollectiveChoice | None) -> Algorithms:
+    """The algorithms of communicators with a choice of their own, in the world of the run's; None: the run's."""
+    if choice is None:
+        return run
+    return run.part(choice, lambda: _selection_under(run.selection, choice))

@@ -1,0 +1,438 @@
+"""Comparison of the algorithms of a collective: times on a machine, the best, and the loss of each table's choice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isqrt, log
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from smpy.analysis.result import Result, escaped, needed
+from smpy.arguments import RANKS_MAX, whole_number
+from smpy.collectives.choice import selection_of
+from smpy.collectives.register import algorithms_of
+from smpy.collectives.selection import Selection
+from smpy.errors import UsageError, meant
+from smpy.platforms.description import Description
+from smpy.platforms.machine import changed, read_machine
+from smpy.platforms.models.collective_tables import with_table
+from smpy.records.text_table import text_table
+from smpy.replay.collective_times import COMPARED, WITHOUT_SIZE, CallTimes
+from smpy.units import format_time, parse_size_bytes
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+_DEFAULT_BYTES: Final = "8:1MiB"
+_BYTES_MAX: Final = 1 << 40
+_EQUAL: Final = 1e-9  # relative
+_COLUMNS_MAX: Final = 8  # of sizes beside one another
+_BY_TOTAL: Final = ("allgatherv", "reduce_scatter")  # ranks agree on the sum of their blocks only
+_NO_SIZE: Final = (*WITHOUT_SIZE, "gatherv", "scatterv")  # or on nothing
+_OF_MESSAGE: Final = ("bcast", "reduce", "allreduce", "scan", "exscan")
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class CollectiveComparison(Result):
+    """Times of the algorithms of a collective.
+
+    Attributes
+    ----------
+    operation, platform : str
+        The operation, and the machine's name.
+    ranks, sizes_bytes : tuple of int
+        Numbers of ranks, and sizes: of the message of bcast, reduce, allreduce, scan and exscan; of a rank's block of
+        the other operations. A barrier has the one size 0.
+    times_s : mapping of str to sequence of sequences of float
+        By algorithm, a sequence for each number of ranks with the time at each size, in seconds; infinite where it
+        does not work.
+    refusals : mapping of str to str
+        Why an algorithm does not work for some of the numbers of ranks.
+    choices : mapping of str to sequence of sequences of str
+        By table, the algorithms that it chooses, likewise.
+    choice_times_s : mapping of str to sequence of sequences of float
+        By table, the times of what it chooses: parts that an algorithm leaves to a table are its own choice there.
+    works : callable
+        Whether an algorithm works for another number of ranks.
+    """
+
+    operation: str
+    platform: str
+    ranks: tuple[int, ...]
+    sizes_bytes: tuple[int, ...]
+    times_s: Mapping[str, Sequence[Sequence[float]]]
+    refusals: Mapping[str, str]
+    choices: Mapping[str, Sequence[Sequence[str]]]
+    choice_times_s: Mapping[str, Sequence[Sequence[float]]]
+    works: Callable[[str, int], bool]
+
+    def __repr__(self) -> str:
+        return self.table()
+
+    def best(self, rank_index: int, size_index: int) -> str:
+        """The algorithm of least time for a number of ranks and a size, by their places; of equal ones, the first."""
+        return _quickest(self.times_s, rank_index, size_index)
+
+    def loss(self, algorithm: str, rank_index: int, size_index: int) -> float:
+        """Part by which an algorithm takes longer than the best: 0.25 is 25 %; infinite where it does not work."""
+        return self._loss(self.times_s[algorithm][rank_index][size_index], rank_index, size_index)
+
+    def loss_of_table(self, table: str, rank_index: int, size_index: int) -> float:
+        """The same of a table's choice."""
+        return self._loss(self.choice_times_s[table][rank_index][size_index], rank_index, size_index)
+
+    def _loss(self, time_s: float, rank_index: int, size_index: int) -> float:
+        least_s = self.times_s[self.best(rank_index, size_index)][rank_index][size_index]
+        return 0.0 if _is_as_quick(time_s, least_s) else time_s / least_s - 1 if least_s else inf
+
+    # ---- text ----
+
+    def table(self) -> str:
+        """Tables for each number of ranks: the time of every algorithm, and each table's choice beside the best."""
+        what = "the message" if self.operation in _OF_MESSAGE else "a rank's block"
+        sizes = "" if self.operation == "barrier" else f", by bytes of {what}"
+        parts = [f"smpy: {self.operation} on {self.platform}: time until the last rank has left{sizes}"]
+        for i, n_ranks in enumerate(self.ranks):
+            for first in range(0, len(self.sizes_bytes), _COLUMNS_MAX):
+                columns = range(first, min(first + _COLUMNS_MAX, len(self.sizes_bytes)))
+                parts.append(self._times_text(i, n_ranks, columns))
+            parts.append(self._choices_text(i))
+        if self.refusals:
+            parts.append("\n".join(f"  {name}: {why}" for name, why in self.refusals.items()))
+        return "\n\n".join(parts)
+
+    def _times_text(self, i: int, n_ranks: int, columns: range) -> str:
+        names = sorted(self.times_s, key=lambda name: sum(self.loss(name, i, j) for j in columns))
+        rows = [[name, *(_time(self.times_s[name][i][j]) for j in columns)] for name in names]
+        head = [f"{n_ranks:,} ranks", *(self._size(j) for j in columns)]
+        return text_table(head, rows)
+
+    def _choices_text(self, i: int) -> str:
+        rows = []
+        for j in range(len(self.sizes_bytes)):
+            best = self.best(i, j)
+            chosen = [self._chosen(table, i, j) for table in self.choices]
+            rows.append([self._size(j), _time(self.times_s[best][i][j]), best, *chosen])
+        first = 1 if self.operation == "barrier" else 0
+        head = ["bytes", "time", "best", *self.choices]
+        return text_table(head[first:], [row[first:] for row in rows], n_words=1 + len(self.choices))
+
+    def _chosen(self, table: str, i: int, j: int) -> str:
+        loss = self.loss_of_table(table, i, j)
+        return f"{self.choices[table][i][j]} {f'{100 * loss:+.3g} %' if loss < inf else 'does not work'}"
+
+    def _size(self, j: int) -> str:
+        return "time" if self.operation == "barrier" else _size_text(self.sizes_bytes[j])
+
+    # ---- records ----
+
+    def to_record(self) -> dict[str, Any]:
+        """JSON-serialisable dict: times in seconds, null where an algorithm does not work; losses as parts."""
+        places = [(i, j) for i in range(len(self.ranks)) for j in range(len(self.sizes_bytes))]
+
+        def rows(value: Callable[[int, int], object]) -> list[list[object]]:
+            values = iter([value(i, j) for i, j in places])
+            return [[next(values) for _ in self.sizes_bytes] for _ in self.ranks]
+
+        return {
+            "operation": self.operation,
+            "platform": self.platform,
+            "ranks": list(self.ranks),
+            "sizes_bytes": list(self.sizes_bytes),
+            "times_s": {
+                name: rows(lambda i, j, of=of: _finite(of[i][j]))  # type: ignore[misc]
+                for name, of in self.times_s.items()
+            },
+            "refusals": dict(self.refusals),
+            "best": rows(self.best),
+            "tables": {
+                table: {
+                    "chosen": [list(of) for of in chosen],
+                    "times_s": [[_finite(time_s) for time_s in of] for of in self.choice_times_s[table]],
+                    "loss": rows(lambda i, j, table=table: _finite(self.loss_of_table(table, i, j))),  # type: ignore[misc]
+                }
+                for table, chosen in self.choices.items()
+            },
+        }
+
+    def plot(self) -> Figure:
+        """Time over bytes, or over ranks of a single size: a line an algorithm, a mark a table's choice."""
+        graph = needed("plotly.graph_objects", extra="study")
+        subplots = needed("plotly.subplots", extra="study")
+        colours = needed("plotly.colors", extra="study").qualitative.Dark24
+        over_ranks = len(self.sizes_bytes) == 1
+        panels = [slice(None)] if over_ranks else list(range(len(self.ranks)))
+        titles = None if over_ranks else [f"{n_ranks:,} ranks" for n_ranks in self.ranks]
+        figure = subplots.make_subplots(rows=len(panels), subplot_titles=titles, shared_xaxes=True)
+        for panel in range(len(panels)):
+            places = [(i, 0) for i in range(len(self.ranks))] if over_ranks else [
+                (panel, j) for j in range(len(self.sizes_bytes))
+            ]  # fmt: skip
+            x = [self.ranks[i] if over_ranks else self.sizes_bytes[j] for i, j in places]
+            for number, (name, of) in enumerate(self.times_s.items()):
+                y = [_finite(of[i][j]) for i, j in places]
+                line = {"color": colours[number % len(colours)]}
+                trace = graph.Scatter(x=x, y=y, name=escaped(name), line=line, legendgroup=name, showlegend=not panel)
+                figure.add_trace(trace, row=panel + 1, col=1)
+            for number, (table, chosen) in enumerate(self.choices.items()):
+                marks = {"symbol": 100 + number, "size": 11, "color": "black"}  # hollow ones
+                y = [_finite(self.choice_times_s[table][i][j]) for i, j in places]
+                texts = [escaped(chosen[i][j]) for i, j in places]
+                trace = graph.Scatter(
+                    x=x, y=y, text=texts, mode="markers", marker=marks, name=escaped(f"choice of {table}"),
+                    legendgroup=f"table {table}", showlegend=not panel,
+                )  # fmt: skip
+                figure.add_trace(trace, row=panel + 1, col=1)
+        figure.update_xaxes(type="log", title="ranks" if over_ranks else "bytes")
+        figure.update_yaxes(type="log", title="time (s)")
+        figure.update_layout(title=escaped(f"{self.operation} on {self.platform}"), height=200 + 400 * len(panels))
+        return figure
+
+    # ---- a table of the best ----
+
+    def best_table(self) -> dict[str, Any]:
+        """The table that chooses the best, as `--collectives` takes it from a JSON file.
+
+        Between two numbers of ranks, or two sizes, the boundary is their geometric mean. An algorithm that works for
+        few numbers of ranks is chosen for the compared one alone.
+        """
+        rows: list[dict[str, Any]] = []
+        before: list[dict[str, Any]] = []
+        for i, n_ranks in enumerate(self.ranks):
+            following = self.ranks[i + 1] if i + 1 < len(self.ranks) else None
+            last = None if following is None else isqrt(n_ranks * following)
+            first = 1 if i == 0 else isqrt(self.ranks[i - 1] * n_ranks) + 1
+            near = {max(first, n_ranks - 1), n_ranks, n_ranks + 1 if last is None else min(last, n_ranks + 1), first}
+            general = [name for name in self.times_s if all(self.works(name, n) for n in near)]
+            exact = self._rows_of_best(i, list(self.times_s))
+            anywhere = self._rows_of_best(i, general)
+            if exact != anywhere:
+                rows += [{"ranks": n_ranks, **row} for row in exact]
+            elif rows and before == anywhere:
+                del rows[-len(before) :]  # the new rows hold for fewer ranks, too
+            rows += [row if last is None else {"ranks_max": last, **row} for row in anywhere]
+            before = anywhere
+        source = f"the best of {len(self.times_s)} algorithms on {self.platform}, by smpy coll compare"
+        return {"source": source, self.operation: rows}
+
+    def _rows_of_best(self, i: int, names: Sequence[str]) -> list[dict[str, Any]]:
+        """Rows of one number of ranks, with the best of some algorithms."""
+        n_sizes = len(self.sizes_bytes)
+        if self.operation in _NO_SIZE:
+            return [{"use": min(names, key=lambda name: sum(log(1 + self.loss(name, i, j)) for j in range(n_sizes)))}]
+        best = [min(names, key=lambda name: self.times_s[name][i][j]) for j in range(n_sizes)]  # at once
+        by_total = self.operation in _BY_TOTAL
+        key, times = ("total_bytes_max", self.ranks[i]) if by_total else ("bytes_max", 1)
+        rows: list[dict[str, Any]] = [
+            {key: times * isqrt(self.sizes_bytes[j] * self.sizes_bytes[j + 1]), "use": best[j]}
+            for j in range(n_sizes - 1)
+            if best[j] != best[j + 1]
+        ]
+        return [*rows, {"use": best[-1]}]
+
+    def write_best_table(self, path: str | Path) -> None:
+        """Write `best_table` to a file.
+
+        Raises
+        ------
+        UsageError
+            If it cannot be written.
+        """
+        from smpy.records.files import write_whole
+
+        source, rows = self.best_table().values()
+        lines = ",\n".join(f"    {json.dumps(row)}" for row in rows)
+        text = f'{{\n  "source": {json.dumps(source)},\n  {json.dumps(self.operation)}: [\n{lines}\n  ]\n}}\n'
+        write_whole(Path(path), text)
+
+
+def compare_collective(
+    operation: str,
+    ranks: int | Iterable[int],
+    sizes: str | Iterable[int | str] = _DEFAULT_BYTES,
+    *,
+    platform: str | Path | Description | None = None,
+    tables: Iterable[str] | None = None,
+    options: Iterable[tuple[str, str]] = (),
+    network: str | None = None,
+    **placement: Any,
+) -> CollectiveComparison:
+    """Time every algorithm of a collective on a machine, and compare the choices of tables.
+
+    All ranks enter the call at once, and nothing else is under way. Computing of reductions takes no time, and SMPI's
+    search for hosts has been made before. The root is rank 0, operations of reductions are commutative, blocks of
+    operations such as alltoallv are equal.
+
+    Parameters
+    ----------
+    operation : str
+        A blocking collective, such as "alltoall".
+    ranks : int or iterable of int
+        Numbers of ranks.
+    sizes : str or iterable of int or str
+        Bytes of the message, or of a rank's block: "8:1MiB" is 8, 16, 32, ... up to 1 MiB; "8,1KiB" is two sizes.
+    platform : str, path or Description, optional
+        The machine, as `smpy run` takes it; by default, the default cluster, sized to the ranks.
+    tables : iterable of str, optional
+        Names or files of tables whose choices are compared; by default, the machine's own.
+    options : iterable of (str, str), optional
+        Changes of the machine, as `--set` takes them.
+    network : str, optional
+        Name of a network model in place of the machine's own, as `--network` takes it.
+    **placement
+        `hostfile`, `ranks_per_host`, `map_by`, `host_order` and `seed`, as `smpy.platforms.place` takes them.
+
+    Raises
+    ------
+    UsageError
+        If there is no such operation, machine or table, or the ranks have no place.
+
+    Examples
+    --------
+    >>> found = compare_collective("alltoall", 16, [8, 100_000], platform="flat hosts=16 cores=1")
+    >>> found.sizes_bytes, found.loss(found.best(0, 1), 0, 1)
+    ((8, 100000), 0.0)
+    """
+    if operation not in COMPARED:
+        known = ", ".join(COMPARED)
+        advice = meant(operation, COMPARED)
+        raise UsageError(f"no algorithms to compare for {operation!r}: there are for {known}{advice}")
+    numbers = (ranks,) if isinstance(ranks, int) else tuple(ranks)
+    all_ranks = tuple(sorted({whole_number("ranks", n, RANKS_MAX) for n in numbers}))
+    sizes_bytes = (0,) if operation == "barrier" else read_sizes(sizes)
+    if not all_ranks or not sizes_bytes:
+        raise UsageError("ranks and sizes: say at least one of each")
+    if all_ranks[0] == 1:
+        raise UsageError("ranks: one rank alone sends no messages: say 2 or more")
+    names, settings = list(algorithms_of(operation)), tuple(options)
+    placed = {key: value for key, value in placement.items() if value}
+    named = None if tables is None else list(dict.fromkeys(tables))
+    worlds = [_world(platform, n, settings, network, named, placed) for n in all_ranks]
+    times_s: dict[str, list[list[float]]] = {name: [] for name in names}
+    refusals: dict[str, str] = {}
+    choices: dict[str, list[list[str]]] = {table: [] for table in worlds[0][1]}
+    choice_times_s: dict[str, list[list[float]]] = {table: [] for table in worlds[0][1]}
+    for calls, selections in worlds:
+        for name in names:
+            times_s[name].append(
+                _times_s(calls, _forced(calls.machine, operation, name), operation, sizes_bytes, refusals)
+            )
+        for table, selection in selections.items():
+            choices[table].append([calls.chosen(selection, operation, nbytes) for nbytes in sizes_bytes])
+            choice_times_s[table].append([_time_s(calls, selection, operation, nbytes) for nbytes in sizes_bytes])
+    machine = worlds[-1][0].machine
+
+    def works(name: str, n_ranks: int) -> bool:
+        calls = CallTimes(machine, [0] * n_ranks)
+        return calls.works(_forced(machine, operation, name), operation, sizes_bytes[0])
+
+    found = (times_s, refusals, choices, choice_times_s)
+    return CollectiveComparison(operation, machine.name, all_ranks, sizes_bytes, *found, works)
+
+
+def _world(
+    platform: str | Path | Description | None,
+    n_ranks: int,
+    options: Sequence[tuple[str, str]],
+    network: str | None,
+    tables: Sequence[str] | None,
+    placement: Mapping[str, Any],
+) -> tuple[CallTimes, dict[str, Selection]]:
+    """The calls of so many ranks, and the selections of the tables there."""
+    if isinstance(platform, Description):
+        machine = changed(platform, options, network=network)
+    else:
+        per_host = placement.get("ranks_per_host", 0)
+        what = "default" if platform is None else platform
+        machine = read_machine(what, n_ranks, options, ranks_per_host=per_host, network=network)
+    own = machine.models.collectives
+    named = [own.file or own.table] if tables is None else tables
+    selections = {table: selection_of(replace(with_table(own, table), algorithms=())) for table in named}
+    return CallTimes.on(machine, n_ranks, **placement), selections
+
+
+def _forced(machine: Description, operation: str, name: str) -> Selection:
+    """The machine's selection with an algorithm forced: its table chooses parts of it."""
+    own = selection_of(machine.models.collectives)
+    return own._replace(forced={**own.forced, operation: name})
+
+
+def _times_s(
+    calls: CallTimes, selection: Selection, operation: str, sizes_bytes: Sequence[int], refusals: dict[str, str]
+) -> list[float]:
+    try:
+        return [calls.time_s(selection, operation, nbytes) for nbytes in sizes_bytes]
+    except UsageError as refusal:
+        refusals[selection.forced[operation]] = str(refusal)
+        return [inf] * len(sizes_bytes)
+
+
+def _time_s(calls: CallTimes, selection: Selection, operation: str, nbytes: int) -> float:
+    try:
+        return calls.time_s(selection, operation, nbytes)
+    except UsageError:
+        return inf
+
+
+def read_sizes(sizes: str | Iterable[int | str]) -> tuple[int, ...]:
+    """Sizes in bytes, in order, from texts such as "8:1MiB" and "8,1KiB", or from numbers.
+
+    Raises
+    ------
+    UsageError
+        If one is no size.
+
+    Examples
+    --------
+    >>> read_sizes("1KiB:5000"), read_sizes([8, "1KiB"])
+    ((1024, 2048, 4096), (8, 1024))
+    """
+    found: set[int] = set()
+    for part in sizes.split(",") if isinstance(sizes, str) else sizes:
+        first, colon, last = str(part).partition(":")
+        low = _size_bytes(str(part), first)
+        high = _size_bytes(str(part), last) if colon else low
+        if colon and (low < 1 or high < low):
+            raise UsageError(f"{part!r}: a range of sizes goes from 1 byte or more to as many or more: say 8:1MiB")
+        while low <= high:
+            found.add(low)
+            low = 2 * low if colon else high + 1
+    return tuple(sorted(found))
+
+
+def _size_bytes(whole: str, text: str) -> int:
+    try:
+        size = parse_size_bytes(text)
+    except ValueError:
+        raise UsageError(f"{whole!r} is no size in bytes: say such as 64KiB, 8,1KiB or 8:1MiB") from None
+    if size != int(size) or not 0 <= size <= _BYTES_MAX:
+        raise UsageError(f"{whole!r}: {text} is no number of bytes from 0 to {_BYTES_MAX:,}")
+    return int(size)
+
+
+def _size_text(size_bytes: int) -> str:
+    for unit, bits in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if size_bytes >= 1 << bits and size_bytes % (1 << bits) == 0:
+            return f"{size_bytes >> bits} {unit}"
+    return f"{size_bytes} B"
+
+
+def _is_as_quick(time_s: float, least_s: float) -> bool:
+    """Whether two times are equal, up to what the order of additions changes."""
+    return time_s <= least_s * (1 + _EQUAL)
+
+
+def _quickest(times_s: Mapping[str, Sequence[Sequence[float]]], i: int, j: int) -> str:
+    """The first algorithm of least time."""
+    least_s = min(of[i][j] for of in times_s.values())
+    return next(name for name, of in times_s.items() if _is_as_quick(of[i][j], least_s))
+
+
+def _time(time_s: float) -> str:
+    return format_time(time_s) if time_s < inf else "-"
+
+
+def _finite(value: float) -> float | None:
+    return value if value < inf else None
