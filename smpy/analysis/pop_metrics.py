@@ -297,7 +297,7 @@ def pop(
     is_weak: bool = False,
     predict: Sequence[int] = (),
     denoise: Sequence[str] = (),
-    told: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Pop:
     """Find the efficiencies of runs.
 
@@ -316,7 +316,7 @@ def pop(
         Numbers of ranks to predict the efficiencies of; wants three traces or more.
     denoise : sequence of {"cpu", "net"}
         Find the efficiencies without noise of computing, or of the network, too: by five replays more.
-    told : callable, optional
+    progress : callable, optional
         Called with the name of the next step.
 
     Raises
@@ -337,10 +337,10 @@ def pop(
                 f"{trace.folder} cannot be replayed: {reason}. Serialisation and transfer are not told apart."
             )
         performs = replay if region is None and reason is None else None
-        runs.append(_efficiencies(trace, performs, region, remarks, told or (lambda _: None)))
+        runs.append(_efficiencies(trace, performs, region, remarks, progress or (lambda _: None)))
         if denoise and replay is not None:
             check_can_replay(trace)
-            noise_free.append(_noise_free(trace, replay, tuple(denoise), remarks, told or (lambda _: None)))
+            noise_free.append(_noise_free(trace, replay, tuple(denoise), remarks, progress or (lambda _: None)))
     return Pop(
         region=region,
         runs=runs,

@@ -208,7 +208,7 @@ def bounds(
     *,
     n_links: int = 3,
     n_hosts: int = 3,
-    told: Callable[[str], None] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Bounds:
     """Find the bounds of a run.
 
@@ -220,7 +220,7 @@ def bounds(
         Performs the trace again, once for each part.
     n_links, n_hosts : int
         Numbers of links, those saturated longest, and of hosts of each kernel, those that computed it longest.
-    told : callable, optional
+    progress : callable, optional
         Called with the name of the next step.
 
     Raises
@@ -229,7 +229,7 @@ def bounds(
         If the trace cannot be replayed.
     """
     check_can_replay(trace)
-    search = _Search(trace, replay, told or (lambda _: None), [])
+    search = _Search(trace, replay, progress or (lambda _: None), [])
     work = _work(trace)
     computing = search.branch("computing", parts=lambda whole: _computing_parts(search, whole, work, n_hosts))
     latency = search.branch("latency")

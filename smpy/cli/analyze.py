@@ -125,7 +125,9 @@ def pop(
         traces = [Trace(folder) for folder in folders]
         with replay_progress() as progress:
             parts = ("cpu", "net") if denoise == "both" else (denoise,) if denoise else ()
-            result = pop(traces, replay, region=region, is_weak=is_weak, predict=predict, denoise=parts, told=progress)
+            result = pop(
+                traces, replay, region=region, is_weak=is_weak, predict=predict, denoise=parts, progress=progress
+            )
         show(result, json_path, plot_path)
 
 
@@ -154,7 +156,7 @@ def bounds(folder: Path, n_links: int, n_hosts: int, json_path: Path | None, plo
         from smpy.replay import replay
 
         with replay_progress() as progress:
-            result = bounds(Trace(folder), replay, n_links=n_links, n_hosts=n_hosts, told=progress)
+            result = bounds(Trace(folder), replay, n_links=n_links, n_hosts=n_hosts, progress=progress)
         show(result, json_path, plot_path)
 
 

@@ -77,8 +77,8 @@ def _analyses(trace: Trace) -> dict[str, Analysis | str]:
         return {"What bounds the run": "The trace has a part of the run: efficiencies and bounds are of the whole."}
     with replay_progress() as progress:
         asked: dict[str, Callable[[], Any]] = {
-            "Efficiencies": lambda: pop([trace], replay, told=progress),
-            "What bounds the run": lambda: bounds(trace, replay, told=progress),
+            "Efficiencies": lambda: pop([trace], replay, progress=progress),
+            "What bounds the run": lambda: bounds(trace, replay, progress=progress),
             "Causes of waits": lambda: waits(trace),
         }
         for title, find in asked.items():

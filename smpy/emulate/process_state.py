@@ -133,9 +133,9 @@ class PerRankProcessState:
         following = self._common if state is None or state.settings is None else state.settings
         if following is not self._in_force:
             assert isinstance(following, _Values)
-            for setting, now, wanted in zip(self._settings, self._in_force.values, following.values, strict=True):
-                if now is not wanted and now != wanted:
-                    setting.write(wanted)
+            for setting, now, next_value in zip(self._settings, self._in_force.values, following.values, strict=True):
+                if now is not next_value and now != next_value:
+                    setting.write(next_value)
             self._in_force = following
 
     def _store(self) -> None:

@@ -54,9 +54,11 @@ def accounts(sim: Any) -> Accounts:
         return int(ffi.offsetof("call_account", name))
 
     first_kind, first_size = member("spent_s") // 8, member("messages_of_size") // 4
-    rank, call, line, comm = (array("i", ints[member(it) // 4 :: _HALVES]) for it in ("rank", "call", "line", "comm"))
+    rank, call, line, comm = (
+        array("i", ints[member(field) // 4 :: _HALVES]) for field in ("rank", "call", "line", "comm")
+    )
     count, sent, received = (
-        array("q", words[member(it) // 8 :: _WORDS]) for it in ("count", "sent_bytes", "received_bytes")
+        array("q", words[member(field) // 8 :: _WORDS]) for field in ("count", "sent_bytes", "received_bytes")
     )
     return Accounts(
         rank=rank,

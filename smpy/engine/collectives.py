@@ -19,12 +19,12 @@ def _rank_tables(tables: Sequence[Sequence[int]]) -> tuple[Any, object]:
         return ffi.NULL, None
     if len(tables) > _MOST_TABLES:
         raise ValueError(f"{len(tables)} tables: a schedule reads at most {_MOST_TABLES}")
-    given = ffi.new("rank_tables *")
+    packed = ffi.new("rank_tables *")
     alive = [ffi.from_buffer("int64_t[]", t if isinstance(t, array) else array("q", t)) for t in tables]
-    given.n = len(tables)
+    packed.n = len(tables)
     for k, numbers in enumerate(alive):
-        given.table[k], given.n_entries[k] = numbers, len(numbers)
-    return given, alive
+        packed.table[k], packed.n_entries[k] = numbers, len(numbers)
+    return packed, alive
 
 
 class Collectives(Loop):
@@ -63,8 +63,8 @@ class Collectives(Loop):
         tables : sequence of sequences of int
             At most four: the numbers of this rank that the schedule reads.
         """
-        given, _alive = _rank_tables(tables)
-        code = lib.sim_append_collective(self._sim, self.timeline, comm, schedule, root, nbytes, given)
+        packed, _alive = _rank_tables(tables)
+        code = lib.sim_append_collective(self._sim, self.timeline, comm, schedule, root, nbytes, packed)
         check(code)
         self.block(call)
 
@@ -78,8 +78,8 @@ class Collectives(Loop):
         A schedule that is started waits for nothing. With a `latch`, the request is not complete before all its ranks
         have started.
         """
-        given, _alive = _rank_tables(tables)
-        number = int(lib.sim_append_start(self._sim, self.timeline, comm, schedule, root, nbytes, given, latch))
+        packed, _alive = _rank_tables(tables)
+        number = int(lib.sim_append_start(self._sim, self.timeline, comm, schedule, root, nbytes, packed, latch))
         check(number)
         self._keep_pace()
         return number

@@ -178,11 +178,11 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines):
             If there is no memory for it.
         """
         first_s, last_s = (0.0, inf) if window_s is None else window_s
-        wanted: Any = ffi.NULL
+        is_kept: Any = ffi.NULL
         if ranks is not None:
             chosen = set(ranks)
-            wanted = ffi.new("uint8_t[]", bytes(rank in chosen for rank in range(self.n_ranks)))
-        if lib.sim_trace_begin(self._sim, first_s, last_s, wanted) < 0:
+            is_kept = ffi.new("uint8_t[]", bytes(rank in chosen for rank in range(self.n_ranks)))
+        if lib.sim_trace_begin(self._sim, first_s, last_s, is_kept) < 0:
             raise MemoryError("no memory for a trace")
         self.is_traced = True
         return window_s is None and ranks is None

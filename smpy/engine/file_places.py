@@ -124,15 +124,15 @@ class WorldPlaces:
         self._places: Final = places
         self._mounted: Final[dict[int, tuple[MountedDisk, ...]]] = {}
         self._numbers: Final[dict[tuple[int, str], int]] = {}
-        self._told: Final[set[int]] = set()
+        self._remarked: Final[set[int]] = set()
         if places.storage is None:
             lib.sim_disks_round(sim)
 
     def tell(self, host: int) -> None:
         """Tell the kernel the places of a host, once."""
-        if host in self._told:
+        if host in self._remarked:
             return
-        self._told.add(host)
+        self._remarked.add(host)
         storage = self._places.storage
         if storage is None:
             for one in self.mounted(host):
@@ -164,16 +164,16 @@ class WorldPlaces:
 
     def _disk(self, host: int, name: str, read_bytes_per_s: float, write_bytes_per_s: float, latency_s: float) -> int:
         if (host, name) not in self._numbers:
-            made = lib.sim_disk_new(self._sim, host, read_bytes_per_s, write_bytes_per_s, latency_s)
-            self._numbers[host, name] = _made(made)
+            number = lib.sim_disk_new(self._sim, host, read_bytes_per_s, write_bytes_per_s, latency_s)
+            self._numbers[host, name] = _number_or_error(number)
         return self._numbers[host, name]
 
     def _place(self, host: int, disks: list[int], stripe_bytes: int, *, streams: bool) -> None:
         numbers = ffi.new("int[]", disks)
-        _made(lib.sim_place_new(self._sim, host, len(disks), numbers, stripe_bytes, streams))
+        _number_or_error(lib.sim_place_new(self._sim, host, len(disks), numbers, stripe_bytes, streams))
 
 
-def _made(number: int) -> int:
+def _number_or_error(number: int) -> int:
     if number < 0:
         raise MemoryError("no memory for the disks of the machine")
     return number

@@ -16,16 +16,16 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import isnan
 from threading import Event, RLock, current_thread, get_ident
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from greenlet import getcurrent, greenlet
 
 from smpy.engine import thread_ranks
+from smpy.engine.clocks import Bursts, ComputingClock
 from smpy.engine.folded_memory import TABLE
 from smpy.engine.kernel import ffi, lib
 from smpy.engine.messages import Load, PartialBytes, Ranges
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from smpy.engine.platform import Platform
     from smpy.engine.thread_body import ThreadBody
     from smpy.platforms.models.machine_models import Models
-    from smpy.platforms.models.memory import Memory
 
 _INTERRUPTED = -100
 _NO_THREAD = 0
@@ -59,41 +58,6 @@ TROUBLE: Final = {
 PATH_VARIANCE: Final[int] = lib.PATH_VARIANCE
 """Index of the sum of variances, the last one, among the sums over a critical path."""
 _LOSSES = (lib.SIM_HOST_OFF, lib.SIM_HOST_STOPPED, lib.SIM_LINK_OFF)
-
-
-class ComputingClock(Protocol):
-    """Clock that measures the running rank's own computing."""
-
-    def start(self) -> None:
-        """Begin the rank's own code."""
-
-    def stop(self) -> bool:
-        """End the rank's own code and charge it; whether the clock ran."""
-
-    def pause(self) -> float:
-        """Suspend for work that is not the rank's; seconds it has computed so far, negative when the clock stood."""
-
-    def resume(self, mark_s: float) -> None:
-        """Go on with the rank's own code, if it was `pause` that stopped it."""
-
-    def charge_s(self, mark_s: float) -> float:
-        """Simulated seconds that a mark of `pause` takes on a core of the rank's own."""
-
-
-class Bursts(Protocol):
-    """Recording of the bursts that a clock measures, or replay of another run's."""
-
-    def take(self, measured_s: float) -> float:
-        """Seconds of this machine to charge for the burst that the running rank has ended."""
-
-    def look(self, measured_s: float) -> float:
-        """Seconds so far of a burst under way, for shared code that looks at the date."""
-
-    def sample(self, measured_s: float) -> float:
-        """Seconds so far of a burst under way, when a sampled region is measured."""
-
-    def start(self, ranks: Iterable[int]) -> None:
-        """Note ranks that the running one spawns."""
 
 
 def check(code: int) -> None:
@@ -316,12 +280,12 @@ class Loop:
                 surface.detach()
 
     def _loop(self, on_yield: Callable[[], None]) -> object:
-        said: int | None = None
+        answer: int | None = None
         while not self._is_interrupted:
-            word = self._next() if said is None else said
-            said = None
+            word = self._next() if answer is None else answer
+            answer = None
             if word >= 0:
-                said = self._resume(word)
+                answer = self._resume(word)
             elif word == lib.SIM_YIELD:
                 on_yield()
             elif word == lib.SIM_DONE:
@@ -533,94 +497,3 @@ class Loop:
     def _keep_pace(self) -> None:
         if lib.sim_is_far_ahead(self._sim, self.timeline):
             self.block("")
-
-    # ---- time ----
-
-    def clock_s(self) -> float:
-        """The caller's date, in seconds; in another thread the clock of `smpy.engine.thread_ranks`."""
-        if get_ident() != self._thread:
-            known_s = float(lib.sim_clock_s(self._sim, self.first_timeline(thread_ranks.rank())))
-            return thread_ranks.date_s(self.now_s if isnan(known_s) else known_s)
-        date_s = float(lib.sim_clock_s(self._sim, self.timeline))
-        if isnan(date_s):
-            self.block("Wtime")
-            return self.now_s
-        return date_s
-
-    def wtime(self) -> float:
-        """MPI_Wtime: the running rank's date; asking costs simulated time, as polling does."""
-        date_s = self.clock_s()
-        if get_ident() == self._thread:
-            self.n_looks += 1
-            self.looker = self.rank
-            lib.sim_append_overhead(self._sim, self.timeline, self._wtime_s)
-            self._keep_pace()
-        return date_s
-
-    def earliest_clock_s(self) -> float:
-        """The earliest date that the running rank can have, found without giving way; asking costs what `wtime` does.
-
-        Computing that the clock has not charged yet is part of it, and stays uncharged.
-        """
-        if get_ident() != self._thread:
-            return self.clock_s()
-        clock = self.clock
-        mark_s = -1.0 if clock is None else clock.pause()
-        date_s = float(lib.sim_earliest_clock_s(self._sim, self.timeline))
-        lib.sim_extend_overhead(self._sim, self.timeline, self._wtime_s)
-        if clock is not None:
-            date_s += clock.charge_s(mark_s)
-            clock.resume(mark_s)
-        return date_s
-
-    def note_idle_look(self) -> None:
-        """Note that the running timeline has looked in vain for what others assign."""
-        self.n_idle_looks += 1
-        self.idle_looker = self.rank, self.timeline
-
-    def sleep(self, seconds: float) -> None:
-        """Let simulated time pass for the running rank without loading its core."""
-        lib.sim_append_sleep(self._sim, self.timeline, seconds)
-        self._keep_pace()
-
-    def spend_overhead(self, seconds: float) -> None:
-        """Have the running rank spend time inside MPI."""
-        lib.sim_append_overhead(self._sim, self.timeline, seconds)
-        self._keep_pace()
-
-    def compute(self, flop: float, memory_bytes: float = 0.0, kernel: str | None = None, n_calls: int = 1) -> None:
-        """Execute `flop` operations on a core of the running rank's host, and at once move bytes of its main memory.
-
-        The operations are those of `n_calls` calls of a kernel, where one is named ("": the program itself); else of
-        the call that the program has made.
-        """
-        if memory_bytes:
-            memory = self.memory()
-            limits = memory.bandwidth_bytes_per_s, memory.core_bandwidth_bytes_per_s
-            check(lib.sim_host_memory(self._sim, self._host_of_rank[self.rank], *limits))
-        if kernel is None:
-            lib.sim_append_compute(self._sim, self.timeline, flop, memory_bytes)
-        else:
-            number = self.call_numbers.setdefault(kernel, len(self.call_numbers))
-            if kernel:
-                self.kernel_names.add(kernel)
-            lib.sim_append_compute_of(self._sim, self.timeline, number, n_calls, flop, memory_bytes)
-        self._keep_pace()
-
-    def mark_region(self, name: str, *, is_begin: bool) -> None:
-        """The running rank enters a region of its program, or leaves it; a trace says when."""
-        number = self.region_numbers.setdefault(name, len(self.region_numbers))
-        check(lib.sim_append_region(self._sim, self.timeline, number, is_begin))
-        self._keep_pace()
-
-    def add_to_path(self, number: int, amount: float, variance: float = 0.0) -> None:
-        """Add to one of the sums over the critical path to the running rank's date, and to that of variances."""
-        check(lib.sim_append_to_path(self._sim, self.timeline, number, amount, variance))
-
-    def memory(self) -> Memory:
-        """Memory of the running rank's host."""
-        return self.platform.memory(self._host_of_rank[self.rank])
-
-    def speed_flop_per_s(self) -> float:
-        """Speed of a core of the running rank's host."""
-        return float(lib.sim_speed_flop_per_s(self._sim, self.timeline))

@@ -116,15 +116,16 @@ def _exported(network: Network, library: Path) -> int:
 def _block(network: Network, kind: Any) -> Any:
     """The parameters of a model, in the order of its kind."""
     sizes, n_bytes = _sizes(kind)
-    given = network.parameters()
-    if given.keys() != sizes.keys() or ffi.sizeof("double") * sum(sizes.values()) != n_bytes:
+    parameters = network.parameters()
+    if parameters.keys() != sizes.keys() or ffi.sizeof("double") * sum(sizes.values()) != n_bytes:
         raise UsageError(
-            f"the network model {network.name} has the parameters {', '.join(given)} in Python, and its kind in C has "
-            f"{', '.join(sizes)} in a block of {n_bytes} bytes: name in both each double of the block, and each array"
+            f"the network model {network.name} has the parameters {', '.join(parameters)} in Python, and its kind in C "
+            f"has {', '.join(sizes)} in a block of {n_bytes} bytes: name in both each double of the block, and each "
+            "array"
         )
     numbers: list[float] = []
     for name, size in sizes.items():
-        value = given[name]
+        value = parameters[name]
         values = value if isinstance(value, tuple) else (value,)
         numbers += [*values, *[0.0] * (size - len(values))]
     return ffi.new("double[]", numbers)

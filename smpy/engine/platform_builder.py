@@ -81,7 +81,7 @@ class PlatformBuilder:
     def __init__(self, name: str, models: Models | None = None) -> None:
         self._name = name
         self._models = models or Models()
-        self._handle = ffi.gc(_made(lib.platform_new()), lib.platform_free)
+        self._handle = ffi.gc(_checked(lib.platform_new()), lib.platform_free)
         self._points: dict[str, int] = {}
         self._host_names: list[str] = []
         self._properties = HostRuns[tuple[tuple[str, str], ...]](())
@@ -568,7 +568,7 @@ def _on_rail(rail: int, link_name: LinkNamer) -> LinkNamer:
     return lambda link: f"rail{rail}_{link_name(link)}"
 
 
-def _made(pointer: Any) -> Any:
+def _checked(pointer: Any) -> Any:
     if pointer == ffi.NULL:
         raise MemoryError("no memory for a platform")
     return pointer

@@ -79,11 +79,11 @@ def _call(method: Callable[P, R], name: str) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         engine = _engine
         clock = engine.clock if engine is not None else None
-        made = method if engine is None or engine.guard is None else functools.partial(engine.guard, method)
+        guarded = method if engine is None or engine.guard is None else functools.partial(engine.guard, method)
         has_begun = engine is not None and engine.is_here() and engine.call_recorder.begin_call(name, args)
         stopped = clock if clock is not None and clock.stop() else None
         try:
-            return made(*args, **kwargs)
+            return guarded(*args, **kwargs)
         except _PLAIN as error:
             trace = error.__traceback__
             if _explain is not None and trace is not None:

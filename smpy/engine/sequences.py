@@ -250,12 +250,12 @@ def _place_and_summand(number: Number) -> tuple[int, int]:
     return place, summand
 
 
-def _number(given: Sequence[int], place: int, summand: int) -> int:
+def _number(numbers: Sequence[int], place: int, summand: int) -> int:
     if place < 0:
         return summand
-    if place >= len(given):
-        raise UsageError(f"a step of the sequence takes number {place}, and perform was given {len(given)}")
-    return index(given[place]) + summand
+    if place >= len(numbers):
+        raise UsageError(f"a step of the sequence takes number {place}, and perform was given {len(numbers)}")
+    return index(numbers[place]) + summand
 
 
 @mpi_call
@@ -289,8 +289,8 @@ def _rows(arrays: tuple[Any, ...], array: int, first: int, end: int) -> Any:
     return whole[first:end]
 
 
-def _tag(written: int, given: int | None) -> int:
-    return written if written != _TAG_OF_CALL else given or 0
+def _tag(written: int, tag: int | None) -> int:
+    return written if written != _TAG_OF_CALL else tag or 0
 
 
 def _wait_for_all(requests: dict[int, Any]) -> None:

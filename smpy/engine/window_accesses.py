@@ -12,6 +12,7 @@ from smpy.engine.kernel import ffi, lib
 from smpy.engine.loop import check
 from smpy.engine.messages import Load
 from smpy.engine.point_to_point import PointToPoint
+from smpy.engine.time_calls import TimeCalls
 
 if TYPE_CHECKING:
     from smpy.engine.platform import Platform
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
 __all__ = ["WindowAccesses"]
 
 
-class WindowAccesses(PointToPoint):
+class WindowAccesses(PointToPoint, TimeCalls):
     """The calls that access windows. They append to the timeline; what waits says so."""
 
     def __init__(self, platform: Platform, models: Models, host_of_rank: Sequence[int]) -> None:
         super().__init__(platform, models, host_of_rank)
         self._poll_s = models.polling.test_s
-        self._made = ffi.new("access_requests *")
+        self._requests = ffi.new("access_requests *")
 
     def catch_up(self, call: str) -> None:
         """Wait until simulated time has come to the running rank's date, so that it sees what others have written."""
@@ -35,8 +36,8 @@ class WindowAccesses(PointToPoint):
 
     def put(self, window: int, target: int, room: Load, *, has_request: bool) -> None:
         """Start to send bytes to a rank of the window; the room's `take` is called when they arrive, without them."""
-        made = self._access(window, target, room.nbytes, lib.ACCESS_RPUT if has_request else lib.ACCESS_PUT)
-        self._post(made.recv, room)
+        access = self._access(window, target, room.nbytes, lib.ACCESS_RPUT if has_request else lib.ACCESS_PUT)
+        self._post(access.recv, room)
 
     def get(self, window: int, target: int, nbytes: int) -> None:
         """Take the time to read bytes from a rank of the window."""
@@ -52,8 +53,8 @@ class WindowAccesses(PointToPoint):
         self._access(window, target, nbytes, lib.ACCESS_RACCUMULATE if has_request else lib.ACCESS_ACCUMULATE)
 
     def _access(self, window: int, target: int, nbytes: int, access: int) -> Any:
-        check(lib.sim_append_access(self._sim, self.timeline, window, target, nbytes, access, self._made))
-        return self._made
+        check(lib.sim_append_access(self._sim, self.timeline, window, target, nbytes, access, self._requests))
+        return self._requests
 
     def complete(self, window: int, rank: int, other: int = -1) -> None:
         """Complete accesses to a rank's part of the window: all, or those from and to one other rank."""

@@ -46,11 +46,11 @@ class QuietWork:
 
     def __str__(self) -> str:
         """Sentence about the removal of noise."""
-        said = [
+        rules_used = [
             (self.n_modelled, "what the kernel's model says without noise"),
             (self.n_measured, f"the {PERCENTILE}th percentile of what the rank computed before the same call"),
         ]
-        rules = "; ".join(f"{n:,} take{'s' * (n == 1)} {what}" for n, what in said if n)
+        rules = "; ".join(f"{n:,} take{'s' * (n == 1)} {what}" for n, what in rules_used if n)
         return f"Without noise, of {self.n_modelled + self.n_measured:,} pieces of computing {rules or 'none changes'}."
 
 

@@ -248,7 +248,7 @@ def _keep_factors(study: Study, point: Point, progress: Callable[[str], None] | 
     if not folder.exists():
         return
     try:
-        found = pop([HeldTrace(folder)], replay, told=progress)
+        found = pop([HeldTrace(folder)], replay, progress=progress)
         factors, remarks = asdict(found.runs[0]), list(found.remarks)
     except SmpyError as error:
         factors, remarks = None, [str(error)]

@@ -127,11 +127,11 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 def _complaint(code: int, command: Sequence[str], errors: IO[str]) -> str:
     errors.seek(0)
-    said = [line.rstrip() for line in errors if line.strip()]
-    if any("the only one of its MPI_COMM_WORLD" in line for line in said) or code == _ALONE:
+    error_lines = [line.rstrip() for line in errors if line.strip()]
+    if any("the only one of its MPI_COMM_WORLD" in line for line in error_lines) or code == _ALONE:
         return (
             f"under {command[0]} each process is rank 0 of 1: it belongs to another MPI than mpi4py; name the right "
             "one by --mpiexec, or install mpi4py for it"
         )
-    shown = "\n  ".join(said[-_LINES_SHOWN:]) or "it printed no error"
+    shown = "\n  ".join(error_lines[-_LINES_SHOWN:]) or "it printed no error"
     return f"{shlex.join(command[:-1])} ended with code {code}:\n  {shown}"

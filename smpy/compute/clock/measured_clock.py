@@ -17,8 +17,8 @@ from smpy.compute.clock.observed_bursts import OBSERVED_S
 from smpy.engine.surface import surface
 
 if TYPE_CHECKING:
+    from smpy.engine.clocks import Bursts
     from smpy.engine.engine import Engine
-    from smpy.engine.loop import Bursts
 
 # The real clocks: `time`'s functions give simulated time while a program runs.
 _monotonic_s, _processor_s = perf_counter, thread_time

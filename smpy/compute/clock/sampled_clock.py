@@ -12,8 +12,8 @@ from smpy.engine.surface import surface
 from smpy.errors import UsageError
 
 if TYPE_CHECKING:
+    from smpy.engine.clocks import ComputingClock
     from smpy.engine.engine import Engine
-    from smpy.engine.loop import ComputingClock
 
 _REFUSED: Final = tuple(f"{thread_ranks.OURS}{part}/" for part in ("mpi", "compute", "engine"))
 _SLEEP: Final = "sleep_s"  # a name of smpy.emulate.process.virtual_time

@@ -97,8 +97,8 @@ def _contiguous(a: Any, dtype: Any = None, *, like: Any = None) -> Modelled:
 
 
 def _require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Modelled:
-    asked = {str(one).upper()[:1] for one in requirements or ()}
-    return _array(a, dtype, copy=bool(asked & {"C", "F"}) or None)
+    letters = {str(one).upper()[:1] for one in requirements or ()}
+    return _array(a, dtype, copy=bool(letters & {"C", "F"}) or None)
 
 
 CONVERSIONS: Final[Mapping[str, Rule]] = {

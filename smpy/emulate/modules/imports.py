@@ -164,8 +164,10 @@ class Importer:
         level: int = 0,
     ) -> ModuleType:
         """`builtins.__import__`."""
-        asked = _package_of(globals) if level else name
-        if (self._plain.get(asked) and not self._brings_awaited(asked, fromlist)) or (state := running()) is None:
+        requested = _package_of(globals) if level else name
+        if (self._plain.get(requested) and not self._brings_awaited(requested, fromlist)) or (
+            state := running()
+        ) is None:
             return self._shared_import(name, globals, locals, fromlist, level)
         own = state.modules.get(name)
         if (
@@ -176,12 +178,12 @@ class Importer:
         elif fromlist and len(fromlist) == 1 and level == 0 and self._is_bundled(f"{name}.{fromlist[0]}", state):
             return self._bundle(name, fromlist[0])
         with self._loading(state):
-            if self._is_plain(asked):
+            if self._is_plain(requested):
                 with importing_for_all():
                     module = self._shared_import(name, globals, locals, fromlist, level)
                     self._look_for_awaited()
                 return module
-        absolute = _resolve(name, asked, level) if level else name
+        absolute = _resolve(name, requested, level) if level else name
         module = self.get(absolute)
         if not fromlist:
             top = name.partition(".")[0]  # first part of the name as written: `import a.b` binds a
@@ -303,10 +305,10 @@ class Importer:
                 raise ModuleNotFoundError(f"No module named {name!r}; {parent!r} is not a package", name=name)
         source = self._sources.find(name, path)
         if source is None:
-            made = self._modules.get(name)
-            if made is None or type(made) is ModuleProxy:
+            module_known = self._modules.get(name)
+            if module_known is None or type(module_known) is ModuleProxy:
                 raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-            state.modules[name] = getattr(package, child, made)  # the package has made it
+            state.modules[name] = getattr(package, child, module_known)  # the package has made it
             self._show_facade(name)
             return state.modules[name]
         if self._is_for_all_ranks(name, source):
@@ -380,11 +382,11 @@ class Importer:
             if part == "*":
                 self._import_parts(name, package, [part for part in getattr(package, "__all__", ()) if part != "*"])
             elif not hasattr(package, part) or isinstance(vars(package).get(part), ModuleProxy):
-                wanted = f"{name}.{part}"
+                full_name = f"{name}.{part}"
                 try:
-                    self.get(wanted)
+                    self.get(full_name)
                 except ModuleNotFoundError as error:
-                    if error.name != wanted or self.table.get(wanted, "") is None:
+                    if error.name != full_name or self.table.get(full_name, "") is None:
                         raise
 
     def _as_seen_by(

@@ -49,14 +49,14 @@ def _converting(original: Callable[..., Any], name: str, rule: Callable[..., Any
     keeps, keyword = name in ("asarray", "asanyarray"), "object" if name == "array" else "a"
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        given: Any = args[0] if args else kwargs.get(keyword)
-        kind = type(given)
+        first: Any = args[0] if args else kwargs.get(keyword)
+        kind = type(first)
         if kind is Folded:
             if keeps and len(args) == 1 and not kwargs:
-                return given
-            if given.__smpy_folded__:
+                return first
+            if first.__smpy_folded__:
                 return perform(rule, *args, **kwargs)
-        elif (kind is list or kind is tuple) and has_one_of(Folded, given) and are_folded(given):
+        elif (kind is list or kind is tuple) and has_one_of(Folded, first) and are_folded(first):
             return perform(rule, *args, **kwargs)
         return original(*args, **kwargs)
 

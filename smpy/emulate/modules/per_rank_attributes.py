@@ -56,11 +56,11 @@ class _Attributes:
     def write(self, value: tuple[tuple[str, _Identical], ...]) -> None:
         own = {name: identical.value for name, identical in value}
         for name, common in self._common.items():
-            wanted = own.get(name, common)
-            if wanted is _MISSING:
+            before = own.get(name, common)
+            if before is _MISSING:
                 vars(sys.modules[self._module]).pop(name, None)
             else:
-                vars(sys.modules[self._module])[name] = wanted
+                vars(sys.modules[self._module])[name] = before
 
     def watch(self, patches: Patches, change: Change, others: Mapping[tuple[str, str], Change]) -> None:
         """Notice assignments to attributes of the module, which has been imported."""

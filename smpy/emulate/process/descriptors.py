@@ -101,7 +101,7 @@ def _let_others_connect(server: Any) -> None:
         engine.sleep(pause_s)
         engine.block("accept")
         pause_s *= 2
-        if engine.statistics().progress == before and all(it.kind not in _PASSING for it in engine.waiting()):
+        if engine.statistics().progress == before and all(waiting.kind not in _PASSING for waiting in engine.waiting()):
             return
 
 
@@ -110,13 +110,13 @@ def _select(real: Callable[..., Any]) -> Callable[..., Any]:
         state = rank_here()
         if state is None or (timeout is not None and timeout <= 0):
             return real(rlist, wlist, xlist, timeout)
-        asked = list(rlist), list(wlist), list(xlist)
+        lists = list(rlist), list(wlist), list(xlist)
 
         def poll(timeout_s: float | None) -> Any:
-            ready = real(*asked, timeout_s)
+            ready = real(*lists, timeout_s)
             return ready if any(ready) else ()
 
-        return wait(state, poll, timeout, is_real=any(asked), what="select.select") or ([], [], [])
+        return wait(state, poll, timeout, is_real=any(lists), what="select.select") or ([], [], [])
 
     return select_
 
@@ -180,7 +180,7 @@ def _number(fd: Any) -> int:
 def _maker(real: Callable[..., Any], per_s: int) -> Callable[..., Any]:
     @functools.wraps(real, updated=())
     def make(*args: Any, **kwargs: Any) -> Any:
-        made = real(*args, **kwargs)
-        return made if rank_here() is None else _Poller(made, per_s)
+        poller = real(*args, **kwargs)
+        return poller if rank_here() is None else _Poller(poller, per_s)
 
     return make

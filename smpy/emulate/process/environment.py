@@ -110,11 +110,11 @@ class _Variables(MutableMapping[bytes, bytes]):
     def write(self, value: frozenset[tuple[bytes, bytes | None]]) -> None:
         own = dict(value)
         for key in self._touched:
-            wanted = own.get(key, self._common.get(key))
-            if wanted is None:
+            current_value = own.get(key, self._common.get(key))
+            if current_value is None:
                 os.unsetenv(key)
             else:
-                os.putenv(key, wanted)
+                os.putenv(key, current_value)
 
 
 def install_environment(patches: Patches, engine: Engine, settings: PerRankProcessState) -> None:

@@ -122,8 +122,10 @@ def _clock_ns(real: Callable[[], int], origin_s: int) -> Callable[[], int]:
 def _chosen_clock(real: Callable[[int], Any], tell: Callable[[int, float], Any]) -> Callable[[int], Any]:
     def clock_gettime(clk_id: int, /) -> Any:
         state = running()
-        told = real(clk_id)  # refuses numbers that name no clock
-        return told if state is None else tell(_ORIGIN_OF_CLOCK_S.get(clk_id, 0), look_s(state, sys._getframe(1)))
+        resolution_s = real(clk_id)  # refuses numbers that name no clock
+        return (
+            resolution_s if state is None else tell(_ORIGIN_OF_CLOCK_S.get(clk_id, 0), look_s(state, sys._getframe(1)))
+        )
 
     return clock_gettime
 

@@ -39,11 +39,11 @@ def remarks_on_checks(engine: Engine, home: str) -> Iterable[Remark]:
 
 
 def _remark(kind: Kind, found: list[tuple[Mistake, int]], home: str) -> Remark:
-    alone = [(*_told(mistake, home)[0], n) for mistake, n in found if len(mistake.sides) == 1]
+    alone = [(*_lines_of(mistake, home)[0], n) for mistake, n in found if len(mistake.sides) == 1]
     lines = lines_by_rank([(rank, what + _times(n), place) for rank, what, place, n in alone])
     for mistake, n in found:
         if len(mistake.sides) > 1:
-            lines += _side_by_side(_told(mistake, home), n)
+            lines += _side_by_side(_lines_of(mistake, home), n)
     if len(lines) > _LINES_MAX:
         lines = [*lines[:_LINES_MAX], f"  and so on: {len(lines)} lines in all"]
     head = kind.told(sum(n for _, n in found)) + (" (--strict: an error)" if kind.is_mistake else "")
@@ -59,7 +59,7 @@ def _side_by_side(told: list[tuple[int, str, str]], n: int) -> list[str]:
     return [f"  {head:<{width}}   {place}".rstrip() for head, (_, _, place) in zip(heads, told, strict=True)]
 
 
-def _told(mistake: Mistake, home: str) -> list[tuple[int, str, str]]:
+def _lines_of(mistake: Mistake, home: str) -> list[tuple[int, str, str]]:
     return [(rank, what, place_of(*line, home)) for rank, what, line in mistake.sides]
 
 
@@ -68,6 +68,6 @@ def _times(n: int) -> str:
 
 
 def _facts(mistake: Mistake, n: int, home: str) -> dict[str, Any]:
-    sides = [{"rank": rank, "what": what, "line": place} for rank, what, place in _told(mistake, home)]
+    sides = [{"rank": rank, "what": what, "line": place} for rank, what, place in _lines_of(mistake, home)]
     facts: dict[str, Any] = {"n": n, "sides": sides}
     return facts if mistake.chosen is None else facts | {"other_message": list(mistake.chosen)}

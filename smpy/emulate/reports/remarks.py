@@ -191,15 +191,15 @@ def _left_over(left: list[LeftOver], home: str) -> Iterable[Remark]:
 
 def _lines(left: list[LeftOver], home: str) -> list[str]:
     """A line for all ranks that left the same at the same place."""
-    lines = _told(left, _text, home)
+    lines = _described(left, _text, home)
     if len(lines) > _LINES_MAX:
-        lines = _told(left, lambda one: _KINDS[one.kind][0], home)
+        lines = _described(left, lambda one: _KINDS[one.kind][0], home)
     if len(lines) > _LINES_MAX:
         lines = [*lines[:_LINES_MAX], f"  and so on: {len(lines)} lines in all"]
     return lines
 
 
-def _told(left: list[LeftOver], tell: Callable[[LeftOver], str], home: str) -> list[str]:
+def _described(left: list[LeftOver], tell: Callable[[LeftOver], str], home: str) -> list[str]:
     n_of = Counter((one.rank, tell(one), place_of(*one.line, home)) for one in left)
     return lines_by_rank([(rank, text + _times(n), place) for (rank, text, place), n in n_of.items()])
 

@@ -148,8 +148,10 @@ def _check(recorded: RecordedBursts, run: RecordedRun, home: str) -> None:
     if was.n_ranks != run.n_ranks:
         raise UsageError(f"{path} has bursts of {was.n_ranks} ranks, and this run has {run.n_ranks}: record it anew")
     if was.args != run.args:
-        told, now = (" ".join(args) or "none" for args in (was.args, run.args))
-        raise UsageError(f"{path} has bursts of a run with the arguments {told}, and these are {now}: record it anew")
+        recorded_args, now = (" ".join(args) or "none" for args in (was.args, run.args))
+        raise UsageError(
+            f"{path} has bursts of a run with the arguments {recorded_args}, and these are {now}: record it anew"
+        )
     for place, sha256 in recorded.sources.items():
         file = _on_disk(Path(home, place))
         if not file.is_file() or hash_of(file) != sha256:

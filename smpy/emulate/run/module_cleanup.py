@@ -26,7 +26,7 @@ from types import (
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from smpy.engine.loop import ComputingClock
+    from smpy.engine.clocks import ComputingClock
 
 _LASTING: Final = (ModuleType, type, FunctionType, int, float, complex, str, NoneType)
 _LOOKED_INTO: Final = frozenset(

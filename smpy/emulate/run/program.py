@@ -127,8 +127,8 @@ class TextProgram:
         try:
             self._take_code = supply.of(compile(text, "<string>", "exec", dont_inherit=True))
         except (SyntaxError, ValueError) as error:
-            told = "".join(traceback.format_exception_only(error)).rstrip()
-            raise RankFailure(f"syntax error in the program:\n{told}") from error
+            message = "".join(traceback.format_exception_only(error)).rstrip()
+            raise RankFailure(f"syntax error in the program:\n{message}") from error
 
     def prepare(self, state: RankState, importer: Importer) -> Callable[[], None]:
         """Make the running rank's `__main__`; the function that is returned executes it."""
@@ -237,12 +237,12 @@ def _is_launcher(program: str) -> bool:
 
 
 def _suggestion(program: str) -> str:
-    folder, wanted = os.path.split(program)
+    folder, script_name = os.path.split(program)
     try:
         there = [name for name in os.listdir(folder or ".") if name.endswith(".py")]
     except OSError:
         return f": there is no directory {folder!r}" if folder else ""
-    close = difflib.get_close_matches(wanted, there, n=1)
+    close = difflib.get_close_matches(script_name, there, n=1)
     if close:
         return f": did you mean {os.path.join(folder, close[0])!r}?"
-    return "; to run an installed module, say -m" if "." not in wanted else ""
+    return "; to run an installed module, say -m" if "." not in script_name else ""

@@ -105,8 +105,8 @@ def _initialising(real: Any) -> Any:
         in_force = object.__getattribute__(self, "_smpy_values").in_force
         if in_force not in ready:
             ready.add(in_force)
-            given, named = object.__getattribute__(self, "_smpy_arguments")
-            type(self).__init__(self, *given, **named)
+            positional, named = object.__getattribute__(self, "_smpy_arguments")
+            type(self).__init__(self, *positional, **named)
         return real(self, *args)
 
     return method

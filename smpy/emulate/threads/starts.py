@@ -95,12 +95,12 @@ class Threads:
         from smpy.emulate.threads.handles import ThreadHandle
 
         state = running()
-        given = handle.real if isinstance(handle, ThreadHandle) else handle
+        own_handle = handle.real if isinstance(handle, ThreadHandle) else handle
         if state is None or state.is_child or not isinstance(handle, ThreadHandle | None):
-            started = real(function, handle=given, daemon=daemon)
-            return started if given is handle else handle
+            started = real(function, handle=own_handle, daemon=daemon)
+            return started if own_handle is handle else handle
         if not state.engine.is_here() or _is_helper(function):
-            started = self.helpers.start(state, real, function, (), {"handle": given, "daemon": daemon})
+            started = self.helpers.start(state, real, function, (), {"handle": own_handle, "daemon": daemon})
             return started if handle is None else handle
         handle = ThreadHandle() if handle is None else handle
         handle.begin(self._start_own(state, function, (), {}))

@@ -148,12 +148,12 @@ class CallChecks:
             self._note_probe(call, is_of_message=not isinstance(first, CommCore))
         if isinstance(first, CommCore):
             if is_collective(call.name):
-                part = part_in(first, call.name, _given(method, args, kwargs))
+                part = part_in(first, call.name, _arguments_of(method, args, kwargs))
                 if part is not None:
                     self._enter(call, first, part)
         elif part_of_window is not None:
-            given = _given(method, args, kwargs)
-            call.window = self._windows.begin(call.name, call.rank, part_of_window, given, call.here)
+            arguments = _arguments_of(method, args, kwargs)
+            call.window = self._windows.begin(call.name, call.rank, part_of_window, arguments, call.here)
         elif call.name in ("Start", "Startall"):
             for request in (first,) if isinstance(first, Prequest) else args[1]:
                 described_part = self._parts.get(id(request._persistent()))
@@ -388,8 +388,8 @@ def _requests_in(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterable[Any]
     """Requests that a call completes; None where it has taken them from an iterator."""
     if not isinstance(args[0], type):
         return (args[0],)
-    given = args[1] if len(args) > 1 else kwargs.get("requests")
-    return given if isinstance(given, (list, tuple)) else None
+    requests = args[1] if len(args) > 1 else kwargs.get("requests")
+    return requests if isinstance(requests, (list, tuple)) else None
 
 
 @lru_cache(maxsize=256)
@@ -400,7 +400,7 @@ def _parameters(method: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, 
     return names, dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
 
 
-def _given(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+def _arguments_of(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Arguments by name, as far as they are given or have defaults."""
     names, defaults = _parameters(method)
     return {**defaults, **dict(zip(names, args, strict=False)), **kwargs}

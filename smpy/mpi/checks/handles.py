@@ -58,19 +58,19 @@ class HandleChecks:
 
     def freed(self, rank: int, family: str, key: int) -> None:
         """A call has freed an object, once."""
-        made = self._made.get((rank, family, key))
-        if made:
-            made.pop()
-        if not made:
+        objects = self._made.get((rank, family, key))
+        if objects:
+            objects.pop()
+        if not objects:
             self._made.pop((rank, family, key), None)
 
     def report(self, mistakes: Mistakes) -> None:
         """Tell of all objects that are left."""
         for (rank, family, _), objects in self._made.items():
-            for made in objects:
-                if family == "Datatype" and not made.keep.is_committed:  # type: ignore[attr-defined]
+            for one in objects:
+                if family == "Datatype" and not one.keep.is_committed:  # type: ignore[attr-defined]
                     continue
-                mistakes.add(Kind.NOT_FREED, Side(rank, f"{_FAMILIES[family]} made by {made.call}", made.line))
+                mistakes.add(Kind.NOT_FREED, Side(rank, f"{_FAMILIES[family]} made by {one.call}", one.line))
 
 
 def identity_of(handle: Any) -> tuple[str, int] | None:

@@ -106,7 +106,7 @@ class Reduce(_Reduction):
         if into is not None and communicator.is_inter:
             self._reduce(None, into, into, where.member)
         else:
-            out = _given(sendbuf, into)
+            out = _operand(sendbuf, into)
             self._reduce(out, into, out, where.member)
 
 
@@ -119,7 +119,7 @@ class Allreduce(_Reduction):
     def __init__(self, comm: CommCore, sendbuf: Any, recvbuf: Any, op: Op, call: str) -> None:
         super().__init__(comm, op, call)
         into = part_of(recvbuf, is_written=True)
-        self._reduce(_given(sendbuf, into, is_inter=self.communicator.is_inter), into, into)
+        self._reduce(_operand(sendbuf, into, is_inter=self.communicator.is_inter), into, into)
 
 
 class ReduceScatterBlock(_Reduction):
@@ -218,7 +218,7 @@ class _Running(_Reduction):
     def __init__(self, comm: CommCore, sendbuf: Any, recvbuf: Any, op: Op, call: str) -> None:
         super().__init__(comm, op, call)
         into = part_of(recvbuf, is_written=True)
-        self._reduce(_given(sendbuf, into), into, into)
+        self._reduce(_operand(sendbuf, into), into, into)
 
     def _up_to(self, collective: OpenCollective, rank: int) -> None:
         """Put the reduction of ranks 0 to `rank` where the program wants it."""
@@ -253,7 +253,7 @@ def _piece(result: bytes | PartialBytes | None, start: int, end: int) -> Carried
     return None if result is None else piece_of(result, start, end)
 
 
-def _given(sendbuf: Any, into: BufferSegment | None, *, is_inter: bool = False) -> BufferSegment:
+def _operand(sendbuf: Any, into: BufferSegment | None, *, is_inter: bool = False) -> BufferSegment:
     """A rank's operand: its send buffer, or its receive buffer for ``IN_PLACE``."""
     if into is not None and not is_inter and is_in_place(sendbuf):
         return into

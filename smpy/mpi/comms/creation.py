@@ -108,7 +108,7 @@ class Creation(Identity):
     def _as_duplicate(
         self, communicator: Communicator, rank: int, new: Communicator, info: Info | None, call: str
     ) -> Any:
-        made = handle_on(type(self), new.number)
+        handle = handle_on(type(self), new.number)
         inherit(communicator, rank, new, rank)
         own = communicator.own_of(rank, to_change=False)
         hints = dict(own.info) if info is None else pairs_of(info)
@@ -117,9 +117,9 @@ class Creation(Identity):
             try:
                 new.own_of(rank, to_change=True).attributes = copy_attributes(self, own.attributes, call)
             except MpiException:
-                made.Free()
+                handle.Free()
                 raise
-        return made
+        return handle
 
     # ---- other ranks ----
 
@@ -223,8 +223,8 @@ def _duplicate_of(communicator: Communicator) -> Communicator:
     return new
 
 
-def _this_side(made: Communicator, communicator: Communicator) -> Communicator:
-    return made if made.side == communicator.side else made.remote
+def _this_side(joined: Communicator, communicator: Communicator) -> Communicator:
+    return joined if joined.side == communicator.side else joined.remote
 
 
 def _check_within(members: Members, communicator: Communicator, call: str) -> None:
@@ -256,10 +256,10 @@ def _create_between(communicator: Communicator, rank: int, members: Members) -> 
     exchange(communicator, rank, _FLAG_BYTES * communicator.size, _FLAG_BYTES * communicator.remote.size, "Create")
     new: Communicator | None = None
     if groups[0] and groups[1] and place_of(members, current().rank) >= 0:
-        made = collective.payload.get("made")
-        if made is None:
-            made = collective.payload["made"] = world().new_intercommunicator(groups[0], groups[1])
-        new = made[communicator.side]
+        joined = collective.payload.get("made")
+        if joined is None:
+            joined = collective.payload["made"] = world().new_intercommunicator(groups[0], groups[1])
+        new = joined[communicator.side]
         pay_for_new(new, current().comm_rank(new.number), "Create")
     collective.leave()
     return new

@@ -110,11 +110,11 @@ class CreationByGroup(Creation):
         """The running rank's handle on a communicator made of nothing, null when it is not in it."""
         if new is None:
             return cls._null_handle()
-        made = cls._handle_on(new)
-        give_hints(new, made.rank, pairs_of(info), call)
+        handle = cls._handle_on(new)
+        give_hints(new, handle.rank, pairs_of(info), call)
         if errhandler is not None:
-            made.Set_errhandler(errhandler)
-        return made
+            handle.Set_errhandler(errhandler)
+        return handle
 
 
 class RemoteGroup(Creation):
@@ -152,13 +152,13 @@ class RemoteGroup(Creation):
         """
         communicator, rank = member_of(self, "Merge")
         collective = enter(communicator, rank, Signature("Merge"), dict)
-        said: dict[int, bool] = collective.payload
-        if said.setdefault(communicator.side, bool(high)) != bool(high):
+        is_high_of: dict[int, bool] = collective.payload
+        if is_high_of.setdefault(communicator.side, bool(high)) != bool(high):
             fail("ERR_NOT_SAME", f"Merge(high={high}): another rank of this group says the opposite")
         exchange(communicator, rank, _RANK_BYTES, _RANK_BYTES, "Merge")
         new: Communicator | None = collective.payload.get("made")
         if new is None:
-            low, high_group = communicator.groups()[:: -1 if said[0] and not said[1] else 1]
+            low, high_group = communicator.groups()[:: -1 if is_high_of[0] and not is_high_of[1] else 1]
             new = collective.payload["made"] = world().new_communicator([*low, *high_group])
         new_rank = current().comm_rank(new.number)
         pay_for_new(new, new_rank, "Merge")
@@ -209,11 +209,11 @@ class RemoteGroup(Creation):
         new = _tell_side(local, rank, local_leader, collective.payload)
         collective.leave()
         cls._handle_on(local).Free()
-        made = cls._handle_on(new)
+        handle = cls._handle_on(new)
         give_hints(new, rank, pairs_of(info), call)
         if errhandler is not None:
-            made.Set_errhandler(errhandler)
-        return made
+            handle.Set_errhandler(errhandler)
+        return handle
 
 
 def _made_by(members: Members, key: Hashable, call: str) -> Communicator | None:
@@ -225,8 +225,8 @@ def _made_by(members: Members, key: Hashable, call: str) -> Communicator | None:
     if meeting.made is None:
         meeting.made = world().new_communicator(members)
     pay_for_new(meeting.made, place, call)
-    made: Communicator = meeting.made
-    return made
+    new: Communicator = meeting.made
+    return new
 
 
 def _join_leaders(
@@ -245,15 +245,15 @@ def _join_leaders(
         if not set(groups[0]).isdisjoint(groups[1]):
             fail("ERR_COMM", f"{call}: the two groups have ranks in common")
         meeting.made = world().new_intercommunicator(*groups)
-    made: Communicator = meeting.made[side]
-    return made
+    new: Communicator = meeting.made[side]
+    return new
 
 
-def _tell_side(local: Communicator, rank: int, leader: int, told: dict[str, Communicator]) -> Communicator:
+def _tell_side(local: Communicator, rank: int, leader: int, payload: dict[str, Communicator]) -> Communicator:
     """Broadcast the size and then the ranks of the other group from the leader to its group."""
     call = "Create_intercomm"
     announce(local, rank, leader, _RANK_BYTES, call)
-    new = told["joined"]
+    new = payload["joined"]
     announce(local, rank, leader, _RANK_BYTES * new.remote.size, call)
     return new
 

@@ -144,9 +144,9 @@ def _agreement(comm: CommCore, bits: bytes, agreed: Any, call: str) -> reduction
 def _shrunken(communicator: Communicator, rank: int, call: str) -> Communicator:
     """This side of the new communicator."""
     collective = enter(communicator.recovery(), rank, Signature(call), world().new_like, communicator)
-    made: Communicator = collective.payload
+    new: Communicator = collective.payload
     collective.leave()
-    return made if made.side == communicator.side else made.remote
+    return new if new.side == communicator.side else new.remote
 
 
 def _is_revoked(communicator: Communicator, rank: int) -> bool:

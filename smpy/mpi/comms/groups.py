@@ -92,11 +92,11 @@ class Group(Handle):
             The other group; that of the world without it.
         """
         members = self._members
-        wanted = range(len(members)) if ranks is None else [self._checked(rank, or_null=True) for rank in ranks]
+        checked_ranks = range(len(members)) if ranks is None else [self._checked(rank, or_null=True) for rank in ranks]
         if group is None:
-            return [PROC_NULL if rank == PROC_NULL else members[rank] for rank in wanted]
+            return [PROC_NULL if rank == PROC_NULL else members[rank] for rank in checked_ranks]
         places = {member: rank for rank, member in enumerate(group._members)}
-        return [PROC_NULL if rank == PROC_NULL else places.get(members[rank], UNDEFINED) for rank in wanted]
+        return [PROC_NULL if rank == PROC_NULL else places.get(members[rank], UNDEFINED) for rank in checked_ranks]
 
     @mpi_call
     def Compare(self, group: Group) -> int:
@@ -242,8 +242,8 @@ class Group(Handle):
 
     def _listed(self, ranges: Iterable[tuple[int, int, int]], call: str) -> list[int]:
         ranks: list[int] = []
-        for given in ranges:
-            first, last, step = (integer(call, "range", number) for number in given)
+        for triple in ranges:
+            first, last, step = (integer(call, "range", number) for number in triple)
             if step == 0:
                 fail("ERR_ARG", f"{call}: the range ({first}, {last}, {step}) has no step")
             span = range(first, last + (1 if step > 0 else -1), step)

@@ -73,9 +73,9 @@ def edges_of(
     starts = ints(sources)
     counts = ints(degrees, len(starts))
     ends = ints(destinations, sum(counts))
-    told = _weights(weights, len(ends))
+    known_weights = _weights(weights, len(ends))
     begins = [start for start, count in zip(starts, counts, strict=True) for _ in range(count)]
-    return list(zip(begins, ends, told or [0] * len(ends), strict=True)), told is not None
+    return list(zip(begins, ends, known_weights or [0] * len(ends), strict=True)), known_weights is not None
 
 
 def _weights(weights: Any, n: int) -> array[int] | None:

@@ -76,8 +76,8 @@ def several_of(spec: Sequence[Any], *, is_written: bool, n_blocks: int) -> Buffe
         If the specification is invalid; the same type as in mpi4py.
     """
     if not isinstance(spec, (list, tuple)):
-        given = type(spec).__name__
-        raise TypeError(f"message: expecting a list or tuple of buffer, counts and datatypes, not {given}")
+        kind_name = type(spec).__name__
+        raise TypeError(f"message: expecting a list or tuple of buffer, counts and datatypes, not {kind_name}")
     if len(spec) == 2:
         exporter, counts, displacements, types = spec[0], None, None, spec[1]
     elif len(spec) == 3:

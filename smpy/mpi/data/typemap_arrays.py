@@ -54,7 +54,7 @@ def _fastest_first(n_dimensions: int, is_c: bool) -> Iterable[int]:
     return reversed(range(n_dimensions)) if is_c else range(n_dimensions)
 
 
-def _block_length(n_entries: int, n_ranks: int, kind: int, wanted: int) -> int:
+def _block_length(n_entries: int, n_ranks: int, kind: int, block_length: int) -> int:
     """Entries that a rank gets in a row."""
     enough = -(-n_entries // n_ranks)
     if kind == DISTRIBUTE_NONE:
@@ -64,7 +64,7 @@ def _block_length(n_entries: int, n_ranks: int, kind: int, wanted: int) -> int:
     if kind not in (DISTRIBUTE_BLOCK, DISTRIBUTE_CYCLIC):
         fail("ERR_ARG", f"Create_darray: {kind} is no way to distribute a dimension")
     is_block = kind == DISTRIBUTE_BLOCK
-    length = (enough if is_block else 1) if wanted == DISTRIBUTE_DFLT_DARG else wanted
+    length = (enough if is_block else 1) if block_length == DISTRIBUTE_DFLT_DARG else block_length
     if length <= 0 or (is_block and length < enough):
         fail("ERR_ARG", f"Create_darray: blocks of {length} for {n_entries} entries on {n_ranks} ranks")
     return length

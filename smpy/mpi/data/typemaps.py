@@ -193,8 +193,8 @@ def joined(members: Iterable[tuple[int, int, Typemap]]) -> Typemap:
     Bounds that were set hold for the whole (MPI 4.1, 5.1.6); otherwise the upper one leaves room for the next entry's
     alignment, as a C compiler does.
     """
-    given = tuple(members)
-    return _joined(given) if len(given) <= _FEW else _joined.__wrapped__(given)
+    parts = tuple(members)
+    return _joined(parts) if len(parts) <= _FEW else _joined.__wrapped__(parts)
 
 
 @lru_cache(_KEPT)

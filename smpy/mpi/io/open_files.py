@@ -150,9 +150,9 @@ class OpenFile:
 
     def compare(self, filename: Path, amode: int) -> None:
         """Remember when the running rank opens another file, or in another way."""
-        asked = _real_path(filename), amode
-        if asked != (self.path, self.amode):
-            self._other = asked
+        path_and_mode = _real_path(filename), amode
+        if path_and_mode != (self.path, self.amode):
+            self._other = path_and_mode
 
     def open(self, communicator: Communicator) -> None:
         """Open the file once, by the first rank; its failure is raised on all ranks, as a difference between them is.

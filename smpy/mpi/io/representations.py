@@ -60,8 +60,8 @@ class Representation:
         olds = [Datatype._of(Layout(self.typemap(old))) for old in origin.datatypes]
         if origin.combiner == "STRUCT":
             return Datatype.Create_struct(datatypes=olds, **origin.arguments)._layout.typemap  # type: ignore[arg-type]
-        made: Datatype = getattr(olds[0], f"Create_{origin.combiner.lower()}")(**origin.arguments)
-        return made._layout.typemap
+        datatype: Datatype = getattr(olds[0], f"Create_{origin.combiner.lower()}")(**origin.arguments)
+        return datatype._layout.typemap
 
     def _has_native_sizes(self, typemap: Typemap) -> bool:
         if typemap.elements:

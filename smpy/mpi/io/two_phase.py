@@ -70,8 +70,8 @@ class Ranges:
     @property
     def are_apart(self) -> bool:
         """Whether the ranges follow one another without gaps, and each rank wants all of its own."""
-        wanted = sum(self.n_wanted)
-        return len(self.first) == 1 or (self._span() == wanted == sum(self.last) - sum(self.first))
+        n_wanted = sum(self.n_wanted)
+        return len(self.first) == 1 or (self._span() == n_wanted == sum(self.last) - sum(self.first))
 
     def part_of(self, rank: int) -> TwoPhasePart:
         """Part of a rank when the ranges are not apart."""

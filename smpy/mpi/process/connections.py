@@ -69,19 +69,19 @@ class Connections(Creation):
         communicator, rank = member_of(self, call)
         root = check_root(communicator, root, call)
         collective = enter(communicator, rank, Signature(call, root), dict)
-        told: dict[str, Any] = collective.payload
+        payload: dict[str, Any] = collective.payload
         if rank == root:
             try:
                 come_to_date(call)
                 check_port(port_name, call)
-                told["made"] = meet((call, port_name), (other, port_name), communicator.world_ranks(), call)
+                payload["made"] = meet((call, port_name), (other, port_name), communicator.world_ranks(), call)
             except MpiException as error:
-                told["error"] = error
+                payload["error"] = error
         announce(communicator, rank, root, _TOLD_BYTES, call)
         collective.leave()
-        if "error" in told:
-            fail_alike(told["error"])
-        new: Communicator = told["made"]
+        if "error" in payload:
+            fail_alike(payload["error"])
+        new: Communicator = payload["made"]
         pay_for_new(new, rank, call)
         return self._of_rank(new, communicator, rank)
 

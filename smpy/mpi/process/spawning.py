@@ -110,20 +110,20 @@ class Spawning(Creation):
     ) -> tuple[Communicator, list[int]]:
         """This side of the intercommunicator with new ranks, and their number for each program."""
         collective = enter(communicator, rank, Signature(call, root), dict)
-        told: dict[str, Any] = collective.payload
+        payload: dict[str, Any] = collective.payload
         if rank == root:
-            told["counts"] = [command.n_ranks for command in commands]
+            payload["counts"] = [command.n_ranks for command in commands]
             try:
                 come_to_date(call)
-                told["made"] = _start(communicator, commands, call)
+                payload["made"] = _start(communicator, commands, call)
             except MpiException as error:
-                told["error"] = error
+                payload["error"] = error
         announce(communicator, rank, root, _TOLD_BYTES, call)
         collective.leave()
-        if "error" in told:
-            fail_alike(told["error"])
-        pay_for_new(told["made"], rank, call)
-        return told["made"], told["counts"]
+        if "error" in payload:
+            fail_alike(payload["error"])
+        pay_for_new(payload["made"], rank, call)
+        return payload["made"], payload["counts"]
 
 
 def _command(command: Any, args: Any, maxprocs: Any, info: Any, call: str) -> Command:
@@ -132,8 +132,8 @@ def _command(command: Any, args: Any, maxprocs: Any, info: Any, call: str) -> Co
     n_ranks = integer(call, "maxprocs", maxprocs)
     if n_ranks < 0:
         fail("ERR_ARG", f"{call}(maxprocs={n_ranks}): a number of ranks is not negative")
-    given = tuple(os.fsdecode(arg) for arg in args or ())
-    return Command(os.fsdecode(command), given, n_ranks, pairs_of(info) if info else {})
+    arguments = tuple(os.fsdecode(arg) for arg in args or ())
+    return Command(os.fsdecode(command), arguments, n_ranks, pairs_of(info) if info else {})
 
 
 def _commands(command: Any, args: Any, maxprocs: Any, info: Any) -> list[Command]:
@@ -142,13 +142,13 @@ def _commands(command: Any, args: Any, maxprocs: Any, info: Any) -> list[Command
         raise ValueError(f"{call}: a sequence of commands is expected, not one")  # noqa: TRY004  # as mpi4py
     n = len(command)
     columns: list[list[Any]] = []
-    for name, given, default in (("args", args, None), ("maxprocs", maxprocs, 1), ("info", info, INFO_NULL)):
-        is_for_all = given is None or isinstance(given, (Info, int))
-        if not is_for_all and (isinstance(given, (str, bytes)) or len(given) != n):
+    for name, items, default in (("args", args, None), ("maxprocs", maxprocs, 1), ("info", info, INFO_NULL)):
+        is_for_all = items is None or isinstance(items, (Info, int))
+        if not is_for_all and (isinstance(items, (str, bytes)) or len(items) != n):
             raise ValueError(f"{call}: {name} has to be a sequence of {n} items, one for each command")
-        columns.append([default if given is None else given] * n if is_for_all else list(given))
+        columns.append([default if items is None else items] * n if is_for_all else list(items))
     rows = zip(command, *columns, strict=True)
-    return [_command(name, given, count, hints, call) for name, given, count, hints in rows]
+    return [_command(name, items, count, hints, call) for name, items, count, hints in rows]
 
 
 def _start(communicator: Communicator, commands: list[Command], call: str) -> Communicator:

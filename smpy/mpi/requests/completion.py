@@ -89,23 +89,23 @@ def look(request: RequestBase, call: str) -> Envelope | None:
 
 def wait_all(requests: Iterable[RequestBase], statuses: list[Status] | None, call: str) -> list[Any]:
     """Wait for all; returns the objects received. The first truncated message raises when all have ended."""
-    given = checked(requests, call)
-    numbers = numbers_of(given)
-    transfers = [request for request, number in zip(given, numbers, strict=True) if number > 0]
+    listed = checked(requests, call)
+    numbers = numbers_of(listed)
+    transfers = [request for request, number in zip(listed, numbers, strict=True) if number > 0]
     messages = current().wait_all([number for number in numbers if number > 0], call)
     for request, envelope in zip(transfers, messages, strict=True):
         _complete(request, envelope)
-    for request, number in zip(given, numbers, strict=True):
+    for request, number in zip(listed, numbers, strict=True):
         if number == 0:
             _wait_for_all_of(request, call)
-    return _end_all(given, statuses, call)
+    return _end_all(listed, statuses, call)
 
 
 def test_all(requests: Iterable[RequestBase], statuses: list[Status] | None, call: str) -> list[Any] | None:
     """Test each request; returns the objects received when all have completed, else None."""
-    given = checked(requests, call)
-    are_complete = [is_null(request) or look(request, call) is not None for request in given]
-    return _end_all(given, statuses, call) if all(are_complete) else None
+    listed = checked(requests, call)
+    are_complete = [is_null(request) or look(request, call) is not None for request in listed]
+    return _end_all(listed, statuses, call) if all(are_complete) else None
 
 
 def wait_any(requests: Iterable[RequestBase], status: Status | None, call: str) -> tuple[int, Any]:
@@ -115,31 +115,31 @@ def wait_any(requests: Iterable[RequestBase], status: Status | None, call: str) 
 
 def test_any(requests: Iterable[RequestBase], status: Status | None, call: str) -> tuple[int, bool, Any]:
     """Test several: index of a completed one, whether there is one or all are null, and the object received."""
-    given = checked(requests, call)
-    numbers = numbers_of(given)
-    index = None if all(numbers) else first_complete(given)
+    listed = checked(requests, call)
+    numbers = numbers_of(listed)
+    index = None if all(numbers) else first_complete(listed)
     if index is None:
         if _are_negative(numbers):
             fill(status, NO_MESSAGE)
             return UNDEFINED, True, None
-        found = current().test_any(_next_of_each(given, numbers), call)
-        if found is None or not _advance(given[found[0]], found[1]):
+        found = current().test_any(_next_of_each(listed, numbers), call)
+        if found is None or not _advance(listed[found[0]], found[1]):
             return UNDEFINED, False, None
         index = found[0]
-    return index, True, _end_known(given[index], status, call)
+    return index, True, _end_known(listed[index], status, call)
 
 
 def wait_some(
     requests: Iterable[RequestBase], statuses: list[Status] | None, call: str
 ) -> tuple[list[int] | None, list[Any] | None]:
     """Wait for one, then test the others: indices and objects of completed ones; None when all are null."""
-    given = checked(requests, call)
-    if are_null(given):
+    listed = checked(requests, call)
+    if are_null(listed):
         return None, None
     first = Status()
-    index, received = _wait_any(given, first, call)
+    index, received = _wait_any(listed, first, call)
     indices, objects, filled = [index], [received], [first]
-    _look_at_each(given, call, indices, objects, filled)
+    _look_at_each(listed, call, indices, objects, filled)
     reported(statuses, filled)
     return indices, objects
 
@@ -148,13 +148,13 @@ def test_some(
     requests: Iterable[RequestBase], statuses: list[Status] | None, call: str
 ) -> tuple[list[int] | None, list[Any] | None]:
     """Test each: indices and objects of the completed requests; None when all are null."""
-    given = checked(requests, call)
-    if are_null(given):
+    listed = checked(requests, call)
+    if are_null(listed):
         return None, None
     indices: list[int] = []
     objects: list[Any] = []
     filled: list[Status] = []
-    _look_at_each(given, call, indices, objects, filled)
+    _look_at_each(listed, call, indices, objects, filled)
     reported(statuses, filled)
     return indices, objects
 
@@ -173,30 +173,30 @@ def checked(requests: Iterable[RequestBase], call: str) -> list[RequestBase]:
     """The requests of a call, as a list; raises ``TypeError`` if an item is not a request."""
     if not isinstance(requests, Iterable):
         raise TypeError(f"{call}: requests is of type {type(requests).__name__}, not a sequence of Requests")
-    given: list[Any] = list(requests)
-    if not all(issubclass(kind, RequestBase) for kind in set(map(type, given))):
-        index = next(index for index, one in enumerate(given) if not isinstance(one, RequestBase))
-        raise TypeError(f"{call}: requests[{index}] is of type {type(given[index]).__name__}, not a Request")
-    return given
+    listed: list[Any] = list(requests)
+    if not all(issubclass(kind, RequestBase) for kind in set(map(type, listed))):
+        index = next(index for index, one in enumerate(listed) if not isinstance(one, RequestBase))
+        raise TypeError(f"{call}: requests[{index}] is of type {type(listed[index]).__name__}, not a Request")
+    return listed
 
 
-def _wait_any(given: list[RequestBase], status: Status | None, call: str) -> tuple[int, Any]:
+def _wait_any(requests: list[RequestBase], status: Status | None, call: str) -> tuple[int, Any]:
     """Wait for one: its index and the object received. If all are transfers, each is tested once."""
     while True:
-        numbers = numbers_of(given)
-        index = None if all(numbers) else first_complete(given)
+        numbers = numbers_of(requests)
+        index = None if all(numbers) else first_complete(requests)
         if index is not None:
             break
         if _are_negative(numbers):
             fill(status, NO_MESSAGE)
             return UNDEFINED, None
-        numbers = _next_of_each(given, numbers)
+        numbers = _next_of_each(requests, numbers)
         if _are_negative(numbers):
-            _check_reach(next(request for request in given if not is_null(request)), OUT_OF_REACH, call)
+            _check_reach(next(request for request in requests if not is_null(request)), OUT_OF_REACH, call)
         index, envelope = current().wait_any(numbers, call)
-        if _advance(given[index], envelope):
+        if _advance(requests[index], envelope):
             break
-    return index, _end_known(given[index], status, call)
+    return index, _end_known(requests[index], status, call)
 
 
 def _are_negative(numbers: Sequence[int]) -> bool:

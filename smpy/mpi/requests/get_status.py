@@ -30,11 +30,11 @@ def get_status(request: RequestBase, status: Status | None, call: str) -> bool:
 
 def get_status_any(requests: Iterable[RequestBase], status: Status | None, call: str) -> tuple[int, bool]:
     """Index of the first that has completed, and whether there is one or all are null."""
-    given = checked(requests, call)
-    for index, request in enumerate(given):
+    listed = checked(requests, call)
+    for index, request in enumerate(listed):
         if not is_null(request) and get_status(request, status, call):
             return index, True
-    if are_null(given):
+    if are_null(listed):
         fill(status, NO_MESSAGE)
         return UNDEFINED, True
     return UNDEFINED, False
@@ -42,9 +42,9 @@ def get_status_any(requests: Iterable[RequestBase], status: Status | None, call:
 
 def get_status_all(requests: Iterable[RequestBase], statuses: list[Status] | None, call: str) -> bool:
     """Whether all have completed."""
-    given = checked(requests, call)
-    filled = [Status() for _ in given]
-    for request, status in zip(given, filled, strict=True):
+    listed = checked(requests, call)
+    filled = [Status() for _ in listed]
+    for request, status in zip(listed, filled, strict=True):
         if not get_status(request, status, call):
             return False
     reported(statuses, filled)

@@ -228,5 +228,5 @@ def fill(status: Status | None, envelope: Envelope) -> None:
     """Write the fields of `envelope` into `status`, when there is one."""
     if status is not None:
         nbytes = min(envelope.nbytes, envelope.capacity)
-        told = {"source": envelope.source, "tag": envelope.tag, "error": 0, "nbytes": nbytes}
-        status.__setstate__({**told, "cancelled": envelope.is_cancelled})
+        fields = {"source": envelope.source, "tag": envelope.tag, "error": 0, "nbytes": nbytes}
+        status.__setstate__({**fields, "cancelled": envelope.is_cancelled})

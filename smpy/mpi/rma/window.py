@@ -82,9 +82,9 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
         if getattr(memory, "__smpy_folded__", False):
             folded = memory_of(memory, is_written=True)
             flavor, nbytes = constants.WIN_FLAVOR_CREATE, folded.nbytes
-            return cls._made("Create", comm, flavor, info, nbytes, disp_unit, no_memory(), folded)
+            return cls._new_window("Create", comm, flavor, info, nbytes, disp_unit, no_memory(), folded)
         lent = no_memory() if is_bottom(memory) else _lent(memory)
-        return cls._made("Create", comm, constants.WIN_FLAVOR_CREATE, info, len(lent), disp_unit, lent)
+        return cls._new_window("Create", comm, constants.WIN_FLAVOR_CREATE, info, len(lent), disp_unit, lent)
 
     @classmethod
     @mpi_call
@@ -98,7 +98,7 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
         disp_unit, info, comm
             See `Create`.
         """
-        return cls._made("Allocate", comm, constants.WIN_FLAVOR_ALLOCATE, info, size, disp_unit)
+        return cls._new_window("Allocate", comm, constants.WIN_FLAVOR_ALLOCATE, info, size, disp_unit)
 
     @classmethod
     @mpi_call
@@ -125,7 +125,7 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
             fail("ERR_RMA_SHARED", f"{call}: the ranks are on several hosts: use comm.Split_type(COMM_TYPE_SHARED)")
         announce(communicator, rank, 0, _ADDRESS_BYTES, call)
         wait_for_all(communicator, rank, call)
-        return cls._made("Allocate_shared", comm, constants.WIN_FLAVOR_SHARED, info, size, disp_unit)
+        return cls._new_window("Allocate_shared", comm, constants.WIN_FLAVOR_SHARED, info, size, disp_unit)
 
     @classmethod
     @mpi_call
@@ -137,10 +137,10 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
         info, comm
             See `Create`.
         """
-        return cls._made("Create_dynamic", comm, constants.WIN_FLAVOR_DYNAMIC, info, 0, 1, no_memory())
+        return cls._new_window("Create_dynamic", comm, constants.WIN_FLAVOR_DYNAMIC, info, 0, 1, no_memory())
 
     @classmethod
-    def _made(
+    def _new_window(
         cls,
         call: str,
         comm: Intracomm,

@@ -175,8 +175,8 @@ def Is_finalized() -> bool:
 
 def Query_thread() -> int:
     """Level of thread support: the one that was asked for, by `Init_thread` or ``mpi4py.rc``."""
-    asked = option("thread_level", "multiple") if option("threads", True) else "single"
-    level: int = getattr(constants, f"THREAD_{asked.upper()}")
+    requested = option("thread_level", "multiple") if option("threads", True) else "single"
+    level: int = getattr(constants, f"THREAD_{requested.upper()}")
     return world().thread_levels.get(current().rank, level) if is_running() else level
 
 

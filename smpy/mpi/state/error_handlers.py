@@ -101,9 +101,9 @@ def _handle(handler: ErrorHandler) -> Errhandler:
             raise RuntimeError(f"a rank has {_MAX_MADE} error handlers of a {handler.family} at a time: Free() others")
         counts[key] += handler.n_handles == 0
         handler.n_handles += 1
-    made = Errhandler()
-    made._handler_or_null = handler
-    return made
+    new = Errhandler()
+    new._handler_or_null = handler
+    return new
 
 
 ERRHANDLER_NULL: Final = Errhandler()

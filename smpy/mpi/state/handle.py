@@ -117,8 +117,8 @@ class Handle(metaclass=FixedClass):
         if shown is None or shown._handle_number() != handle:
             return fail("ERR_ARG", f"{handle} is not the handle of a {cls.__name__} in use")
         kind: Any = cls  # every class of handles makes a further one of another
-        made: Self = shown if isinstance(shown, cls) else kind(shown)
-        return made
+        new: Self = shown if isinstance(shown, cls) else kind(shown)
+        return new
 
     def toint(self) -> int:
         """The number of the object that the handle refers to."""
@@ -151,7 +151,7 @@ class Handle(metaclass=FixedClass):
             getattr(self, self._giving_back)()
 
 
-def of_family(given: object, kind: type[H]) -> H:
+def of_family(handle: object, kind: type[H]) -> H:
     """The argument of a constructor; raises ``TypeError`` unless it is a handle of the kind.
 
     Parameters
@@ -161,6 +161,6 @@ def of_family(given: object, kind: type[H]) -> H:
     kind : type
         The class that the constructor takes handles of.
     """
-    if not isinstance(given, kind):
-        raise TypeError(f"expected a {kind.__name__.removesuffix('Core')}, not a {type(given).__name__}")
-    return given
+    if not isinstance(handle, kind):
+        raise TypeError(f"expected a {kind.__name__.removesuffix('Core')}, not a {type(handle).__name__}")
+    return handle

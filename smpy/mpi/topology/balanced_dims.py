@@ -47,16 +47,16 @@ def Compute_dims(nnodes: int, dims: int | Sequence[int]) -> list[int]:
 
     Given dimensions are kept.
     """
-    wanted: Any = dims
-    one = not hasattr(wanted, "__len__")
-    given = [0] * integer("Compute_dims", "dims", wanted) if one else [index(extent) for extent in wanted]
-    nnodes, fixed = integer("Compute_dims", "nnodes", nnodes), prod(extent for extent in given if extent)
-    n_free = given.count(0)
-    is_possible = nnodes > 0 and min(given, default=0) >= 0 and nnodes % fixed == 0
+    extents: Any = dims
+    one = not hasattr(extents, "__len__")
+    fixed_extents = [0] * integer("Compute_dims", "dims", extents) if one else [index(extent) for extent in extents]
+    nnodes, fixed = integer("Compute_dims", "nnodes", nnodes), prod(extent for extent in fixed_extents if extent)
+    n_free = fixed_extents.count(0)
+    is_possible = nnodes > 0 and min(fixed_extents, default=0) >= 0 and nnodes % fixed == 0
     if not is_possible or (n_free == 0 and fixed != nnodes):
-        fail("ERR_DIMS", f"Compute_dims({nnodes}, {given}): no grid with these dimensions has {nnodes} ranks")
+        fail("ERR_DIMS", f"Compute_dims({nnodes}, {fixed_extents}): no grid with these dimensions has {nnodes} ranks")
     found = iter(_balanced(nnodes // fixed, n_free))
-    return [extent or next(found) for extent in given]
+    return [extent or next(found) for extent in fixed_extents]
 
 
 def _balanced(n: int, n_dims: int) -> list[int]:

@@ -395,8 +395,8 @@ class TomlTable:
         known = [*self._known, *self._aliases]
         close = closest(key, [*known, *_OTHER_WORDS])
         if close is not None and close not in known:
-            said, written_out = _OTHER_WORDS[close]
-            close = said if said in known else written_out
+            option, written_out = _OTHER_WORDS[close]
+            close = option if option in known else written_out
         advice = "" if close is None else f": did you mean {close!r}?"
         if not advice and key in homes:
             advice = f": it stands in {' or '.join(f'[{home}]' if home else 'no table' for home in homes[key])}"

@@ -1,0 +1,107 @@
+"""Calls that ask for the date, and that let simulated time pass."""
+
+from __future__ import annotations
+
+from math import isnan
+from threading import get_ident
+from typing import TYPE_CHECKING
+
+from smpy.engine import thread_ranks
+from smpy.engine.kernel import lib
+from smpy.engine.loop import Loop, check
+
+if TYPE_CHECKING:
+    from smpy.platforms.models.memory import Memory
+
+
+class TimeCalls(Loop):
+    """The calls that ask for the running rank's date, compute, sleep and mark regions."""
+
+    def clock_s(self) -> float:
+        """The caller's date, in seconds; in another thread the clock of `smpy.engine.thread_ranks`."""
+        if get_ident() != self._thread:
+            known_s = float(lib.sim_clock_s(self._sim, self.first_timeline(thread_ranks.rank())))
+            return thread_ranks.date_s(self.now_s if isnan(known_s) else known_s)
+        date_s = float(lib.sim_clock_s(self._sim, self.timeline))
+        if isnan(date_s):
+            self.block("Wtime")
+            return self.now_s
+        return date_s
+
+    def wtime(self) -> float:
+        """MPI_Wtime: the running rank's date; asking costs simulated time, as polling does."""
+        date_s = self.clock_s()
+        if get_ident() == self._thread:
+            self.n_looks += 1
+            self.looker = self.rank
+            lib.sim_append_overhead(self._sim, self.timeline, self._wtime_s)
+            self._keep_pace()
+        return date_s
+
+    def earliest_clock_s(self) -> float:
+        """The earliest date that the running rank can have, found without giving way; asking costs what `wtime` does.
+
+        Computing that the clock has not charged yet is part of it, and stays uncharged.
+        """
+        if get_ident() != self._thread:
+            return self.clock_s()
+        clock = self.clock
+        mark_s = -1.0 if clock is None else clock.pause()
+        date_s = float(lib.sim_earliest_clock_s(self._sim, self.timeline))
+        lib.sim_extend_overhead(self._sim, self.timeline, self._wtime_s)
+        if clock is not None:
+            date_s += clock.charge_s(mark_s)
+            clock.resume(mark_s)
+        return date_s
+
+    def note_idle_look(self) -> None:
+        """Note that the running timeline has looked in vain for what others assign."""
+        self.n_idle_looks += 1
+        self.idle_looker = self.rank, self.timeline
+
+    def sleep(self, seconds: float) -> None:
+        """Let simulated time pass for the running rank without loading its core."""
+        lib.sim_append_sleep(self._sim, self.timeline, seconds)
+        self._keep_pace()
+
+    def spend_overhead(self, seconds: float) -> None:
+        """Have the running rank spend time inside MPI."""
+        lib.sim_append_overhead(self._sim, self.timeline, seconds)
+        self._keep_pace()
+
+    def compute(self, flop: float, memory_bytes: float = 0.0, kernel: str | None = None, n_calls: int = 1) -> None:
+        """Execute `flop` operations on a core of the running rank's host, and at once move bytes of its main memory.
+
+        The operations are those of `n_calls` calls of a kernel, where one is named ("": the program itself); else of
+        the call that the program has made.
+        """
+        if memory_bytes:
+            memory = self.memory()
+            limits = memory.bandwidth_bytes_per_s, memory.core_bandwidth_bytes_per_s
+            check(lib.sim_host_memory(self._sim, self._host_of_rank[self.rank], *limits))
+        if kernel is None:
+            lib.sim_append_compute(self._sim, self.timeline, flop, memory_bytes)
+        else:
+            number = self.call_numbers.setdefault(kernel, len(self.call_numbers))
+            if kernel:
+                self.kernel_names.add(kernel)
+            lib.sim_append_compute_of(self._sim, self.timeline, number, n_calls, flop, memory_bytes)
+        self._keep_pace()
+
+    def mark_region(self, name: str, *, is_begin: bool) -> None:
+        """The running rank enters a region of its program, or leaves it; a trace says when."""
+        number = self.region_numbers.setdefault(name, len(self.region_numbers))
+        check(lib.sim_append_region(self._sim, self.timeline, number, is_begin))
+        self._keep_pace()
+
+    def add_to_path(self, number: int, amount: float, variance: float = 0.0) -> None:
+        """Add to one of the sums over the critical path to the running rank's date, and to that of variances."""
+        check(lib.sim_append_to_path(self._sim, self.timeline, number, amount, variance))
+
+    def memory(self) -> Memory:
+        """Memory of the running rank's host."""
+        return self.platform.memory(self._host_of_rank[self.rank])
+
+    def speed_flop_per_s(self) -> float:
+        """Speed of a core of the running rank's host."""
+        return float(lib.sim_speed_flop_per_s(self._sim, self.timeline))
