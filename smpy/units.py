@@ -36,6 +36,7 @@ _LONGEST_IN_DAYS_S: Final = 86400e5
 
 _TIME_STEPS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 _SPEED_STEPS: Final = ((1e15, "Pf"), (1e12, "Tf"), (1e9, "Gf"), (1e6, "Mf"), (1.0, "f"))
+_ENERGY_STEPS: Final = ((1e12, "TJ"), (1e9, "GJ"), (1e6, "MJ"), (1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"))
 _BYTES_STEPS: Final = ((1e18, "EB"), (1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 
 
@@ -209,6 +210,17 @@ def format_bytes(size_bytes: float) -> str:
     '12 B'
     """
     return _scaled(size_bytes, _BYTES_STEPS)
+
+
+def format_energy(energy_j: float) -> str:
+    """An energy for people.
+
+    Examples
+    --------
+    >>> format_energy(1234.4)
+    '1.234 kJ'
+    """
+    return _scaled(energy_j, _ENERGY_STEPS)
 
 
 def format_speed(speed_flop_per_s: float) -> str:

@@ -102,3 +102,24 @@ def message_pairs(sim: Any) -> tuple[bool, bytes]:
     pairs = ffi.new("message_pair[]", max(n, 1))
     lib.sim_message_pairs(sim, is_of_hosts, pairs)
     return bool(is_of_hosts[0]), bytes(ffi.buffer(pairs))[: n * ffi.sizeof("message_pair")]
+
+
+def account_energy_j(sim: Any, n_accounts: int) -> array[float]:
+    """Joules above the idle power of hosts, of each account."""
+    joules = array("d", bytes(8 * n_accounts))
+    lib.sim_account_energy_j(sim, n_accounts, ffi.from_buffer("double[]", joules))
+    return joules
+
+
+def host_energy_j(sim: Any, n_hosts: int) -> tuple[array[float], bytearray]:
+    """Joules of each host, NaN where its power is not known; and whether it has computed."""
+    joules, is_used = array("d", bytes(8 * n_hosts)), bytearray(n_hosts)
+    lib.sim_host_energy_j(sim, ffi.from_buffer("double[]", joules), ffi.from_buffer("uint8_t[]", is_used))
+    return joules, is_used
+
+
+def link_energy_j(sim: Any, n_links: int) -> array[float]:
+    """Joules of each link, NaN where its power is not known."""
+    joules = array("d", bytes(8 * n_links))
+    lib.sim_link_energy_j(sim, ffi.from_buffer("double[]", joules))
+    return joules

@@ -69,8 +69,8 @@ def graph(n_switches: int, edges: Edges, *, by_latency: bool) -> Network:
     return add
 
 
-def kernel_cluster(cluster: Cluster) -> Any:
-    """The kernel's `cluster`, owned by the cffi object that is returned."""
+def kernel_cluster(cluster: Cluster, wire_power_w: tuple[float, float] | None = None) -> Any:
+    """The kernel's `cluster`, owned by the cffi object that is returned; idle and busy power of a wire's links."""
     return ffi.new(
         "cluster *",
         {
@@ -87,6 +87,8 @@ def kernel_cluster(cluster: Cluster) -> Any:
             "backbone_bandwidth_bytes_per_s": cluster.backbone_bandwidth_bytes_per_s,
             "backbone_latency_s": cluster.backbone_latency_s,
             "backbone_policy": lib.LINK_FATPIPE if cluster.backbone_is_fatpipe else lib.LINK_SHARED,
+            "wires_have_power": wire_power_w is not None,
+            **dict(zip(("wire_idle_w", "wire_busy_w"), wire_power_w or (0.0, 0.0), strict=True)),
         },
     )
 

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from math import inf
+from math import inf, isnan
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.engine.accounts import Accounts, accounts, caused_waits_s, kept_waiting_s, link_loads, message_pairs
+from smpy.engine.accounts import (
+    Accounts,
+    account_energy_j,
+    accounts,
+    caused_waits_s,
+    host_energy_j,
+    kept_waiting_s,
+    link_energy_j,
+    link_loads,
+    message_pairs,
+)
 from smpy.engine.added_ranks import AddedRanks
 from smpy.engine.added_timelines import AddedTimelines
 from smpy.engine.file_accesses import FileAccesses
@@ -206,6 +216,21 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines):
         """Rows of counted links: name, most flows at once, bytes, seconds with flows, seconds full, whether shared."""
         platform = self.platform
         return [(platform.link_name(load[0]), *load[1:], platform.is_shared(load[0])) for load in link_loads(self._sim)]
+
+    def hosts_energy(self) -> Iterator[tuple[str, float, bool]]:
+        """Name and Joules up to now of each host whose power is known, and whether it has computed."""
+        names = self.platform.host_names
+        joules, is_used = host_energy_j(self._sim, len(names))
+        return ((name, j, bool(used)) for name, j, used in zip(names, joules, is_used, strict=True) if not isnan(j))
+
+    def links_energy(self) -> Iterator[tuple[str, float]]:
+        """Name and Joules up to now of each link whose power is known."""
+        joules = enumerate(link_energy_j(self._sim, self.platform.n_links))
+        return ((self.platform.link_name(link), j) for link, j in joules if not isnan(j))
+
+    def accounts_energy_j(self, n_accounts: int) -> array[float]:
+        """Joules above the idle power of hosts, of each account."""
+        return account_energy_j(self._sim, n_accounts)
 
     def message_pairs(self) -> tuple[bool, bytes]:
         """Messages by pair: whether pairs are of hosts, not ranks; and an array of message_pair, in no order."""

@@ -156,6 +156,9 @@ class Loop:
             raise SmpyError(f"no memory for {self.n_ranks} ranks: run fewer")
         self._sim = ffi.gc(sim, lib.sim_free)
         lib.sim_use_folded_table(sim, TABLE)
+        keeps_energy = lib.sim_keep_energy(sim)
+        check(min(keeps_energy, 0))
+        self.keeps_energy = keeps_energy > 0
         for calls, hosts in platform.own_calls(models).items():
             own = kernel_calls(replace(models, calls=calls))
             check(lib.sim_host_costs(self._sim, len(hosts), hosts, own))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from smpy.engine import cluster_networks
@@ -24,6 +25,7 @@ from smpy.platforms.link_names import LinkNamer, LinkNames
 from smpy.platforms.links import Coordinates, Direction, Hop, Sharing
 from smpy.platforms.models.machine_models import Models
 from smpy.platforms.models.memory import Memory
+from smpy.platforms.models.power import HostPower, host_power, link_power
 from smpy.platforms.models.storage import Disk, Storage
 from smpy.platforms.part_checks import COUNT_MAX, check_cluster, check_host, check_link
 from smpy.platforms.profiles import Changing, Profile
@@ -45,6 +47,25 @@ def located(wrong: PlatformError, origin: str) -> PlatformError:
     error = PlatformError(f"{origin}: {wrong}")
     error.is_located = True
     return error
+
+
+def _power_of(
+    host: str,
+    properties: tuple[tuple[str, str], ...],
+    speed_flop_per_s: float,
+    state_speeds_flop_per_s: Sequence[float],
+    first_state: int,
+) -> HostPower | None:
+    """States and power of a host; what is wrong with them is told with its name."""
+    if not 0 <= first_state < max(1, len(state_speeds_flop_per_s)):
+        raise PlatformError(f"host {host!r} begins in state {first_state}, and has {len(state_speeds_flop_per_s)}")
+    for speed in state_speeds_flop_per_s:
+        if not speed > 0:
+            raise PlatformError(f"host {host!r} has a speed of {speed:g} flop/s in a state: it must be above 0")
+    try:
+        return host_power(dict(properties), speed_flop_per_s, state_speeds_flop_per_s, first_state)
+    except PlatformError as wrong:
+        raise PlatformError(f"host {host!r}: {wrong}") from None
 
 
 class Buildable(Protocol):
@@ -74,6 +95,8 @@ class PlatformBuilder:
         Counters that topologies keep over the whole platform, such as the number of the next cable.
     networks : module
         Networks of clusters, a function a topology (`smpy.engine.cluster_networks`).
+    wire_power_w : tuple of float or None
+        Idle and busy power of each link of the wires of clusters that are added from now on; None: not known.
     """
 
     networks = cluster_networks
@@ -97,7 +120,9 @@ class PlatformBuilder:
         self._host_numbers: dict[str, int] = {}
         self._series: dict[Profile, int] = {}
         self._followers: set[tuple[Changing, int]] = set()
+        self._power_sets: dict[HostPower, int] = {}
         self.counts: Final[Counter[str]] = Counter()
+        self.wire_power_w: tuple[float, float] | None = None
 
     def add(self, part: Buildable, zone: str | None = None) -> None:
         """A part and all that stands in it; what is refused is told with its origin."""
@@ -145,6 +170,8 @@ class PlatformBuilder:
         coordinates: Coordinates | None = None,
         memory: Memory = NO_MEMORY,
         disks: tuple[Disk, ...] = (),
+        state_speeds_flop_per_s: Sequence[float] = (),
+        first_state: int = 0,
     ) -> None:
         """A computer; coordinates are for Vivaldi zones, which need them."""
         self._check_new(name)
@@ -156,6 +183,8 @@ class PlatformBuilder:
         self._place_at(name, zone, coordinates)
         self._properties.add(len(self._host_names), properties)
         self._memory.add(len(self._host_names), memory)
+        power = _power_of(name, properties, speed_flop_per_s, state_speeds_flop_per_s, first_state)
+        self._set_power(len(self._host_names), 1, power)
         if disks:
             self._disks[len(self._host_names)] = disks
         self._host_names.append(name)
@@ -289,6 +318,9 @@ class PlatformBuilder:
                 _number(
                     lib.platform_set_hosts(self._handle, first, group.n_hosts, *numbers), f"a group of {cluster.name!r}"
                 )
+            states = group.speed_flop_per_s, group.state_speeds_flop_per_s, group.first_state
+            power = _power_of(host_names[first - len(self._host_names)], group.properties, *states)
+            self._set_power(first, group.n_hosts, power)
             first += group.n_hosts
         self._host_names.extend(host_names)
 
@@ -306,7 +338,7 @@ class PlatformBuilder:
             at = _number(lib.platform_add_rails(self._handle, at, cluster.rails), what)
         zone, first_link = at, len(self._links)
         for rail in range(cluster.rails):
-            zone = _number(network(self._handle, at, kernel_cluster(cluster)), what)
+            zone = _number(network(self._handle, at, kernel_cluster(cluster, self.wire_power_w)), what)
             n_links = lib.platform_n_links(self._handle) - len(self._links)
             halves = 2 if cluster.is_split else 1
             for block in own_wires:
@@ -323,7 +355,12 @@ class PlatformBuilder:
     # ---- links and routes ----
 
     def link(
-        self, name: str, bandwidth_bytes_per_s: float, latency_s: float, sharing: Sharing = Sharing.SHARED
+        self,
+        name: str,
+        bandwidth_bytes_per_s: float,
+        latency_s: float,
+        sharing: Sharing = Sharing.SHARED,
+        properties: tuple[tuple[str, str], ...] = (),
     ) -> None:
         """A link, or the two halves of one, called `<name>_UP` and `<name>_DOWN`."""
         halves = [f"{name}_UP", f"{name}_DOWN"] if sharing is Sharing.SPLITDUPLEX else [name]
@@ -331,8 +368,14 @@ class PlatformBuilder:
             raise PlatformError(f"link {name!r} is declared twice: give each link a name of its own")
         check_link(name, bandwidth_bytes_per_s, latency_s)
         policy = lib.LINK_FATPIPE if sharing is Sharing.FATPIPE else lib.LINK_SHARED
+        try:
+            power_w = link_power(dict(properties))
+        except PlatformError as wrong:
+            raise PlatformError(f"link {name!r}: {wrong}") from None
         for half in halves:
-            self._new_link(half, bandwidth_bytes_per_s, latency_s, policy)
+            number = self._new_link(half, bandwidth_bytes_per_s, latency_s, policy)
+            if power_w is not None:
+                _number(lib.platform_set_link_power(self._handle, number, 1, *power_w), f"the power of link {name!r}")
         if sharing is Sharing.SPLITDUPLEX:
             self._split.add(name)
 
@@ -434,6 +477,18 @@ class PlatformBuilder:
             takes = "a route from a host to itself only" if zone in {*self._backbones, *self._vivaldi} else "no routes"
             raise PlatformError(f"zone {zone!r} takes {takes}: its routing is not one of declared routes")
         _number(answer, f"the route from {names[0]!r} to {names[1]!r}")
+
+    def _set_power(self, first_host: int, n_hosts: int, power: HostPower | None) -> None:
+        """Give hosts their states, if they have several or say their power."""
+        if power is None:
+            return
+        if power not in self._power_sets:
+            rows = ffi.new("power_state[]", [astuple(state) for state in power.states])
+            numbers = len(rows), rows, power.first_state, power.has_power, power.off_w
+            added = lib.platform_add_power_states(self._handle, *numbers)
+            self._power_sets[power] = _number(added, "the power of hosts")
+        at = first_host, n_hosts, self._power_sets[power]
+        _number(lib.platform_set_power_states(self._handle, *at), "the power of hosts")
 
     def _host_number(self, name: str) -> int:
         known = len(self._host_numbers)  # it is asked for after some hosts, and after others again

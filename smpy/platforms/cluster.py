@@ -150,6 +150,8 @@ class HostGroup:
     core_memory_bandwidth_bytes_per_s: float = 0.0
     caches: tuple[Cache, ...] = ()
     properties: tuple[tuple[str, str], ...] = ()
+    state_speeds_flop_per_s: tuple[float, ...] = ()
+    first_state: int = 0
 
     @property
     def memory(self) -> Memory:
@@ -207,6 +209,11 @@ class Cluster:
     groups : tuple of HostGroup
         All hosts in order of position, if they are not all alike; the cluster's own cores, speed, memory and
         properties are then those of the first group.
+    state_speeds_flop_per_s : tuple of float
+        Speeds of a core in each state (DVFS), if hosts have several; they keep their ratios to `speed_flop_per_s`, the
+        speed in the first one.
+    first_state : int
+        State in which hosts begin.
     """
 
     name: str
@@ -230,6 +237,8 @@ class Cluster:
     properties: tuple[tuple[str, str], ...] = ()
     rails: int = 1
     groups: tuple[HostGroup, ...] = ()
+    state_speeds_flop_per_s: tuple[float, ...] = ()
+    first_state: int = 0
 
     @property
     def n_hosts(self) -> int:

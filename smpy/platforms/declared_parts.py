@@ -31,6 +31,11 @@ class Host(Computer):
         Names and values of what is noted of it, such as its power.
     sockets : int
         Number of sockets, which share the cores equally.
+    state_speeds_flop_per_s : tuple of float
+        Speeds of a core in each state (DVFS), if it has several; they keep their ratios to `speed_flop_per_s`, the
+        speed in the first one.
+    first_state : int
+        State in which it begins.
     speed_profile, state_profile : Profile, optional
         Factors of its speed; when it is on. A run fails in which a rank lives on a host that goes off.
     coordinates : tuple of float, optional
@@ -44,6 +49,8 @@ class Host(Computer):
     cores: int = 1
     properties: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
     sockets: int = field(default=1, kw_only=True)
+    state_speeds_flop_per_s: tuple[float, ...] = field(default=(), kw_only=True)
+    first_state: int = field(default=0, kw_only=True)
     speed_profile: Profile | None = field(default=None, kw_only=True)
     state_profile: Profile | None = field(default=None, kw_only=True)
     coordinates: Coordinates | None = field(default=None, kw_only=True)
@@ -63,6 +70,8 @@ class Host(Computer):
             coordinates=self.coordinates,
             memory=self.memory,
             disks=self.disks,
+            state_speeds_flop_per_s=self.state_speeds_flop_per_s,
+            first_state=self.first_state,
         )
         for what, profile in ((Changing.SPEED, self.speed_profile), (Changing.HOST_IS_ON, self.state_profile)):
             if profile is not None:
@@ -96,6 +105,8 @@ class Link(Part):
         Bandwidth and latency of the link, or of each half.
     sharing : Sharing
         The way in which flows share it.
+    properties : tuple of (str, str)
+        Names and values of what is noted of its power, of each half alike.
     bandwidth_profile, latency_profile, state_profile : Profile, optional
         Its bandwidth and latency, instead, from dates on; when it is on. A run fails in which a message needs a link
         that is off.
@@ -105,6 +116,7 @@ class Link(Part):
     bandwidth_bytes_per_s: float
     latency_s: float
     sharing: Sharing = Sharing.SHARED
+    properties: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
     bandwidth_profile: Profile | None = field(default=None, kw_only=True)
     latency_profile: Profile | None = field(default=None, kw_only=True)
     state_profile: Profile | None = field(default=None, kw_only=True)
@@ -116,7 +128,7 @@ class Link(Part):
         return PartsList(cables=(CableParts(1, None, self.bandwidth_bytes_per_s),) if is_cable else ())
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
-        builder.link(self.name, self.bandwidth_bytes_per_s, self.latency_s, self.sharing)
+        builder.link(self.name, self.bandwidth_bytes_per_s, self.latency_s, self.sharing, self.properties)
         for what, profile in (
             (Changing.BANDWIDTH, self.bandwidth_profile),
             (Changing.LATENCY, self.latency_profile),

@@ -6,10 +6,11 @@ Its JSON is one object:
     sites               calls of the program: call (null: its own computing up to that line), line, comm (its
                         number while it lived, -1: none, -2: COMM_SELF) and comm_size, its ranks; then, of all ranks
                         together, count, spent_s by kind, sent_bytes, received_bytes, messages_of_size; and slowest, the
-                        rank that spent most there, and slowest_s
+                        rank that spent most there, and slowest_s; above_idle_j, their Joules above the idle power of
+                        their hosts, which executions on a host share equally; null: no host says its power
     message_sizes_bytes lower limits of messages_of_size
-    calls               the same by rank, as columns: rank, site, count, spent_s, sent_bytes, received_bytes; null above
-                        100,000 rows
+    calls               the same by rank, as columns: rank, site, count, spent_s, sent_bytes, received_bytes,
+                        above_idle_j; null above 100,000 rows
     computing_lines     lines of measured computing, from samples: ended_by, the line of the call up to
                         which ranks computed (as in sites); function and line; seconds, of all
                         ranks together; samples. Empty where nothing was measured
@@ -153,6 +154,8 @@ class SiteTotal:
         Messages sent, by size.
     slowest, slowest_s
         The rank that spent most there, and how long.
+    above_idle_j : float
+        Joules above the idle power of hosts.
     """
 
     site: CallSite
@@ -163,6 +166,7 @@ class SiteTotal:
     messages_of_size: list[int] = field(default_factory=lambda: [0] * len(SIZES_BYTES))
     slowest: int = -1
     slowest_s: float = 0.0
+    above_idle_j: float = 0.0
 
     @property
     def total_s(self) -> float:
@@ -206,6 +210,8 @@ class RunProfile:
         Lines in which measured computing was spent.
     burst_spread : Spread or None
         Spread of equal bursts of measured computing on this machine; None: not known.
+    above_idle_j : sequence of float
+        A column: the rank's part of its host's Joules above idle power; empty: no host says its power.
     """
 
     sites: Sequence[CallSite]
@@ -226,6 +232,7 @@ class RunProfile:
     host_of_rank: Sequence[str] = ()
     computing_lines: Sequence[ComputingLine] = ()
     burst_spread: Spread | None = None
+    above_idle_j: Sequence[float] = ()
 
     def computed_s(self) -> dict[str, float]:
         """Seconds that the ranks computed up to each call, by its line."""
@@ -262,6 +269,7 @@ class RunProfile:
             total.count += self.count[row]
             total.sent_bytes += self.sent_bytes[row]
             total.received_bytes += self.received_bytes[row]
+            total.above_idle_j += self.above_idle_j[row] if self.above_idle_j else 0.0
             for kind, column in enumerate(self.spent_s):
                 total.spent_s[kind] += column[row]
                 row_s += column[row]
@@ -285,6 +293,13 @@ class RunProfile:
             spent_s[rank][-1] = 0.0 if isnan(finish_s) else self.makespan_s - finish_s
         return spent_s
 
+    def above_idle_by_rank_j(self) -> list[float]:
+        """Joules of each rank above the idle power of its host; none where no host says its power."""
+        joules = [0.0] * len(self.finish_s)
+        for rank, part in zip(self.rank, self.above_idle_j, strict=False):
+            joules[rank] += part
+        return joules
+
     def to_record(self) -> dict[str, Any]:
         """JSON-serialisable dict of the profile."""
         return {
@@ -302,6 +317,7 @@ class RunProfile:
                     "messages_of_size": total.messages_of_size,
                     "slowest": total.slowest,
                     "slowest_s": total.slowest_s,
+                    "above_idle_j": total.above_idle_j if self.above_idle_j else None,
                 }
                 for total in self.by_site()
             ],
@@ -347,6 +363,8 @@ class RunProfile:
         calls = sites.iloc[list(self.site)].reset_index(drop=True)
         calls.insert(0, "rank", list(self.rank))
         columns = ["count", *kinds, *bytes_]
+        if self.above_idle_j:
+            calls["above_idle_j"] = list(self.above_idle_j)
         for name, values in zip(
             columns, (self.count, *self.spent_s, self.sent_bytes, self.received_bytes), strict=True
         ):
@@ -411,6 +429,7 @@ class RunProfile:
             "spent_s": [[column[row] for row in rows] for column in self.spent_s],
             "sent_bytes": [self.sent_bytes[row] for row in rows],
             "received_bytes": [self.received_bytes[row] for row in rows],
+            "above_idle_j": [self.above_idle_j[row] for row in rows] if self.above_idle_j else None,
         }
 
 

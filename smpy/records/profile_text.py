@@ -11,7 +11,7 @@ from smpy.records.remark import Remark
 from smpy.records.shared_hosts import shared_hosts
 from smpy.records.text_table import text_table
 from smpy.records.time_words import KIND_WORDS, USER_CODE, kind_words
-from smpy.units import format_bytes, format_time
+from smpy.units import format_bytes, format_energy, format_time
 
 _COSTLIEST: Final = 3
 _SMALLEST_SHARE: Final = 0.005  # share of the ranks' time: smaller ones do not stand out
@@ -189,13 +189,16 @@ def tables(profile: RunProfile, remarks: Iterable[Remark] = ()) -> str:
 def _sites_table(totals: Sequence[SiteTotal]) -> str:
     whole_s = sum(total.total_s for total in totals)
     sums = [name for name in _SUMS if name not in _SELDOM or any(_spent_s(total, *_SUMS[name]) for total in totals)]
-    head = ("time", "share", "calls", *sums, "sent", "slowest rank", "call", "line")
+    has_energy = any(total.above_idle_j for total in totals)
+    energy = ("above idle",) if has_energy else ()
+    head = ("time", "share", "calls", *sums, *energy, "sent", "slowest rank", "call", "line")
     rows = [
         (
             format_time(total.total_s),
             f"{total.total_s / whole_s:.1%}" if whole_s else "",
             f"{total.count:,}" if total.site.call else "",
             *(format_time(_spent_s(total, *_SUMS[name])) for name in sums),
+            *((format_energy(total.above_idle_j),) if has_energy else ()),
             format_bytes(total.sent_bytes) if total.sent_bytes else "",
             str(total.slowest) if total.slowest >= 0 else "",
             called(total.site.call, total.site.line),
@@ -231,12 +234,15 @@ def _ranks_table(profile: RunProfile) -> str:
     shown = [i for i, _ in enumerate(names) if any(row[i] for row in by_rank)]
     caused_s = profile.caused_waits_s or [0.0] * len(by_rank)
     noise_s = profile.noise_waiting_s
-    head = ("rank", *(KIND_WORDS[names[i]] for i in shown), "others waited", "waits due to")
+    above_idle_j = profile.above_idle_by_rank_j()
+    energy = ("above idle",) if any(above_idle_j) else ()
+    head = ("rank", *(KIND_WORDS[names[i]] for i in shown), *energy, "others waited", "waits due to")
     some, left = _first_and_last(range(len(by_rank)))
     rows = [
         (
             str(rank),
             *(format_time(by_rank[rank][i]) for i in shown),
+            *((format_energy(above_idle_j[rank]),) if energy else ()),
             format_time(profile.kept_waiting_s[rank]),
             "noise" if 0 < caused_s[rank] <= noise_s else format_time(caused_s[rank]),
         )

@@ -24,6 +24,10 @@ Its JSON is one object, a key a line. `schema` comes first and changes when a ke
                         noise_seed: of the noise on calibrated kernels; null: none was drawn
     repeats             of several runs (--repeat): makespans_s, and median, lowest and highest of makespan_s and
                         ..._share; null: there was one
+    energy              hosts_j and links_j by name (the ten largest of more than 10,000, all with --profile);
+                        hosts_total_j; used_hosts_j and idle_hosts_j, of those that computed something and nothing;
+                        above_idle_j, of the ranks; links_total_j, switches_j, total_kwh, cost_eur; null: no part of
+                        the machine says its power
     profile             time and bytes by rank and call site (`smpy.records.profile`)
     remarks             facts that a reader should know of the run: a topic and its facts each
     finish_s            of each rank; null if it had not ended
@@ -54,6 +58,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from smpy.records.energy import Energy
     from smpy.records.profile import RunProfile
     from smpy.records.repeats import Repeats
     from smpy.records.uncertainty import Uncertainty
@@ -103,6 +108,8 @@ class Summary:
         Uncertainty of the makespan from the costs of kernels; None: there is none, or a draw was made of it.
     profile : RunProfile or None
         Time and bytes by rank and call site.
+    energy : Energy or None
+        Joules of hosts and links; None: none says its power.
     repeats : Repeats or None
         Makespans and shares of all runs, this one first, where several were asked for.
     host : mapping or None
@@ -127,6 +134,7 @@ class Summary:
     peak_rss_bytes: int
     uncertainty: Uncertainty | None = None
     profile: RunProfile | None = None
+    energy: Energy | None = None
     repeats: Repeats | None = None
     host: Mapping[str, Any] | None = None
 
@@ -165,6 +173,7 @@ class Summary:
             "noise_seed": self.inputs.noise_seed,
             "is_partial": self.is_partial,
             "is_folded": self.is_folded,
+            "energy": self.energy.to_record() if self.energy else None,
             "repeats": self.repeats.to_record() if self.repeats else None,
             "profile": self.profile.to_record() if self.profile else None,
             "remarks": [remark.to_record() for remark in self.remarks],
@@ -197,6 +206,7 @@ class Summary:
             ("messages", f"{self.messages:,} carrying {format_bytes(self.bytes)}"),
             ("peak memory", format_bytes(self.peak_rss_bytes)),
             ("share of time", self.shares.render()),
+            *([("energy", self.energy.render())] if self.energy else []),
             *(highlights(self.profile) if self.profile else []),
             ("computing", self._computing()),
         ]

@@ -215,7 +215,8 @@ def test_what_toml_cannot_say_of_a_cluster_is_refused_by_name(changes: dict[str,
         ((("wattage_per_state", "93.5:200.0"), ("wattage_off", "5.0")), "power"),
         ((("wattage_per_state", "93.5:200.0"), ("price_per_host", "9000.0"), ("colour", "red")), "power price"),
         ((("wattage_per_state", "100:200"), ("wattage_off", "ten")), ""),  # not as we write these numbers
-        ((("wattage_per_state", "95.0:120.0:200.0"), ("price_per_host_hour", "1.5")), ""),  # wattages of three states
+        ((("wattage_per_state", "95.0:120.0:200.0"), ("price_per_host_hour", "1.5")), "power price"),
+        ((("wattage_per_state", "95.0:120.0"), ("wattage_off", "5")), "power"),
         ((("smpi/os", "0:1us:0"), ('a "b" = c.d', "\\")), ""),
     ],
 )

@@ -1,4 +1,5 @@
 /* cluster.c -- the links that clusters of all topologies have: wires, loopbacks, memories, limiters, a backbone. */
+#include "machine/power.h"
 #include "machine/zone.h"
 
 #include <limits.h>
@@ -17,6 +18,12 @@ int cluster_is_valid(const cluster *c)
         && is_wire(c->backbone_bandwidth_bytes_per_s, c->backbone_latency_s) && c->limiter_bandwidth_bytes_per_s >= 0;
 }
 
+int cluster_set_wire_power(platform *p, const cluster *c, int first, int width)
+{
+    if (!c->wires_have_power) return 0;
+    return platform_set_link_power(p, first, platform_n_links(p) - first, width * c->wire_idle_w, width * c->wire_busy_w);
+}
+
 int cluster_add_links(platform *p, const cluster *c, int n_wires, int n_switches, cluster_links *out)
 {
     return cluster_add_bundles(p, c, 1, &n_wires, &(int){1}, n_switches, out);
@@ -31,7 +38,9 @@ int cluster_add_bundles(platform *p, const cluster *c, int n_kinds, const int *n
     int error = 0;
     for (int i = 0; i < n_kinds && error >= 0; i++) {
         if (n[i] > INT_MAX / out->wire_stride) return PLATFORM_TOO_LARGE;
+        const int first = platform_n_links(p);
         error = platform_add_links(p, n[i] * out->wire_stride, width[i] * c->bandwidth_bytes_per_s, c->latency_s, LINK_SHARED);
+        if (error >= 0) error = cluster_set_wire_power(p, c, first, width[i]);
     }
     if (error >= 0 && c->loopback_bandwidth_bytes_per_s > 0)
         error = out->loopbacks = platform_add_links(p, c->n_hosts, c->loopback_bandwidth_bytes_per_s,

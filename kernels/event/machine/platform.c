@@ -29,6 +29,7 @@ void platform_free(platform *p)
     free(p->points);
     free(p->zones);
     profile_table_free(&p->profiles);
+    power_table_free(&p->power);
     free(p);
 }
 
@@ -139,6 +140,8 @@ const double *platform_latency_s(const platform *p) { return p->latency_s; }
 const uint8_t *platform_policy(const platform *p) { return p->policy; }
 const profile_table *platform_profiles(const platform *p) { return &p->profiles; }
 profile_table *platform_profile_table(platform *p) { return &p->profiles; }
+const power_table *platform_power(const platform *p) { return &p->power; }
+power_table *platform_power_table(platform *p) { return &p->power; }
 double platform_link_bandwidth_bytes_per_s(const platform *p, int link) { return p->bandwidth_bytes_per_s[link]; }
 double platform_link_latency_s(const platform *p, int link) { return p->latency_s[link]; }
 int platform_link_policy(const platform *p, int link) { return p->policy[link]; }

@@ -92,6 +92,8 @@ typedef struct {
     double limiter_bandwidth_bytes_per_s;    /* one a host; in fat trees and dragonflies, one a switch or router, too */
     double backbone_bandwidth_bytes_per_s, backbone_latency_s; /* flat clusters only */
     int backbone_policy;
+    int wires_have_power;
+    double wire_idle_w, wire_busy_w;         /* of each link of a wire (power.h) */
 } cluster;
 
 /* Adds a cluster with one wire a host, and a backbone that all traffic crosses; returns the zone's point. The points of its hosts

@@ -1,6 +1,7 @@
 /* platform_parts.h -- the arrays of a platform; private to platform.c, path.c and platform_check.c. */
 #ifndef SMPY_PLATFORM_PARTS_H
 #define SMPY_PLATFORM_PARTS_H
+#include "machine/power.h"
 #include "machine/profile.h"
 #include "machine/zone.h"
 
@@ -23,6 +24,7 @@ struct platform {
     int n_zones, zone_room;
     zone *zones;
     profile_table profiles;
+    power_table power;
 };
 
 /* Is the gateway right for a route that starts or ends at `member` of the zone of number z? 0, or a negative error. */

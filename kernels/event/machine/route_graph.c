@@ -361,7 +361,9 @@ int platform_add_graph(platform *p, int parent_zone, const cluster *c, int n_swi
     }
     const int zone_point = zone_add(p, parent_zone, &graph_kind, z); /* owns z from here on */
     if (zone_point < 0) return zone_point;
+    const int first = platform_n_links(p);
     error = add_edge_links(p, z, list, c->is_split ? 2 : 1);
+    if (error >= 0) error = cluster_set_wire_power(p, c, first, 1);
     if (error >= 0) error = cluster_add_links(p, c, 0, 0, &z->links);
     if (error >= 0) error = zone_add_hosts(p, zone_point, c->n_hosts, c->speed_flop_per_s, c->cores);
     return error < 0 ? error : zone_point;

@@ -62,6 +62,8 @@ typedef struct {
     int loopbacks, memories, limiters, backbone;
 } cluster_links;
 int cluster_is_valid(const cluster *c);
+/* The links from `first` on are of bundles of `width` wires: 0, or a negative error. */
+int cluster_set_wire_power(platform *p, const cluster *c, int first, int width);
 int cluster_add_links(platform *p, const cluster *c, int n_wires, int n_switches, cluster_links *out);
 /* The same with wires that are bundles: first n[0] wires of width[0] times the cluster's bandwidth each, then n[1], ... */
 int cluster_add_bundles(platform *p, const cluster *c, int n_kinds, const int *n, const int *width, int n_switches,

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "solver/fair.h"
 #include "world/world.h"
 
 _Static_assert((int)NETWORK_OUT_OF_MEMORY == (int)SIM_OUT_OF_MEMORY, "models from outside know the number");
@@ -70,6 +71,55 @@ void network_worked(sim *s, int n_changed, int n_solves)
 {
     s->effort += (unsigned)n_changed;
     s->stats.solves += n_solves;
+}
+
+/* ---- several watchers of links: the kind tells one, which tells all ---- */
+
+static void all_began(void *own, int n, const int *link, const double *coefficient, double bytes)
+{
+    const network *net = own;
+    for (int i = 0; i < net->n_links_watchers; i++) {
+        const link_watcher *w = &net->links_watcher[i];
+        if (w->began) w->began(w->own, n, link, coefficient, bytes);
+    }
+}
+
+static void all_ends(void *own, const fair *shares, int flow)
+{
+    const network *net = own;
+    for (int i = 0; i < net->n_links_watchers; i++) {
+        const link_watcher *w = &net->links_watcher[i];
+        if (w->ends) w->ends(w->own, shares, flow);
+    }
+}
+
+static void all_solved(void *own, const fair *shares, int n_changed)
+{
+    const network *net = own;
+    for (int i = 0; i < net->n_links_watchers; i++) {
+        const link_watcher *w = &net->links_watcher[i];
+        if (w->solved) w->solved(w->own, shares, n_changed);
+    }
+}
+
+static void all_set_out(void *own, int n, const int *link, const double *coefficient)
+{
+    const network *net = own;
+    for (int i = 0; i < net->n_links_watchers; i++) {
+        const link_watcher *w = &net->links_watcher[i];
+        if (w->set_out) w->set_out(w->own, n, link, coefficient);
+    }
+}
+
+int network_watch_links(sim *s, const link_watcher *watcher)
+{
+    network *net = &s->network;
+    if (!net->kind->watch_links) return 0;
+    if (net->n_links_watchers == LINK_WATCHERS) return SIM_OUT_OF_MEMORY;
+    net->links_watcher[net->n_links_watchers++] = *watcher;
+    const link_watcher all = {.began = all_began, .ends = all_ends, .solved = all_solved, .own = net, .set_out = all_set_out};
+    net->kind->watch_links(net->state, net->n_links_watchers == 1 ? watcher : &all);
+    return 1;
 }
 
 /* ---- for kinds that are not linked with the kernel ---- */

@@ -9,15 +9,22 @@
 #include "networks/network_kind.h"
 #include "networks/transfer.h"
 
+enum { LINK_WATCHERS = 2 };
+
 typedef struct {
     const network_kind *kind;
     void *state;
+    link_watcher links_watcher[LINK_WATCHERS]; /* told of flows on links */
+    int n_links_watchers;
     platform_path path;          /* of network_calls.route */
 } network;
 
 /* Before the first transfer: 0, or an error. The block of parameters is the kind's own, and read before it returns. */
 int sim_use_network(sim *s, const network_kind *kind, const void *parameters);
 void network_free(network *n);
+/* Before the first transfer: tells one more of flows on links. 0: links are not shared, or SIM_OUT_OF_MEMORY: too many; 1: it will
+ * be told. */
+int network_watch_links(sim *s, const link_watcher *watcher);
 
 /* For networks: */
 const sim_clock *network_clock(const sim *s);

@@ -229,6 +229,16 @@ static int flow_for(flow_network *n, int id)
     return 0;
 }
 
+/* 0, or an error. */
+static int tell_set_out(sim *s, flow_network *n, int id)
+{
+    const transfer *t = transfer_at(s, id);
+    const int error = flow_planner_plan(s, &n->planner, t->source_host, t->target_host, n->at[id].row);
+    const flow_plan *f = &n->planner.planned;
+    if (!error) n->links_watcher.set_out(n->links_watcher.own, f->n, f->link, f->coefficient);
+    return error;
+}
+
 static int start(sim *s, void *state, int id)
 {
     flow_network *n = state;
@@ -243,6 +253,7 @@ static int start(sim *s, void *state, int id)
     const double latency_s = route_s * (row >= 0 ? n->planner.model.latency_factor[row] : 1.0);
     n->at[id] = (flow){.share = -1, .row = row, .remaining_bytes = size, .slowdown = 1};
     if (n->origin) error = keep_origin(s, n, id);
+    if (!error && n->links_watcher.set_out) error = tell_set_out(s, n, id);
     if (error < 0) return error;
     if (!(latency_s > 0))
         error = start_flow(s, n, id, 0);

@@ -48,6 +48,8 @@ typedef struct {
     void (*ends)(void *own, const struct fair *shares, int flow);          /* it is removed from the shares next */
     void (*solved)(void *own, const struct fair *shares, int n_changed);   /* so many flows have another share */
     void *own;
+    /* A transfer starts, before its latency phase: links and coefficients of the flow that it will be. */
+    void (*set_out)(void *own, int n, const int *link, const double *coefficient);
 } link_watcher;
 
 /* Functions of the kernel, for a kind that is not linked with it. */

@@ -345,6 +345,11 @@ int fair_link_at(const fair *f, int flow, int i)
     return (int)f->element[f->flow[flow].first + i].link;
 }
 
+double fair_coefficient_at(const fair *f, int flow, int i)
+{
+    return f->element[f->flow[flow].first + i].coefficient;
+}
+
 /* Load of a link with room for all its flows: the sum of their shares. */
 static double load_of_unconstrained(const fair *f, const fair_link *k)
 {

@@ -37,6 +37,7 @@ double fair_share_bytes_per_s(const fair *f, int flow);
 int fair_owner(const fair *f, int flow);
 int fair_n_links(const fair *f, int flow);
 int fair_link_at(const fair *f, int flow, int i);
+double fair_coefficient_at(const fair *f, int flow, int i); /* of the flow on that link */
 int fair_is_saturated(const fair *f, int link);         /* its flows take all of it; after fair_solve() */
 int fair_has_room(const fair *f, int link);             /* all its flows at their bounds leave some of it: it is not saturated */
 /* end cdef */

@@ -132,8 +132,8 @@ int sim_count_links(sim *s)
         free_traffic(s, all);
         return SIM_OUT_OF_MEMORY;
     }
-    net->kind->watch_links(net->state, &(link_watcher){.began = began, .ends = ends, .solved = solved, .own = all});
-    return 0;
+    const int error = network_watch_links(s, &(link_watcher){.began = began, .ends = ends, .solved = solved, .own = all});
+    return error < 0 ? error : 0;
 }
 
 int sim_link_loads(const sim *s, link_load *list)

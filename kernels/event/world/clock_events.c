@@ -5,7 +5,7 @@
 
 #include "basics/dates.h"
 #include "basics/sort.h"
-#include "world/world.h"
+#include "world/tell.h"
 
 int clock_events_init(clock_events *e, int moves_ends)
 {
@@ -65,6 +65,7 @@ static void begin(sim *s, int id, int is_executing, int n_parts)
 {
     timeline *t = &s->timelines.at[id];
     host_entered(s, t->host);
+    s->hosts.at[t->host].n_executing += is_executing;
     t->is_executing = (uint8_t)is_executing;
     t->n_parts = (uint8_t)n_parts;
     t->began = s->order++;
@@ -97,7 +98,7 @@ static int join_cores(sim *s, int id, double flop, int is_limited, int64_t order
     return error < 0 ? error : date_host(s, at);
 }
 
-int clock_events_execute(sim *s, int id, execution amount, int spends)
+static int execute(sim *s, int id, execution amount, int spends)
 {
     const host *h = host_of(s, id);
     const int moves = h->memory && amount.bytes > 0, computes = !moves || amount.flop > 0;
@@ -112,6 +113,13 @@ int clock_events_execute(sim *s, int id, execution amount, int spends)
     timeline_enter(s, id, EXECUTING, spends);
     int error = join_cores(s, id, amount.flop, amount.is_limited, s->order++);
     return error < 0 ? error : BLOCKED;
+}
+
+int clock_events_execute(sim *s, int id, execution amount, int spends)
+{
+    const int result = execute(s, id, amount, spends);
+    tell_loaded(s, s->timelines.at[id].host);
+    return result;
 }
 
 int clock_events_sleep_until_woken(sim *s, int id, double date_s, int spends)
@@ -162,7 +170,9 @@ int clock_events_crowd(sim *s, int id)
         n_executing += is_executing;
         if (t->n || is_executing) t->tail_s = NAN;
     }
-    return n_executing ? share(s, id) : 0;
+    const int error = n_executing ? share(s, id) : 0;
+    if (n_executing) tell_loaded(s, id);
+    return error;
 }
 
 /* ---- a host whose speed changes ---- */
@@ -172,6 +182,7 @@ int clock_events_change_speed(sim *s, int id, double factor)
     host *h = &s->hosts.at[id];
     resource_set_speed(&h->cores, factor * host_speed_flop_per_s(h), s->clock.now_s);
     if (s->shared_cores.n && shared_cores_set_speed(s, id) < 0) return SIM_OUT_OF_MEMORY;
+    tell_loaded(s, id);
     if (!resource_n_users(&h->cores)) return 0;
     s->date_order = ++s->order; /* executions that began before at this date were scheduled earlier */
     reschedule(s, h);
@@ -243,7 +254,12 @@ static int in_order(const void *a, const void *b)
 static void end_part(sim *s, int id)
 {
     timeline *t = &s->timelines.at[id];
-    if (--t->n_parts) return;
+    t->n_parts--;
+    if (t->is_executing) {
+        s->hosts.at[t->host].n_executing -= !t->n_parts;
+        tell_loaded(s, t->host);
+    }
+    if (t->n_parts) return;
     host_left(s, t->host, t->is_executing);
     s->clock_events.n_under_way--;
     if (s->clock_events.n_probing) s->clock_events.n_probing -= timeline_probes_on(t);
@@ -325,6 +341,8 @@ void clock_events_check(const sim *s)
         assert(!is_under_way || t->n_parts > 0);
     }
     for (int h = 0; h < s->hosts.n; h++) {
+        const host *at = &s->hosts.at[h];
+        assert(at->n_executing >= at->n_sharing + resource_n_users(&at->cores) && at->n_executing <= at->n_under_way);
         n_users += resource_n_users(&s->hosts.at[h].cores);
         if (s->hosts.at[h].memory) n_users += resource_n_users(s->hosts.at[h].memory);
         assert(heap_has(&e->hosts, h) == (resource_n_users(&s->hosts.at[h].cores) > 0));

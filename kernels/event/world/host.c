@@ -84,6 +84,20 @@ static rates rates_of(const resource *r)
     return (rates){n_free ? fmin(r->unit_per_s, left_per_s / n_free) : r->unit_per_s, r->limited->per_s};
 }
 
+double resource_rate_per_s(const resource *r)
+{
+    const rates each = rates_of(r);
+    const int n_limited = resource_n_users(r) - r->free.users.n;
+    return r->free.users.n * each.free_per_s + n_limited * each.limited_per_s;
+}
+
+double host_load_flop_per_s(const host *h)
+{
+    const int n_alone = h->n_executing - h->n_sharing - resource_n_users(&h->cores);
+    const double rate_per_s = resource_rate_per_s(&h->cores) + h->sharing_flop_per_s + n_alone * h->cores.unit_per_s;
+    return fmin(rate_per_s, h->cores.n_units * h->cores.unit_per_s);
+}
+
 static void serve(resource *r, double now_s)
 {
     const rates each = rates_of(r);

@@ -8,7 +8,8 @@
  *
  * Invariants: (1) served is what one user of a queue has received since the queue was empty, up to since_s;
  *             (2) users holds the marks of all users; its ids are timelines;
- *             (3) while n_ranks <= cores no execution shares with other ranks: none is among the users, unless the host's speed
+ *             (3) of a host's executions, those among no users compute at the speed of a core, or only move bytes;
+ *             (4) while n_ranks <= cores no execution shares with other ranks: none is among the users, unless the host's speed
  *                 changes. */
 #ifndef SMPY_HOST_H
 #define SMPY_HOST_H
@@ -46,6 +47,9 @@ typedef struct {
     int first_timeline;          /* first timeline that may compute there, linked by next_of_host; -1: none */
     int n_ranks;                 /* ranks of these timelines */
     int n_under_way;             /* executions, sleeps and waits for one request */
+    int n_executing;             /* executions under way */
+    int n_sharing;               /* those among them that share the cores of their ranks (shared_cores.h), */
+    double sharing_flop_per_s;   /* and the rate at which these are served */
     int64_t rescheduled_at;      /* the date (order of creation when it began) its executions were scheduled at, or -1 */
     int64_t reschedule_order;    /* and when then, as a count */
 } host;
@@ -79,6 +83,9 @@ static inline int host_knows_ends(const host *h)
 /* Limited executions on any host get at most this part of a core's speed: 0, or SIM_OUT_OF_MEMORY. Before any speed changes. */
 int hosts_limit(hosts *all, double part);
 int host_changes_speed(host *h, double highest_factor); /* from now on its executions are all users: 0, or SIM_OUT_OF_MEMORY */
+double resource_rate_per_s(const resource *r);   /* at which all its users together are served */
+/* Rate at which the host computes. An execution that only moves bytes any more has its core as if it computed. */
+double host_load_flop_per_s(const host *h);
 static inline int resource_n_users(const resource *r)
 {
     return r->free.users.n + (r->limited ? r->limited->queue.users.n : 0);

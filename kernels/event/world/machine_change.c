@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "world/world.h"
+#include "world/tell.h"
 
 /* ---- begin of changes ---- */
 
@@ -106,6 +106,7 @@ int change_lose_transfer(sim *s, int link, int transfer)
 static int turn_host(sim *s, int host, int is_on)
 {
     s->changes.host_is_off[host] = !is_on;
+    tell_loaded(s, host);
     if (is_on) return 0;
     int lowest = -1;
     for (int id = s->hosts.at[host].first_timeline; id >= 0; id = s->timelines.at[id].next_of_host) {

@@ -33,6 +33,8 @@ int shared_cores_begin(sim *s, int rank)
         rank_cores *added = &all->at[all->n + 1];
         if (resource_like(&added->cores, &s->hosts.at[of->host].cores, n_cores) < 0) return SIM_OUT_OF_MEMORY;
         added->rank = rank;
+        added->n_users = 0;
+        added->rate_flop_per_s = 0;
         of->cores = ++all->n;
     }
     for (int id = of->first_timeline; id >= 0; id = s->timelines.at[id].next_of_rank) {
@@ -48,11 +50,25 @@ int shared_cores_of(const sim *s, const timeline *t)
     return t->shares_cores && host_has_a_core_for_each(&s->hosts.at[t->host]) ? s->timelines.rank[t->rank].cores : 0;
 }
 
+/* The host knows how many users its ranks' cores have, and how fast they are served. */
+static void count_load(sim *s, rank_cores *of)
+{
+    host *h = &s->hosts.at[s->timelines.rank[of->rank].host];
+    const double rate_flop_per_s = resource_rate_per_s(&of->cores);
+    const int n_users = resource_n_users(&of->cores);
+    h->n_sharing += n_users - of->n_users;
+    h->sharing_flop_per_s += rate_flop_per_s - of->rate_flop_per_s;
+    of->n_users = n_users;
+    of->rate_flop_per_s = rate_flop_per_s;
+    if (!h->n_sharing) h->sharing_flop_per_s = 0;
+}
+
 int shared_cores_date(sim *s, int number)
 {
     shared_cores *all = &s->shared_cores;
     const resource *cores = &all->at[number].cores;
     const resource_queue *limited = cores->limited ? &cores->limited->queue : NULL;
+    count_load(s, &all->at[number]);
     heap_remove(&all->next, number);
     if (!resource_n_users(cores)) return 0;
     const heap *users = cores->free.users.n ? &cores->free.users : &limited->users;

@@ -15,6 +15,8 @@
 typedef struct {
     resource cores;
     int rank;
+    int n_users;                 /* as the host has counted them, */
+    double rate_flop_per_s;      /* with this rate */
 } rank_cores;
 
 typedef struct {

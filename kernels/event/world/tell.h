@@ -102,6 +102,13 @@ static inline void tell_polled(sim *s, int timeline, const poll_question *asked,
         if (all->at[i].is->polled) all->at[i].is->polled(s, all->at[i].own, timeline, asked, is_found);
 }
 
+static inline void tell_loaded(sim *s, int host)
+{
+    const watching *all = &s->watching;
+    for (int i = 1; i < all->n; i++)
+        if (all->at[i].is->loaded) all->at[i].is->loaded(s, all->at[i].own, host);
+}
+
 static inline void tell_fetch(const sim *s, const timeline *t)
 {
     const watching *all = &s->watching;

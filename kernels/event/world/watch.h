@@ -39,6 +39,8 @@ typedef struct {
     /* A poll has its answer. `asked` is NULL: another action than polls, computing and sleeping follows the polls before. */
     void (*polled)(sim *s, void *own, int timeline, const poll_question *asked, int is_found);
 
+    void (*loaded)(sim *s, void *own, int host);             /* its load, its speed, or whether it is on, has changed */
+
     void (*fetch)(const void *own, const timeline *t); /* prefetches memory that the timeline's next turn will touch */
     void (*check)(const sim *s, const void *own);            /* the invariants, in a debug build */
     void (*free)(sim *s, void *own);

@@ -53,6 +53,7 @@ def profile_of(engine: Engine, home: str, finish_s: Sequence[float], makespan_s:
         pairs=MessagePairs(pairs),
         pairs_are_of_hosts=pairs_are_of_hosts,
         links=[LinkLoad(*load) for load in engine.link_loads()],
+        above_idle_j=merged(engine.accounts_energy_j(len(site))) if engine.keeps_energy else (),
         host_of_rank=[engine.host_name(rank) for rank in range(engine.n_ranks)],
     )
 

@@ -52,6 +52,8 @@ from smpy.records.time_shares import TimeShares
 
 if TYPE_CHECKING:
     from smpy.emulate.reports.trace_recording import TraceRecording
+    from smpy.records.energy import Energy
+    from smpy.records.profile import RunProfile
     from smpy.records.uncertainty import Uncertainty
 
 EXIT_FAILURE: Final = 1
@@ -179,7 +181,7 @@ def run(
     if engine.has_added_ranks:
         host_of_rank = list(engine.hosts_of(range(engine.n_ranks)))
     inputs = _inputs(config, machine, platform, engine, host_of_rank, frozen)
-    summary = _summarise(config, inputs, platform, engine, perf_counter() - began_s, remarks, program.home, observed)
+    summary = _summarise(config, inputs, machine, engine, perf_counter() - began_s, remarks, program.home, observed)
     if tracing is not None:
         try:
             tracing.finish(summary, machine, host_of_rank)
@@ -396,10 +398,21 @@ def _uncertainty(engine: Engine, finish_s: Sequence[float]) -> Uncertainty | Non
     return uncertainty_of(engine, finish_s)
 
 
+def _energy(
+    config: RunConfig, machine: Description, engine: Engine, makespan_s: float, profile: RunProfile
+) -> Energy | None:
+    """Joules of the run; None: no part of the machine says its power."""
+    if not engine.keeps_energy:
+        return None
+    from smpy.emulate.reports.energy import run_energy  # most runs need not import it
+
+    return run_energy(engine, machine, makespan_s, sum(profile.above_idle_j), lists_all=config.profile)
+
+
 def _summarise(
     config: RunConfig,
     inputs: Inputs,
-    platform: Platform,
+    machine: Description,
     engine: Engine,
     wall_s: float,
     remarks: tuple[Remark, ...],
@@ -414,7 +427,7 @@ def _summarise(
         profile = observed_profile(profile, observed, home)
     return Summary(
         inputs=inputs,
-        platform=platform.name,
+        platform=engine.platform.name,
         n_ranks=engine.n_ranks,
         makespan_s=makespan_s,
         finish_s=finish_s,
@@ -437,4 +450,5 @@ def _summarise(
         peak_rss_bytes=peak_rss_bytes(),
         uncertainty=None if is_partial else _uncertainty(engine, finish_s),
         profile=profile,
+        energy=_energy(config, machine, engine, makespan_s, profile),
     )

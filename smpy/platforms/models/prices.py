@@ -9,9 +9,11 @@ HOST_PROPERTIES: Final = {
     "host_eur": "price_per_host",
     "host_hour_eur": "price_per_host_hour",
 }  # a host's property that says what a field of `Prices` says of all hosts
-POWER_PROPERTY: Final = "wattage_per_state"  # SimGrid's: idle, perhaps with one core busy, with all cores busy
-COST_PROPERTIES: Final = frozenset({*HOST_PROPERTIES.values(), POWER_PROPERTY, "wattage_off"})
-"""The properties of hosts that tell what these cost and draw."""
+POWER_PROPERTY: Final = "wattage_per_state"  # SimGrid's, for each state: idle, perhaps epsilon, with all cores busy
+OFF_PROPERTY: Final = "wattage_off"
+LINK_POWER_PROPERTIES: Final = ("wattage_range", "watt_range")  # SimGrid's, of a link: idle and busy; the old name last
+COST_PROPERTIES: Final = frozenset({*HOST_PROPERTIES.values(), POWER_PROPERTY, OFF_PROPERTY, *LINK_POWER_PROPERTIES})
+"""The properties of hosts and links that tell what these cost and draw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,9 @@ class Prices:
         hosts.
     switch_w : float or None
         Power of a switch.
+    link_idle_w, link_busy_w : float or None
+        Power of each link of a cluster's wires, without traffic and with all its bandwidth in use. A full-duplex wire
+        is two links.
     """
 
     host_eur: float | None = None
@@ -48,6 +53,13 @@ class Prices:
     host_idle_w: float | None = None
     host_busy_w: float | None = None
     switch_w: float | None = None
+    link_idle_w: float | None = None
+    link_busy_w: float | None = None
+
+    @property
+    def link_w(self) -> tuple[float, float] | None:
+        """Idle and busy power of a link, in W; None: not known."""
+        return None if self.link_idle_w is None or self.link_busy_w is None else (self.link_idle_w, self.link_busy_w)
 
     def above(self, others: Prices) -> Prices:
         """These prices; where one is missing, that of `others`.

@@ -21,11 +21,13 @@ from smpy.platforms.default_cluster import (
     SOCKETS_PER_HOST,
 )
 from smpy.platforms.models.memory import Cache, Memory
+from smpy.platforms.models.power import PowerState
 from smpy.platforms.models.prices import HOST_PROPERTIES, POWER_PROPERTY
-from smpy.platforms.own_format.prices import read_host_power
+from smpy.platforms.own_format.prices import read_host_power, read_power_states
 from smpy.platforms.own_format.settings import TomlTable, quantity_of
 from smpy.platforms.own_format.wanted_hosts import WantedHosts
 from smpy.units import (
+    exact_speed,
     parse_bandwidth_bytes_per_s,
     parse_power_w,
     parse_size_bytes,
@@ -42,7 +44,9 @@ class _Noted(NamedTuple):
     """Power, price, hourly rent and free-form properties of a group of hosts."""
 
     idle_w: float = 0.0
+    one_core_w: float | None = None
     busy_w: float = 0.0
+    states: tuple[PowerState, ...] = ()
     off_w: float = 0.0
     host_eur: float = 0.0
     host_hour_eur: float = 0.0
@@ -93,6 +97,7 @@ def read_hosts(machine: TomlTable) -> WantedHosts:
         core_memory_bandwidth_bytes_per_s=first.core_memory_bandwidth_bytes_per_s,
         caches=first.caches,
         properties=first.properties,
+        state_speeds_flop_per_s=first.state_speeds_flop_per_s,
         speed_flop_per_s=first.speed_flop_per_s,
         bandwidth_bytes_per_s=usual.bandwidth_bytes_per_s,
         latency_s=usual.latency_s,
@@ -128,13 +133,16 @@ def _group(host: TomlTable, nic: TomlTable, usual: HostGroup, noted: _Noted) -> 
     sockets = host.integer("sockets", 1 if cores % usual.sockets else usual.sockets, unit="sockets")
     if cores % sockets:
         raise host.error("sockets", f"{sockets} sockets cannot share {cores} cores equally: change both")
+    speeds = tuple(state.speed_flop_per_s for state in noted.states)
+    usual_flop_per_s = speeds[0] if speeds else usual.speed_flop_per_s
+    speed_flop_per_s = host.quantity("speed", parse_speed_flop_per_s, "49.6Gf", usual_flop_per_s, is_positive=True)
+    if speeds and speed_flop_per_s != speeds[0]:
+        raise host.error("speed", f"power.states begins with {exact_speed(speeds[0])}: remove it here")
     group = HostGroup(
         n_hosts=1,
         cores=cores,
         sockets=sockets,
-        speed_flop_per_s=host.quantity(
-            "speed", parse_speed_flop_per_s, "49.6Gf", usual.speed_flop_per_s, is_positive=True
-        ),
+        speed_flop_per_s=speed_flop_per_s,
         memory_bandwidth_bytes_per_s=host.quantity(
             "memory_bandwidth", parse_bandwidth_bytes_per_s, "400GB/s", usual.memory_bandwidth_bytes_per_s
         ),
@@ -147,6 +155,7 @@ def _group(host: TomlTable, nic: TomlTable, usual: HostGroup, noted: _Noted) -> 
         ),
         latency_s=nic.quantity("latency", parse_time_s, "1us", usual.latency_s),
         properties=_properties(noted),
+        state_speeds_flop_per_s=speeds if len(speeds) > 1 else (),
     )
     _check(group.memory, host, "core_memory_bandwidth")
     return group
@@ -204,10 +213,15 @@ def _names(host: TomlTable, usual: str) -> NumberedNames:
 def _noted(around: TomlTable, host: TomlTable, usual: _Noted) -> _Noted:
     """Read [power], [price] and the properties of [host]; missing keys take the values of `usual`."""
     power, price = around.table("power"), around.table("price")
+    states = read_power_states(power)
     idle_w, busy_w = read_host_power(power, usual.idle_w, usual.busy_w)
+    one_core_w = power.quantity("one_core", parse_power_w, "250W", usual.one_core_w or 0.0)
+    says_one = power.is_written("idle") or power.is_written("busy") or power.is_written("one_core")
     return _Noted(
         idle_w=idle_w,
+        one_core_w=one_core_w if power.is_written("one_core") else usual.one_core_w,
         busy_w=busy_w,
+        states=states or (() if says_one else usual.states),
         off_w=power.quantity("off", parse_power_w, "200W", usual.off_w),
         host_eur=price.number("host_eur", usual.host_eur),
         host_hour_eur=price.number("host_hour_eur", usual.host_hour_eur),
@@ -218,8 +232,12 @@ def _noted(around: TomlTable, host: TomlTable, usual: _Noted) -> _Noted:
 def _properties(noted: _Noted) -> tuple[tuple[str, str], ...]:
     """Under the names that SimGrid gives them, if it has one."""
     properties = []
-    if noted.busy_w:
-        properties.append((POWER_PROPERTY, f"{noted.idle_w!r}:{noted.busy_w!r}"))
+    if noted.states:
+        rows = (f"{state.idle_w!r}:{state.epsilon_w!r}:{state.busy_w!r}" for state in noted.states)
+        properties.append((POWER_PROPERTY, ",".join(rows)))
+    elif noted.busy_w:
+        between = "" if noted.one_core_w is None else f"{noted.one_core_w!r}:"
+        properties.append((POWER_PROPERTY, f"{noted.idle_w!r}:{between}{noted.busy_w!r}"))
     if noted.off_w:
         properties.append(("wattage_off", repr(noted.off_w)))
     for key, property_name in HOST_PROPERTIES.items():

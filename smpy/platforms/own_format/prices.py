@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from smpy.errors import PlatformError
+from smpy.errors import PlatformError, meant
+from smpy.platforms.models.power import PowerState
 from smpy.platforms.models.prices import Prices
-from smpy.platforms.own_format.settings import TomlTable, TomlValue, Tree, put
+from smpy.platforms.own_format.settings import TomlTable, TomlValue, Tree, put, quantity_of, shown
 from smpy.platforms.own_format.toml_reader import read_toml
 from smpy.platforms.presets import preset_file
-from smpy.units import parse_power_w
+from smpy.units import LARGEST, SMALLEST, parse_power_w, parse_speed_flop_per_s
 
 PRICE_TABLES: Final = ("price", "power")
 _NETWORK_EUR: Final = ("switch_eur", "switch_port_eur", "cable_eur", "switch_cable_eur", "kwh_eur")
@@ -29,8 +31,11 @@ def read_prices(machine: TomlTable) -> Prices:
     numbers = {key: _number(price, key) for key in _NETWORK_EUR}
     years = price.number("lifetime_years", 1.0, is_positive=True)
     switch_w = power.quantity("switch", parse_power_w, "400W", 0.0)
+    link_idle_w, link_busy_w = _link_w(power) or (None, None)
     return Prices(
         **numbers,
+        link_idle_w=link_idle_w,
+        link_busy_w=link_busy_w,
         lifetime_years=years if price.is_written("lifetime_years") else None,
         switch_w=switch_w if power.is_written("switch") else None,
     )
@@ -48,6 +53,64 @@ def read_host_power(power: TomlTable, idle_w: float = 0.0, busy_w: float = 0.0) 
     busy_w = power.quantity("busy", parse_power_w, "700W", busy_w)
     if busy_w < idle_w:
         raise power.error("busy", f"a host with all cores busy draws {busy_w:g} W, and an idle one {idle_w:g} W")
+    return idle_w, busy_w
+
+
+def read_power_states(power: TomlTable) -> tuple[PowerState, ...]:
+    """States of hosts: `states = [{speed = "3Gf", idle = "90W", one_core = "110W", busy = "350W"}]`; none if missing.
+
+    Raises
+    ------
+    PlatformError
+        If one is wrong.
+    """
+    found = power.value("states")
+    if found is None:
+        return ()
+    rows = found.value
+    example = '[{speed = "3Gf", idle = "90W", one_core = "110W", busy = "350W"}]'
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        raise found.error(f"it is a list of tables, one for each state: write {example}")
+    for key in ("idle", "one_core", "busy"):
+        if power.is_written(key):
+            raise power.error(key, "the states say it: keep one of the two")
+    return tuple(_state(replace(found, key=f"{found.key}[{number}]"), row) for number, row in enumerate(rows))
+
+
+def _state(place: TomlValue, row: dict[str, object]) -> PowerState:
+    known = ("speed", "idle", "one_core", "busy")
+    for key in row:
+        if key not in known:
+            raise place.error(f"unknown key {key!r}{meant(key, known) or ': a state takes ' + ', '.join(known)}")
+    for key in ("speed", "idle", "busy"):
+        if key not in row:
+            raise place.error(f"{key} is missing")
+
+    def number(key: str, parse: Callable[[str], float], example: str) -> float:
+        setting = replace(place, key=f"{place.key}.{key}", value=row[key])
+        value = quantity_of(setting, parse, example)
+        if not 0 <= value <= LARGEST or (key == "speed" and value < SMALLEST):
+            raise setting.error(f"{value:g} cannot be: give {'more than 0' if key == 'speed' else '0 or more'}")
+        return value
+
+    idle_w, busy_w = number("idle", parse_power_w, "90W"), number("busy", parse_power_w, "350W")
+    epsilon_w = number("one_core", parse_power_w, "110W") if "one_core" in row else idle_w
+    if busy_w < idle_w:
+        raise place.error(f"a host with all cores busy draws {busy_w:g} W, and an idle one {idle_w:g} W")
+    return PowerState(number("speed", parse_speed_flop_per_s, "3Gf"), idle_w, epsilon_w, busy_w)
+
+
+def _link_w(power: TomlTable) -> tuple[float, float] | None:
+    """Idle and busy power of a link in W, of `link = "2W:6W"`; None if it is missing."""
+    found = power.value("link")
+    if found is None:
+        return None
+    parts = found.value.split(":") if isinstance(found.value, str) else ()
+    if len(parts) != 2:
+        raise found.error(f'{shown(found)} is not idle:busy: write it such as "2W:6W"')
+    idle_w, busy_w = (quantity_of(replace(found, value=part), parse_power_w, "2W:6W") for part in parts)
+    if not 0 <= idle_w <= busy_w <= LARGEST:
+        raise found.error(f"an idle link draws {idle_w:g} W, and a busy one {busy_w:g} W: give 0 or more, and rising")
     return idle_w, busy_w
 
 
@@ -108,10 +171,10 @@ def price_tables(prices: Prices) -> dict[str, dict[str, object]]:
     """The tables from which `read_prices` reads them."""
     price = {key: getattr(prices, key) for key in (*_NETWORK_EUR, "lifetime_years")}
     written = {key: number for key, number in price.items() if number is not None}
-    return {
-        **({"price": written} if written else {}),
-        **({"power": {"switch": f"{prices.switch_w!r}W"}} if prices.switch_w is not None else {}),
-    }
+    power: dict[str, object] = {} if prices.switch_w is None else {"switch": f"{prices.switch_w!r}W"}
+    if prices.link_w is not None:
+        power["link"] = "{!r}W:{!r}W".format(*prices.link_w)
+    return {**({"price": written} if written else {}), **({"power": power} if power else {})}
 
 
 def _number(price: TomlTable, key: str) -> float | None:

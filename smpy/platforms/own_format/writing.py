@@ -139,7 +139,7 @@ def _hosts(machine: Description, cluster: Cluster) -> Tables:
         **({"rails": cluster.rails} if cluster.rails > 1 else {}),
     }
     if not cluster.groups:
-        power, price, properties = _noted(cluster.properties)
+        power, price, properties = _noted(cluster.properties, _speeds(cluster.host_groups[0]))
         listed = {} if isinstance(topology_of(machine), Graph) else _names(machine, cluster.hosts)
         alike = listed | _group(cluster.host_groups[0]) | host | properties
         return {"host": alike, "nic": nic, **({"power": power} if power else {}), **({"price": price} if price else {})}
@@ -148,7 +148,7 @@ def _hosts(machine: Description, cluster: Cluster) -> Tables:
     if len(names) != len(cluster.groups):
         raise _unsayable(machine, "groups of hosts whose names are not those of groups")
     for number, (hosts, group) in enumerate(zip(names, cluster.groups, strict=True)):
-        power, price, properties = _noted(group.properties)
+        power, price, properties = _noted(group.properties, _speeds(group))
         wires = {"bandwidth": exact_bandwidth(group.bandwidth_bytes_per_s), "latency": exact_time(group.latency_s)}
         tables[f"group.g{number}"] = {
             **(_names(machine, hosts) | _group(group) | {"nic": wires} | properties),
@@ -173,14 +173,37 @@ def _group(group: HostGroup) -> dict[str, object]:
     return numbers | _memory(group.memory)
 
 
-def _noted(properties: tuple[tuple[str, str], ...]) -> tuple[dict[str, object], ...]:
+def _speeds(group: HostGroup) -> tuple[float, ...]:
+    return group.state_speeds_flop_per_s or (group.speed_flop_per_s,)
+
+
+def _states(text: str, speeds_flop_per_s: tuple[float, ...]) -> list[dict[str, object]]:
+    """The states of [power], if the text is written as they are read."""
+    rows: list[dict[str, object]] = []
+    for entry, speed in zip(text.split(","), speeds_flop_per_s, strict=False):
+        numbers = _numbers(entry)
+        if len(numbers) != 3 or min(numbers) < 0 or numbers[0] > numbers[2]:
+            return []
+        watts = zip(_THREE, (f"{number!r}W" for number in numbers), strict=True)
+        rows.append({"speed": exact_speed(speed), **dict(watts)})
+    return rows if len(rows) == len(speeds_flop_per_s) == text.count(",") + 1 else []
+
+
+def _noted(
+    properties: tuple[tuple[str, str], ...], speeds_flop_per_s: tuple[float, ...]
+) -> tuple[dict[str, object], ...]:
     """The tables [power] and [price], and the properties that these do not say."""
     left = list(properties)
     power: dict[str, object] = {}
     price: dict[str, object] = {}
-    for name, keys in _NOTED.items():
+    has_states = len(speeds_flop_per_s) > 1 and left and left[0][0] == POWER_PROPERTY
+    if has_states and (states := _states(left[0][1], speeds_flop_per_s)):
+        power["states"] = states
+        left.pop(0)
+    for name, two_or_one in _NOTED.items():
         numbers = _numbers(left[0][1]) if left and left[0][0] == name else ()
-        if len(numbers) == len(keys) and min(numbers) >= 0 and max(numbers) > 0 and sorted(numbers) == [*numbers]:
+        keys = _THREE if name == POWER_PROPERTY and len(numbers) == len(_THREE) else two_or_one
+        if len(numbers) == len(keys) and min(numbers) >= 0 and max(numbers) > 0 and numbers[0] <= numbers[-1]:
             left.pop(0)
             texts = ((key, number) for key, number in zip(keys, numbers, strict=True))
             if name.startswith("price"):
@@ -190,6 +213,7 @@ def _noted(properties: tuple[tuple[str, str], ...]) -> tuple[dict[str, object], 
     return power, price, {"properties": dict(left)} if left else {}
 
 
+_THREE: Final = ("idle", "one_core", "busy")
 _NOTED: Final = {
     POWER_PROPERTY: ("idle", "busy"),
     "wattage_off": ("off",),

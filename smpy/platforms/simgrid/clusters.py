@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
+from smpy.errors import PlatformError
 from smpy.platforms.cluster import Cluster, NumberedNames
 from smpy.platforms.links import Sharing
+from smpy.platforms.models.power import read_off_w, read_states_w
+from smpy.platforms.models.prices import OFF_PROPERTY, POWER_PROPERTY
 from smpy.platforms.simgrid.elements import Element
 from smpy.units import parse_bandwidth_bytes_per_s, parse_speed_flop_per_s, parse_time_s
 
@@ -19,13 +23,14 @@ CLUSTER_ATTRIBUTES: Final = (
 
 def read_cluster(element: Element) -> Cluster:
     """The hosts and wires of a <cluster>, whatever its topology."""
+    speeds = read_speeds(element)
     policy = element.choice("sharing_policy", (*(policy.value for policy in Sharing), "FULLDUPLEX"), "SPLITDUPLEX")
     if policy == "FATPIPE":
         element.warn("the links of a cluster cannot be FATPIPE: they are SHARED, as SimGrid makes them")
     return Cluster(
         name=element.text("id"),
         hosts=read_names(element),
-        speed_flop_per_s=read_speed_flop_per_s(element),
+        speed_flop_per_s=speeds.first_flop_per_s,
         bandwidth_bytes_per_s=element.quantity("bw", parse_bandwidth_bytes_per_s),
         latency_s=element.quantity("lat", parse_time_s),
         is_split=policy in ("SPLITDUPLEX", "FULLDUPLEX"),
@@ -36,7 +41,9 @@ def read_cluster(element: Element) -> Cluster:
         backbone_bandwidth_bytes_per_s=element.quantity("bb_bw", parse_bandwidth_bytes_per_s, "0"),
         backbone_latency_s=element.quantity("bb_lat", parse_time_s, "0"),
         backbone_is_fatpipe=element.choice("bb_sharing_policy", ("SHARED", "FATPIPE"), "SHARED") == "FATPIPE",
-        properties=element.properties(),
+        properties=read_host_properties(element, speeds),
+        state_speeds_flop_per_s=speeds.all_flop_per_s,
+        first_state=speeds.first_state,
     )
 
 
@@ -65,13 +72,52 @@ def read_names(element: Element) -> NumberedNames:
     return NumberedNames(element.text("prefix"), _radical(element), element.text("suffix"))
 
 
-def read_speed_flop_per_s(element: Element) -> float:
-    """The speed in the initial one of the states that are listed."""
-    speeds = element.text("speed").split(",")
+class Speeds(NamedTuple):
+    """Speeds of a core in each state of a host, and the initial state; no list of a host with one state."""
+
+    first_flop_per_s: float
+    all_flop_per_s: tuple[float, ...] = ()
+    first_state: int = 0
+
+
+def read_speeds(element: Element) -> Speeds:
+    """The speeds in all states that are listed; the powers that properties say are checked against them."""
+    texts = element.text("speed").split(",")
     state = element.integer("pstate", "0")
-    if not 0 <= state < len(speeds):
-        raise element.error(f"attribute 'pstate': there is no state {state} among {len(speeds)} speeds, counted from 0")
-    return element.parsed("speed", speeds[state].strip(), parse_speed_flop_per_s)
+    if not 0 <= state < len(texts):
+        raise element.error(f"attribute 'pstate': there is no state {state} among {len(texts)} speeds, counted from 0")
+    speeds = tuple(element.parsed("speed", text.strip(), parse_speed_flop_per_s) for text in texts)
+    _check_power(element, len(speeds))
+    if len(speeds) == 1:
+        return Speeds(speeds[0])
+    if not min(speeds) > 0:
+        raise element.error(f"attribute 'speed': a state has a speed of {min(speeds):g} flop/s: it must be above 0")
+    return Speeds(speeds[state], speeds, state)
+
+
+def read_host_properties(element: Element, speeds: Speeds) -> tuple[tuple[str, str], ...]:
+    """The properties of hosts; powers of several states are written as our TOML's, so that it can say them."""
+    properties = element.properties()
+    if not speeds.all_flop_per_s:
+        return properties
+    return tuple((name, _states_text(text) if name == POWER_PROPERTY else text) for name, text in properties)
+
+
+def _states_text(text: str) -> str:
+    return ",".join(":".join(map(repr, state)) for state in read_states_w(text, text.count(",") + 1))
+
+
+def _check_power(element: Element, n_states: int) -> None:
+    checks: dict[str, Callable[[str], object]] = {
+        POWER_PROPERTY: lambda text: read_states_w(text, n_states),
+        OFF_PROPERTY: read_off_w,
+    }
+    for prop in element.children:
+        if prop.tag == "prop" and prop.attributes.get("id") in checks:
+            try:
+                checks[prop.text("id")](prop.text("value"))
+            except PlatformError as wrong:
+                raise prop.error(str(wrong)) from None
 
 
 def _radical(element: Element) -> tuple[range, ...]:

@@ -17,9 +17,11 @@ from smpy.platforms.declared_parts import BypassRoute, DeclaredRoute, Host, Link
 from smpy.platforms.description import Description
 from smpy.platforms.links import Coordinates, Direction, Hop, Sharing
 from smpy.platforms.models.machine_models import CallCosts, Models
+from smpy.platforms.models.power import link_power
+from smpy.platforms.models.prices import LINK_POWER_PROPERTIES
 from smpy.platforms.parts import Part, Zone
 from smpy.platforms.profiles import Changing
-from smpy.platforms.simgrid.clusters import CLUSTER_ATTRIBUTES, read_names, read_speed_flop_per_s
+from smpy.platforms.simgrid.clusters import CLUSTER_ATTRIBUTES, read_host_properties, read_names, read_speeds
 from smpy.platforms.simgrid.disks import DiskReader
 from smpy.platforms.simgrid.elements import Element, read_elements
 from smpy.platforms.simgrid.options import OVERHEAD_PROPERTIES, parse_overheads, with_options
@@ -114,6 +116,22 @@ def _check_overhead(prop: Element) -> None:
         raise prop.error(f"property {prop.text('id')}: {wrong}") from None
 
 
+def _link_power(element: Element, *, is_split: bool) -> tuple[tuple[str, str], ...]:
+    """The property that says the power of a link, checked; all others are notes to other tools."""
+    for prop in element.children:
+        if prop.tag == "prop" and prop.attributes.get("id") in LINK_POWER_PROPERTIES:
+            noted = (prop.text("id"), prop.text("value"))
+            try:
+                link_power(dict([noted]))
+            except PlatformError as wrong:
+                raise prop.error(str(wrong)) from None
+            if is_split:
+                prop.warn("the halves of a split link draw no power, as in SimGrid: declare a link for each direction")
+                return ()
+            return (noted,)
+    return ()
+
+
 class _PartMaker:
     """Makes parts of elements, each by the method for its tag."""
 
@@ -180,14 +198,16 @@ class _PartMaker:
 
     def _host(self, element: Element) -> Host:
         element.check_attributes(("id", "speed", "core", "pstate", "coordinates", *HOST_PROFILES))
-        speed_flop_per_s = read_speed_flop_per_s(element)
+        speeds = read_speeds(element)
         profiles = self.profiles.of_element(element, HOST_PROFILES)
         self._parts_of_host(element)
         return Host(
             element.text("id"),
-            speed_flop_per_s,
+            speeds.first_flop_per_s,
             element.integer("core", "1"),
-            properties=element.properties(),
+            properties=read_host_properties(element, speeds),
+            state_speeds_flop_per_s=speeds.all_flop_per_s,
+            first_state=speeds.first_state,
             coordinates=_coordinates(element),
             speed_profile=profiles.get(Changing.SPEED),
             state_profile=profiles.get(Changing.HOST_IS_ON),
@@ -231,6 +251,7 @@ class _PartMaker:
             element.quantity("bandwidth", parse_bandwidth_bytes_per_s),
             element.quantity("latency", parse_time_s, "0"),
             Sharing.SPLITDUPLEX if policy == "FULLDUPLEX" else Sharing(policy),
+            properties=_link_power(element, is_split=policy in ("SPLITDUPLEX", "FULLDUPLEX")),
             bandwidth_profile=profiles.get(Changing.BANDWIDTH),
             latency_profile=profiles.get(Changing.LATENCY),
             state_profile=profiles.get(Changing.LINK_IS_ON),

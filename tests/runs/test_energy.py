@@ -1,0 +1,141 @@
+"""Energy of runs: closed forms, and the places where it shows."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import smpy
+from smpy.platforms import Description, read_machine
+from smpy.records.energy import Energy
+
+CLUSTER = """
+[host]
+count = 4
+cores = 2
+speed = "4Gf"
+[nic]
+bandwidth = "1GB/s"
+latency = "10us"
+[network]
+model = "raw"
+[mpi]
+costs = "smpi"
+[topology]
+kind = "flat"
+"""
+POWER = '[power]\nidle = "100W"\none_core = "120W"\nbusy = "220W"\n'
+
+
+def machine(tmp_path: Path, text: str) -> Description:
+    file = tmp_path / "machine.toml"
+    file.write_text(CLUSTER + text)
+    return read_machine(str(file), 1)
+
+
+def compute(flop: float) -> None:
+    smpy.execute(flop * (1 + smpy_rank()))
+
+
+def smpy_rank() -> int:
+    from mpi4py import MPI
+
+    return MPI.COMM_WORLD.rank  # type: ignore[no-any-return]
+
+
+def send_one(nbytes: int) -> None:
+    import numpy as np
+    from mpi4py import MPI
+
+    buffer = np.zeros(nbytes, "b")
+    if smpy_rank() == 0:
+        MPI.COMM_WORLD.Send(buffer, 1)
+    elif smpy_rank() == 1:
+        MPI.COMM_WORLD.Recv(buffer, 0)
+
+
+def energy_of(run: smpy.Run) -> Energy:
+    assert run.summary.energy is not None
+    return run.summary.energy
+
+
+def test_a_machine_that_says_no_power_has_no_energy(tmp_path: Path) -> None:
+    run = smpy.simulate(compute, 4e9, ranks=1, platform=machine(tmp_path, ""), compute="none")
+    assert run.summary.energy is None
+    assert json.loads(run.summary.to_json())["energy"] is None
+    assert "\n  energy" not in run.summary.render()
+    assert run.profile.above_idle_j == ()
+
+
+def test_power_is_that_of_the_busy_cores_until_the_run_ends(tmp_path: Path) -> None:
+    run = smpy.simulate(compute, 4e9, ranks=3, platform=machine(tmp_path, POWER), compute="none")  # 1, 2 and 3 s
+    energy = energy_of(run)
+    assert list(energy.hosts_j) == ["node-0", "node-1", "node-2", "node-3"]
+    assert energy.hosts_j["node-0"] == pytest.approx(220 * 1 + 170 * 1 + 100 * 1)
+    assert energy.hosts_j["node-1"] == pytest.approx(170 * 3)
+    assert energy.hosts_j["node-2"] == energy.hosts_j["node-3"] == pytest.approx(300)
+    assert energy.used_hosts_j == pytest.approx(490 + 510)
+    assert energy.idle_hosts_j == pytest.approx(600)
+    assert energy.links_j == {}
+    assert energy.cost_eur is None
+    assert "1600 J (hosts 1600, of them idle 600)" in run.summary.render()
+
+
+def test_ranks_of_a_host_share_what_is_above_its_idle_power(tmp_path: Path) -> None:
+    run = smpy.simulate(compute, 4e9, ranks=2, platform=machine(tmp_path, POWER), compute="none")
+    joules = run.profile.above_idle_by_rank_j()
+    assert joules == pytest.approx([120 / 2 * 1, 120 / 2 * 1 + 70 * 1])
+    energy = energy_of(run)
+    assert energy.above_idle_j == pytest.approx(sum(joules))
+    assert energy.hosts_total_j == pytest.approx(4 * 100 * 2 + sum(joules))
+    sites = json.loads(run.summary.to_json())["profile"]["sites"]
+    assert sum(site["above_idle_j"] for site in sites) == pytest.approx(sum(joules))
+    assert run.profile.to_pandas()["calls"]["above_idle_j"].sum() == pytest.approx(sum(joules))
+
+
+def test_a_message_draws_the_power_of_busy_links_from_its_start_to_its_end(tmp_path: Path) -> None:
+    text = '[power]\nlink = "2W:6W"\nswitch = "30W"\n[price]\nkwh_eur = 0.3\n'
+    run = smpy.simulate(send_one, 10_000_000, ranks=2, ppn=1, platform=machine(tmp_path, text), compute="none")
+    energy, seconds = energy_of(run), run.summary.makespan_s
+    assert energy.hosts_j == {}
+    assert len(energy.links_j) == 2 * 4
+    busy = [name for name, joules in energy.links_j.items() if joules == pytest.approx(6 * seconds)]
+    assert busy == ["cluster_link_0_UP", "cluster_link_1_DOWN"]
+    assert energy.links_total_j == pytest.approx(2 * 6 * seconds + 6 * 2 * seconds)
+    assert energy.switches_j == pytest.approx(30 * seconds)
+    assert energy.total_kwh == pytest.approx((energy.links_total_j + 30 * seconds) / 3.6e6)
+    assert energy.cost_eur == pytest.approx(0.3 * energy.total_kwh)
+
+
+def test_power_changes_no_date(tmp_path: Path) -> None:
+    runs = [
+        smpy.simulate(send_one, 100_000, ranks=4, platform=machine(tmp_path, text), compute="none")
+        for text in ("", POWER + 'link = "2W:6W"\n')
+    ]
+    assert list(runs[0].summary.finish_s) == list(runs[1].summary.finish_s)
+    assert len({run.summary.inputs.machine.fingerprint for run in runs}) == 1  # type: ignore[union-attr]
+
+
+def test_a_computation_that_moves_bytes_keeps_its_core_busy_to_its_end(tmp_path: Path) -> None:
+    described = CLUSTER.replace('speed = "4Gf"', 'speed = "4Gf"\nmemory_bandwidth = "1GB/s"') + POWER
+    file = tmp_path / "machine.toml"
+    file.write_text(described)
+    run = smpy.simulate(move, ranks=1, platform=str(file), compute="none")
+    assert run.summary.makespan_s == pytest.approx(2)
+    assert energy_of(run).hosts_j["node-0"] == pytest.approx(170 * 2)
+
+
+def move() -> None:
+    smpy.execute(4e9, bytes=2e9)
+
+
+def test_large_machines_list_their_largest_hosts(tmp_path: Path) -> None:
+    many = {f"h{i}": float(i) for i in range(10_001)}
+    record: dict[str, Any] = Energy(many, {}, 0.0).to_record()
+    assert record["hosts_j"] == {f"h{i}": float(i) for i in range(10_000, 9_990, -1)}
+    assert record["hosts_total_j"] == math.fsum(many.values())
+    assert len(Energy(many, {}, 0.0, lists_all=True).to_record()["hosts_j"]) == 10_001
