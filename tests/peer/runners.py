@@ -38,21 +38,29 @@ def compile_programs(folder: Path, name: str = "*") -> Path:
 
 def smpirun_finish_s(case: Case, binaries: Path, folder: Path, settings: Settings = ()) -> list[float]:
     """Dates at which ranks end under smpirun with a full re-solve of the network; settings as on its command line."""
+    output, _ = smpirun_output(case, binaries, folder, settings)
+    finish_s = {int(rank): float(date) for rank, date in map(str.split, output.splitlines())}
+    return [finish_s[rank] for rank in range(case.n_ranks)]
+
+
+def smpirun_output(
+    case: Case, binaries: Path, folder: Path, settings: Settings = (), logs: tuple[str, ...] = ()
+) -> tuple[str, str]:
+    """Standard output of a case under smpirun, and its log; `logs` are categories whose information is wanted."""
     command = ["smpirun", "-quiet", "-np", str(case.n_ranks), "-platform", _platform_file(case, folder)]
     hostfile = _hostfile(case, folder)
     if hostfile is not None:
         command += ["-hostfile", hostfile]
     command += [
         *SMPIRUN_OPTIONS,
+        *(f"--log={category}.thres:info" for category in logs),
         *(f"--cfg={key}:{value}" for key, value in settings),
         binaries / case.program,
         *map(str, case.arguments),
     ]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, f"smpirun failed:\n{done.stdout}{done.stderr}"
-    lines = (line.split() for line in done.stdout.splitlines())
-    finish_s = {int(rank): float(date) for rank, date in lines}
-    return [finish_s[rank] for rank in range(case.n_ranks)]
+    return done.stdout, done.stderr
 
 
 def smpy_finish_s(
