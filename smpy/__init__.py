@@ -8,6 +8,7 @@ Names that a program may import; under a real MPI all of them work, and modelled
 * `folded`: an array without backing; `shared_array`, `partial_shared_array`: arrays that share their memory
 * `region`: a part of the program, for its trace
 * `blas`: scipy's BLAS, which takes modelled time
+* `set_host_pstate`, `host_pstate`: the state (DVFS) of the rank's host; `host_energy_j`, `host_power_w`: what it draws
 * `is_simulated`: whether the program runs under `smpy run`
 
 Functions that run programs: `simulate`, which returns a `Run` or raises a `RunError`; in a notebook `%load_ext smpy`,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from smpy.compute.folded import folded
     from smpy.compute.folded.shared_arrays import partial_shared_array, shared_array
     from smpy.compute.models.execute import execute, inject_seconds, is_simulated
+    from smpy.compute.models.host_power import host_energy_j, host_power_w, host_pstate, set_host_pstate
     from smpy.compute.models.kernel import kernel
     from smpy.compute.models.kernel_models import KernelModels
     from smpy.engine.regions import region
@@ -47,12 +49,16 @@ __all__ = [
     "execute",
     "experimental",
     "folded",
+    "host_energy_j",
+    "host_power_w",
+    "host_pstate",
     "inject_seconds",
     "is_simulated",
     "kernel",
     "partial_shared_array",
     "region",
     "sample",
+    "set_host_pstate",
     "shared_array",
     "simulate",
 ]
@@ -67,6 +73,9 @@ _HOMES: Final = {
     "compare_collective": "smpy.study.collective_comparison",
     "execute": "smpy.compute.models.execute",
     "folded": "smpy.compute.folded",
+    "host_energy_j": "smpy.compute.models.host_power",
+    "host_power_w": "smpy.compute.models.host_power",
+    "host_pstate": "smpy.compute.models.host_power",
     "inject_seconds": "smpy.compute.models.execute",
     "is_simulated": "smpy.compute.models.execute",
     "kernel": "smpy.compute.models.kernel",
@@ -74,6 +83,7 @@ _HOMES: Final = {
     "partial_shared_array": "smpy.compute.folded.shared_arrays",
     "region": "smpy.engine.regions",
     "sample": "smpy.compute.clock.sampling",
+    "set_host_pstate": "smpy.compute.models.host_power",
     "shared_array": "smpy.compute.folded.shared_arrays",
     "simulate": "smpy.runs.simulate",
 }

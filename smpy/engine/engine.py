@@ -21,6 +21,7 @@ from smpy.engine.accounts import (
 from smpy.engine.added_ranks import AddedRanks
 from smpy.engine.added_timelines import AddedTimelines
 from smpy.engine.file_accesses import FileAccesses
+from smpy.engine.host_states import HostStates
 from smpy.engine.kernel import ffi, lib
 from smpy.engine.messages import LeftKind, LeftOver, WaitingRank, WaitKind
 from smpy.engine.surface import surface
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 _SEQUENCE: Final = "MessageProgram.perform"
 
 
-class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines):
+class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines, HostStates):
     """One simulated world.
 
     Parameters

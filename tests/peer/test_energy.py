@@ -27,14 +27,16 @@ class PoweredCase(Case):
     """A case on its machine with power of drawn parts, and with speeds that change if the machine has none such."""
 
     changes: bool = False
+    n_states: int = 0
 
     def platform_xml(self) -> str:
         root = ET.fromstring(Case.platform_xml(self))
         draw = Random(f"{self.name} {self.changes}")
         for part in root.iter("host") if self.changes else ():
-            n_states = draw.randrange(1, 4)
+            n_states = self.n_states or draw.randrange(1, 4)
             part.set("speed", ",".join(("1Gf", "0.7Gf", "0.55Gf")[:n_states]))
             part.set("pstate", str(draw.randrange(n_states)))
+            part.set("core", str(draw.randrange(1, 4)))
         for part in [*root.iter("host"), *root.iter("cluster")]:
             if part.tag == "cluster" or draw.random() < 0.9:
                 n_states = part.attrib["speed"].count(",") + 1
@@ -95,6 +97,11 @@ def cases() -> Iterator[PoweredCase]:
         yield PoweredCase(program, arguments, "full", 6, placement="cyclic", changes=True)
         yield PoweredCase(program, arguments, "cluster_multicore", 10, per_host=4)
         yield PoweredCase(program, arguments, "nested_zones", 8, placement="unlisted")
+    for seed in range(8):
+        where = {"placement": "cyclic"} if seed % 2 else {}
+        yield PoweredCase(
+            "states", (seed, 1e5, 5, 1 + seed % 3), "full", 4 + 4 * (seed % 2), **where, changes=True, n_states=3
+        )
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ import pytest
 import smpy
 from smpy.platforms import Description, read_machine
 from smpy.records.energy import Energy
+from smpy.replay.replay import replay
 
 CLUSTER = """
 [host]
@@ -139,3 +140,70 @@ def test_large_machines_list_their_largest_hosts(tmp_path: Path) -> None:
     assert record["hosts_j"] == {f"h{i}": float(i) for i in range(10_000, 9_990, -1)}
     assert record["hosts_total_j"] == math.fsum(many.values())
     assert len(Energy(many, {}, 0.0, lists_all=True).to_record()["hosts_j"]) == 10_001
+
+
+STATES = """
+[power]
+states = [{speed = "4Gf", idle = "100W", one_core = "130W", busy = "250W"},
+          {speed = "3Gf", idle = "92W", one_core = "110W", busy = "180W"}]
+"""
+
+
+def change_states() -> None:
+    import time
+
+    import smpy
+
+    if smpy_rank() == 0:
+        smpy.execute(2e9)
+        print(time.time())
+        return
+    time.sleep(0.2)
+    smpy.set_host_pstate(1)
+    print(smpy.host_pstate(), smpy.host_power_w(), round(smpy.host_energy_j(), 3))
+    time.sleep(0.1)
+    smpy.set_host_pstate(0)
+    print(smpy.host_pstate(), smpy.host_power_w(), round(smpy.host_energy_j(), 3))
+
+
+def test_a_state_that_a_rank_sets_acts_at_once_on_what_its_host_computes(tmp_path: Path) -> None:
+    run = smpy.simulate(change_states, ranks=2, platform=machine(tmp_path, STATES), compute="none")
+    assert run.summary.finish_s[0] == pytest.approx(0.525)
+    assert energy_of(run).hosts_j["node-0"] == pytest.approx(190 * 0.2 + 145 * 0.1 + 190 * 0.225)
+    assert run.stdout.splitlines()[:2] == ["1 145.0 38.0", "0 190.0 52.5"]
+    run = smpy.simulate(change_states, ranks=2, ppn=1, platform=machine(tmp_path, STATES), compute="none")
+    assert run.summary.finish_s[0] == pytest.approx(0.5)
+
+
+def set_state(state: object) -> None:
+    smpy.set_host_pstate(state)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("text", "state"), [("", 1), (POWER, -1), (STATES, 2)])
+def test_a_state_that_is_not_there_is_an_index_error_at_the_programs_line(
+    tmp_path: Path, text: str, state: int
+) -> None:
+    has = "2 states" if text == STATES else "1 state"
+    wanted = rf"in set_state\n.*\n(.*\n)*IndexError: host 'node-0' has {has}, counted from 0: it has no state {state}$"
+    with pytest.raises(smpy.RunError, match=wanted):
+        smpy.simulate(set_state, state, ranks=1, platform=machine(tmp_path, text), compute="none")
+
+
+def test_a_state_is_a_whole_number(tmp_path: Path) -> None:
+    with pytest.raises(smpy.RunError, match="TypeError: 'float' object cannot be interpreted as an integer"):
+        smpy.simulate(set_state, 1.5, ranks=1, platform=machine(tmp_path, STATES), compute="none")
+    smpy.simulate(set_state, 0, ranks=1, platform=machine(tmp_path, ""), compute="none")
+
+
+def test_outside_of_a_run_states_do_nothing_and_energy_is_not_known() -> None:
+    smpy.set_host_pstate(3)
+    assert smpy.host_pstate() == 0
+    assert math.isnan(smpy.host_energy_j())
+    assert math.isnan(smpy.host_power_w())
+
+
+def test_a_replay_sets_the_states_that_the_run_did(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    run = smpy.simulate(change_states, ranks=2, platform=machine(tmp_path, STATES), compute="none", trace=trace)
+    result = replay(trace)
+    assert list(result.finish_s) == list(run.summary.finish_s)

@@ -35,7 +35,7 @@ static int is_off(const sim *s, int id)
 static void set_power(const sim *s, host_energy *e, int id)
 {
     const host *h = &s->hosts.at[id];
-    const power_state *state = &e->states->state[e->states->first];
+    const power_state *state = &e->states->state[h->state];
     const double most_flop_per_s = state->speed_flop_per_s * h->cores.n_units;
     const double load = is_off(s, id) ? 0 : fmin(host_load_flop_per_s(h) / most_flop_per_s, 1);
     e->is_loaded = load > 0;

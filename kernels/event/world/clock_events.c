@@ -177,16 +177,32 @@ int clock_events_crowd(sim *s, int id)
 
 /* ---- a host whose speed changes ---- */
 
+/* Its cores have another speed: the ends of executions there are others now. */
+static int take_speed(sim *s, int id)
+{
+    const host *h = &s->hosts.at[id];
+    tell_loaded(s, id);
+    if (!resource_n_users(&h->cores)) return 0;
+    s->date_order = ++s->order; /* executions that began before at this date were scheduled earlier */
+    reschedule(s, &s->hosts.at[id]);
+    return date_host(s, id);
+}
+
 int clock_events_change_speed(sim *s, int id, double factor)
 {
     host *h = &s->hosts.at[id];
     resource_set_speed(&h->cores, factor * host_speed_flop_per_s(h), s->clock.now_s);
     if (s->shared_cores.n && shared_cores_set_speed(s, id) < 0) return SIM_OUT_OF_MEMORY;
-    tell_loaded(s, id);
-    if (!resource_n_users(&h->cores)) return 0;
-    s->date_order = ++s->order; /* executions that began before at this date were scheduled earlier */
-    reschedule(s, h);
-    return date_host(s, id);
+    return take_speed(s, id);
+}
+
+int clock_events_change_state(sim *s, int id, int state, double speed_flop_per_s)
+{
+    host *h = &s->hosts.at[id];
+    h->state = state;
+    resource_set_nominal_speed(&h->cores, speed_flop_per_s, s->clock.now_s);
+    if (s->shared_cores.n && shared_cores_set_speed(s, id) < 0) return SIM_OUT_OF_MEMORY;
+    return take_speed(s, id);
 }
 
 /* ---- ends ---- */

@@ -48,6 +48,9 @@ int clock_events_crowd(sim *s, int host);
 
 int clock_events_change_speed(sim *s, int host, double factor); /* from now on; of a host that changes its speed. 0, or an error */
 
+/* Likewise in another state, in which a core has that speed while no profile changes it. */
+int clock_events_change_state(sim *s, int host, int state, double speed_flop_per_s);
+
 void host_entered(sim *s, int host);             /* by an execution, a sleep or the wait for one request */
 void host_left(sim *s, int host, int is_execution);
 

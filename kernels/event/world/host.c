@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "basics/errors.h"
+#include "machine/power.h"
 
 int hosts_init(hosts *all, const platform *p)
 {
@@ -13,6 +14,14 @@ int hosts_init(hosts *all, const platform *p)
     for (int h = 0; h < all->n; h++)
         all->at[h] = (host){.cores = {.unit_per_s = platform_speed_flop_per_s(p, h), .n_units = platform_cores(p, h)},
                             .fastest_flop_per_s = platform_speed_flop_per_s(p, h), .first_timeline = -1, .rescheduled_at = -1};
+    for (int h = 0; h < all->n; h++) {
+        const power_states *states = power_of_host(platform_power(p), h);
+        if (!states || states->n == 1) continue;
+        double highest = 0;
+        for (int i = 0; i < states->n; i++) highest = fmax(highest, states->state[i].speed_flop_per_s);
+        all->at[h].state = states->first;
+        if (host_changes_speed(&all->at[h], highest / states->state[states->first].speed_flop_per_s) < 0) return SIM_OUT_OF_MEMORY;
+    }
     return 0;
 }
 
@@ -64,7 +73,7 @@ int hosts_limit(hosts *all, double part)
 int host_changes_speed(host *h, double highest_factor)
 {
     if (limit(&h->cores, 1) < 0) return SIM_OUT_OF_MEMORY;
-    h->fastest_flop_per_s = fmax(h->fastest_flop_per_s, highest_factor * host_speed_flop_per_s(h));
+    h->fastest_flop_per_s = fmax(1, highest_factor) * h->fastest_flop_per_s;
     return 0;
 }
 
@@ -110,6 +119,15 @@ void resource_set_speed(resource *r, double unit_per_s, double now_s)
 {
     serve(r, now_s);
     r->unit_per_s = unit_per_s;
+}
+
+void resource_set_nominal_speed(resource *r, double nominal_per_s, double now_s)
+{
+    const double factor = r->unit_per_s / r->limited->nominal_per_s, part = r->limited->per_s / r->limited->nominal_per_s;
+    serve(r, now_s);
+    r->unit_per_s = factor * nominal_per_s;
+    r->limited->per_s = part * nominal_per_s;
+    r->limited->nominal_per_s = nominal_per_s;
 }
 
 int resource_join(resource *r, int id, double amount, int is_limited, int64_t order, double now_s)

@@ -44,6 +44,7 @@ typedef struct {
     resource cores;              /* units of flop */
     resource *memory;            /* units of bytes; NULL: its bandwidth is not known */
     double fastest_flop_per_s;   /* the highest speed of one */
+    int state;                   /* of those that the platform says (host_state.h) */
     int first_timeline;          /* first timeline that may compute there, linked by next_of_host; -1: none */
     int n_ranks;                 /* ranks of these timelines */
     int n_under_way;             /* executions, sleeps and waits for one request */
@@ -62,7 +63,7 @@ typedef struct {
 int hosts_init(hosts *all, const platform *p);
 void hosts_free(hosts *all);
 
-/* Speed of a core while nothing changes it. */
+/* Speed of a core in the host's state, while no profile changes it. */
 static inline double host_speed_flop_per_s(const host *h)
 {
     return h->cores.limited ? h->cores.limited->nominal_per_s : h->cores.unit_per_s;
@@ -94,6 +95,7 @@ static inline int resource_n_users(const resource *r)
 void resource_free(resource *r);
 int resource_like(resource *r, const resource *other, double n_units); /* so many units of its speeds: 0, or SIM_OUT_OF_MEMORY */
 void resource_set_speed(resource *r, double unit_per_s, double now_s);
+void resource_set_nominal_speed(resource *r, double nominal_per_s, double now_s); /* has a limit: all speeds in proportion */
 int resource_join(resource *r, int id, double amount, int is_limited, int64_t order, double now_s); /* 0, or SIM_OUT_OF_MEMORY */
 double resource_next_s(const resource *r, double now_s);        /* date at which the first user is served; INFINITY: none */
 int resource_take_served(resource *r, double now_s, double tolerance_s); /* a user that has been served, or -1 */

@@ -96,7 +96,10 @@ int shared_cores_set_speed(sim *s, int host)
     for (int id = s->hosts.at[host].first_timeline; id >= 0; id = s->timelines.at[id].next_of_host) {
         const int number = told_once(s, id);
         if (!number) continue;
-        resource_set_speed(&s->shared_cores.at[number].cores, s->hosts.at[host].cores.unit_per_s, s->clock.now_s);
+        const resource *like = &s->hosts.at[host].cores;
+        resource *own = &s->shared_cores.at[number].cores;
+        if (own->limited && like->limited) resource_set_nominal_speed(own, like->limited->nominal_per_s, s->clock.now_s);
+        resource_set_speed(own, like->unit_per_s, s->clock.now_s);
         if (shared_cores_date(s, number) < 0) return SIM_OUT_OF_MEMORY;
     }
     return 0;
