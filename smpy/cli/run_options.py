@@ -43,8 +43,9 @@ class _NetworkOption(GroupedOption):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         from smpy.platforms.models.network_models import registered_names
+        from smpy.platforms.models.networks import DESCRIBED
 
-        others = ", ".join(registered_names()) or "none"
+        others = ", ".join(name for name in registered_names() if name not in DESCRIBED) or "none"
         self.help = f"{OPTIONS['network'].help} Of installed packages, with parameters as NAME:KEY=VALUE,...: {others}."
         return super().get_help_record(ctx)
 

@@ -48,7 +48,12 @@ def description_of(config: RunConfig) -> Description:
         return with_collectives(description_of(replace(config, collectives=None)), config.collectives)
     is_default = config.platform is None and config.ranks_per_host is None
     if is_default and all("/" in key for key, _ in config.settings):
-        return default_cluster(config.n_ranks, config.settings, network=config.network)
+        machine = default_cluster(config.n_ranks, config.settings, network=config.network)
+        if not machine.models.network.lacking():
+            return machine
+        from smpy.platforms.machine import on_own_links  # most runs need not import it
+
+        return on_own_links(machine)
     from smpy.platforms.machine import changed, read_machine
 
     if isinstance(config.platform, Description):

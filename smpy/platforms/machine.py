@@ -13,6 +13,7 @@ from smpy.input_files import read_input
 from smpy.platforms.description import Description
 from smpy.platforms.gc_pause import collection_paused
 from smpy.platforms.models.collective_tables import with_table
+from smpy.platforms.models.network_models import Network, Wire
 from smpy.platforms.presets import preset_file, preset_names
 from smpy.platforms.simgrid.options import with_options
 from smpy.platforms.topologies import topology_names
@@ -69,9 +70,9 @@ def read_machine(
         from smpy.platforms.simgrid.reader import read_simgrid_xml  # a run reads one of the formats
 
         with collection_paused():
-            return _changed_alike(read_simgrid_xml(path, simgrid_options, data, network=network), changes)
+            return on_own_links(_changed_alike(read_simgrid_xml(path, simgrid_options, data, network=network), changes))
     machine = _in_own_format(path, data, str(what), changes, n_ranks, ranks_per_host)
-    return replace(machine, models=with_options(machine.models, simgrid_options, network=network))
+    return on_own_links(replace(machine, models=with_options(machine.models, simgrid_options, network=network)))
 
 
 def _in_own_format(
@@ -112,7 +113,31 @@ def changed(machine: Description, options: Iterable[tuple[str, str]], *, network
     """
     changes, simgrid_options = _split(options)
     machine = _changed_alike(machine, changes)
-    return replace(machine, models=with_options(machine.models, simgrid_options, network=network))
+    return on_own_links(replace(machine, models=with_options(machine.models, simgrid_options, network=network)))
+
+
+def on_own_links(machine: Description) -> Description:
+    """A machine whose network model has what it lacked, from the machine's links and the costs of its calls.
+
+    The route from its first host to its last one stands for all.
+
+    Raises
+    ------
+    PlatformError
+        If it has no such route.
+    """
+    models = machine.models
+    if not models.network.lacking():
+        return machine
+    loopback = {
+        name: getattr(models.network, name) for name in ("loopback_bandwidth_bytes_per_s", "loopback_latency_s")
+    }
+    built = replace(machine, models=replace(models, network=Network(**loopback))).build()
+    first, last = 0, built.n_hosts - 1
+    links, latency_s = built.route_links(first, last)
+    narrowest = min((built.link(link)[0] for link in links), default=0.0)
+    wire = Wire(f"{built.host_names[first]} to {built.host_names[last]}", latency_s, narrowest)
+    return replace(machine, models=replace(models, network=models.network.on_links(wire, models.sends)))
 
 
 def _split(options: Iterable[tuple[str, str]]) -> tuple[list[SettingChange], list[tuple[str, str]]]:

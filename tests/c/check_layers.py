@@ -40,6 +40,7 @@ UP_STILL = {
     *(("world/world.h", f"mpi/{name}.h") for name in ("poll", "request", "schedule")),
     # the functions that networks and transfers take from a world are written over struct sim
     ("networks/network.c", "world/world.h"),
+    ("networks/cpus.c", "world/world.h"),
     ("networks/network.c", "world/machine_change.c"),
     ("networks/transfer.c", "world/tell.h"),
 }

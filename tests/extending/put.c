@@ -23,7 +23,7 @@ static void ended(sim *s, const transfer *t)
     action_wake(s, t->number[0]);
 }
 
-static const transfer_owner put_owner = {ended};
+static const transfer_owner put_owner = {.ended = ended};
 
 static int step(sim *s, int timeline, action *a)
 {

@@ -285,7 +285,11 @@ def test_the_default_cluster_takes_options_too() -> None:
             "1e30",
             "detached_below_bytes is 1.*: it cannot be above 9223372036854775807",
         ),
-        ("network/model", "IBM", "--set network/model=IBM: 'IBM' is not a network model: smpi, .*, ib, ideal are"),
+        (
+            "network/model",
+            "IBM",
+            "--set network/model=IBM: 'IBM' is not a network model: smpi, .*, ib, loggp, ideal are",
+        ),
         ("network/model", "smpi:latency", "'smpi:latency' is not a network model"),
         ("network/model", "ideal:lateness", "'lateness' is no part of a network: contention, bandwidth, .* are"),
         ("smpy/compat", "simgrid-3.25", "--compat simgrid-3.25: .*: simgrid-3.32 and simgrid-2017 are"),

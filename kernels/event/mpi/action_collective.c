@@ -3,6 +3,7 @@
 #include "mpi/protocol.h"
 #include "mpi/nonblocking_collective.h"
 #include "mpi/wait.h"
+#include "networks/cpus.h"
 #include "world/clock_events.h"
 #include "world/tell.h"
 
@@ -42,7 +43,7 @@ static int post(sim *s, int id, collective_run *run, int peer, int64_t bytes, ui
         x->waiter_index = index;
         ++*(index == AWAITED ? &run->n_awaited : &run->n_background);
     }
-    return protocol_post(s, request);
+    return is_send && cpus_are_used(s) ? protocol_send(s, id, request) : protocol_post(s, request);
 }
 
 static double overhead_s(const sim *s, int id, const schedule_call *c)
@@ -147,7 +148,7 @@ static int fetch(sim *s, int id, action *a, collective_run *run)
     const int sends = c->code == CALL_SEND || c->code == CALL_ISEND || c->code == CALL_EXCHANGE;
     const int waits = c->code == CALL_WAIT_ALL || waits_for_one(run);
     a->stage = sends ? SEND : waits ? AWAIT : RECEIVE;
-    const double first_s = overhead_s(s, id, c);
+    const double first_s = cpus_are_used(s) ? 0 : overhead_s(s, id, c);
     return first_s > 0 ? clock_events_sleep_until(s, id, s->clock.now_s + first_s, SPENT_OVERHEAD) : MADE_A_CALL;
 }
 
@@ -159,6 +160,7 @@ static int step(sim *s, int id, action *a)
     if (result != MADE_A_CALL) return result;
     switch (a->stage) {
     case SEND:
+        if (cpus_are_used(s) && (result = protocol_await_interface(s, id)) != MADE_A_CALL) return result;
         result = post(s, id, run, c->to, c->bytes_out, 1, c->code == CALL_ISEND ? BACKGROUND : AWAITED);
         a->stage = c->code == CALL_EXCHANGE ? RECEIVE : c->code == CALL_SEND && run->n_awaited ? AWAIT : FETCH;
         break;
@@ -168,7 +170,7 @@ static int step(sim *s, int id, action *a)
         break;
     default: return await(s, id, a, run);
     }
-    return result < 0 ? result : MADE_A_CALL;
+    return result < 0 || result == BLOCKED ? result : MADE_A_CALL;
 }
 
 static void told(sim *s, int id, action *a, int request)

@@ -1,4 +1,5 @@
 #include "mpi/protocol.h"
+#include "networks/cpus.h"
 #include "world/actions.h"
 #include "world/tell.h"
 
@@ -16,9 +17,24 @@ static int step(sim *s, int id, action *a)
 
 static const action_kind kind = {.name = "post", .step = step, .keeps_tail = 1};
 
+/* A send over a network that uses CPUs. */
+static int step_send(sim *s, int id, action *a)
+{
+    const int request = a->post.request;
+    const slot *x = &s->requests.at[request];
+    const int result = protocol_await_interface(s, id);
+    if (result != MADE_A_CALL) return result;
+    action_end(s, id);
+    if (x->is.is_detached) s->timelines.at[id].ahead_bytes -= x->is.bytes;
+    return protocol_send(s, id, request);
+}
+
+static const action_kind send_kind = {.name = "post", .step = step_send};
+
 static int append(sim *s, int id, int request)
 {
-    action *a = action_append(s, id, &kind);
+    const int pays = s->requests.at[request].is.is_send && cpus_are_used(s);
+    action *a = action_append(s, id, pays ? &send_kind : &kind);
     if (!a) {
         request_free(s, request);
         return SIM_OUT_OF_MEMORY;
@@ -128,7 +144,7 @@ int sim_append_send(sim *s, int id, int comm, int dest, int tag, int64_t bytes, 
         overhead_s = protocol_overhead_s(costs->isend_overhead, costs->n_isend_overhead, bytes);
     else if (is_detached || mode == SEND_SYNCHRONOUS || costs->rendezvous_overheads)
         overhead_s = protocol_overhead_s(costs->send_overhead, costs->n_send_overhead, bytes);
-    if (sleep_append_overhead(s, id, overhead_s) < 0) return SIM_OUT_OF_MEMORY;
+    if (!cpus_are_used(s) && sleep_append_overhead(s, id, overhead_s) < 0) return SIM_OUT_OF_MEMORY;
     int request = request_new(s, (struct request){.rank = rank, .comm = comm, .peer = dest, .tag = tag, .bytes = bytes,
                                                   .is_send = 1, .is_detached = is_detached});
     if (request < 0) return request;

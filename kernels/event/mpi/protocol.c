@@ -2,9 +2,12 @@
 
 #include <stdlib.h>
 
+#include "basics/dates.h"
 #include "mpi/completion.h"
 #include "mpi/poll.h"
+#include "networks/cpus.h"
 #include "networks/transfer.h"
+#include "world/clock_events.h"
 #include "world/tell.h"
 
 double protocol_overhead_s(const double *table, int n, int64_t bytes)
@@ -46,6 +49,29 @@ double protocol_receive_overhead_s(const sim *s, int rank, const slot *recv)
     return recv->has_overhead ? protocol_overhead_s(costs->recv_overhead, costs->n_recv_overhead, bytes) : 0;
 }
 
+int protocol_await_interface(sim *s, int id)
+{
+    timeline *t = &s->timelines.at[id];
+    const double from_s = cpu_sends_from_s(s, t->rank);
+    t->waits_for_interface = from_s >= clock_same_date_s(&s->clock);
+    if (!t->waits_for_interface) return MADE_A_CALL;
+    t->waits_for_interface = cpu_from_s(s, t->rank) < from_s;
+    return clock_events_sleep_until(s, id, from_s, SPENT_OVERHEAD);
+}
+
+int protocol_send(sim *s, int id, int request)
+{
+    const int rank = s->timelines.at[id].rank;
+    const call_costs *costs = protocol_costs(s, rank);
+    const double from_s = larger(s->clock.now_s, cpu_sends_from_s(s, rank));
+    const double until_s =
+        from_s + protocol_overhead_s(costs->isend_overhead, costs->n_isend_overhead, s->requests.at[request].is.bytes);
+    const int result = protocol_post(s, request);
+    if (result < 0) return result;
+    cpu_load(s, rank, until_s);
+    return until_s > s->clock.now_s ? clock_events_sleep_until(s, id, until_s, SPENT_OVERHEAD) : MADE_A_CALL;
+}
+
 /* ---- a matched pair ---- */
 
 static int64_t waits_since(const sim *s, int request)
@@ -83,7 +109,13 @@ static void early_ended(sim *s, const transfer *t)
     if (send->has_matched) complete_pair(s, t->number[0], send->partner);
 }
 
-static const transfer_owner matched_pair = {pair_ended}, early_send = {early_ended};
+static int receiver_of(const sim *s, const transfer *t)
+{
+    return s->requests.at[t->number[0]].target;
+}
+
+static const transfer_owner matched_pair = {pair_ended, receiver_of}, early_send = {early_ended, receiver_of};
+static const transfer_owner access_send = {.ended = early_ended};
 
 static int set_out(sim *s, const transfer_owner *owner, int send, int recv)
 {
@@ -94,7 +126,8 @@ static int set_out(sim *s, const transfer_owner *owner, int send, int recv)
 
 int protocol_send_of(const transfer *t)
 {
-    return t->owner == &matched_pair || t->owner == &early_send ? t->number[0] : 0;
+    const int is_message = t->owner == &matched_pair || t->owner == &early_send || t->owner == &access_send;
+    return is_message ? t->number[0] : 0;
 }
 
 int protocol_recv_of(const sim *s, const transfer *t)
@@ -122,7 +155,7 @@ static int start(sim *s, int send, int recv)
 
 static int is_early(const sim *s, const slot *send)
 {
-    return send->is.is_detached && send->is.bytes < s->model.calls.early_below_bytes;
+    return cpus_are_used(s) || (send->is.is_detached && send->is.bytes < s->model.calls.early_below_bytes);
 }
 
 int protocol_post(sim *s, int id)
@@ -153,7 +186,7 @@ int protocol_set_out(sim *s, int id)
     x->date_s = s->clock.now_s;
     tell_posted(s, id);
     x->is_early = 1;
-    return set_out(s, &early_send, id, 0);
+    return set_out(s, &access_send, id, 0);
 }
 
 int protocol_receive(sim *s, int send, int recv)

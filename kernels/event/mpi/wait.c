@@ -87,8 +87,8 @@ void wait_pay_for(sim *s, int id, const slot *recv)
 int wait_after_overheads(sim *s, int id)
 {
     timeline *t = &s->timelines.at[id];
-    if (t->busy_until_s <= s->clock.now_s) return MADE_A_CALL;
-    const double until_s = t->busy_until_s;
+    const double until_s = larger(t->busy_until_s, s->timelines.rank[t->rank].cpu_from_s);
+    if (until_s <= s->clock.now_s) return MADE_A_CALL;
     t->busy_until_s = 0;
     return clock_events_sleep_until(s, id, until_s, SPENT_OVERHEAD);
 }

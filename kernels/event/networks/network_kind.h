@@ -19,7 +19,7 @@
 typedef struct sim sim;
 typedef struct network_kind network_kind;
 
-enum { NETWORK_ABI = 1 };                 /* version of this header's structs */
+enum { NETWORK_ABI = 2 };                 /* version of this header's structs */
 typedef struct {
     int version, kind_bytes;              /* NETWORK_ABI and sizeof(network_kind), as the model was compiled */
 } network_abi;                            /* begins a network_kind, in each version */
@@ -88,5 +88,10 @@ struct network_kind {
     void (*watch_links)(void *state, const link_watcher *watcher);
     /* Time of a message with nothing else on its links as they are now, or NaN. NULL: not known. */
     double (*alone_s)(sim *s, void *state, int source_host, int target_host, int64_t bytes);
+    /* From when on a host's next message can set out. Then a send's overhead begins as it sets out, and the CPU of its receiver's
+     * rank takes it. NULL: messages need no CPU. */
+    double (*sends_from_s)(const sim *s, const void *state, int host);
+    /* With sends_from_s: a rank has nothing to do now but to take messages. 0, or an error. */
+    int (*idles)(sim *s, void *state, int rank);
 };
 #endif

@@ -3,10 +3,11 @@
 #include "networks/network_constant.h"
 #include "networks/network_flow.h"
 #include "networks/network_ib.h"
+#include "networks/network_loggp.h"
 #include "networks/network_model.h"
 
 /* The network models of the kernel: a new one is a line in the table. */
-static const network_kind *const kinds[] = {&network_flow, &network_ib, &network_constant};
+static const network_kind *const kinds[] = {&network_flow, &network_ib, &network_constant, &network_loggp};
 
 const network_kind *sim_network_named(const char *name)
 {

@@ -14,6 +14,7 @@ struct transfer;
 
 typedef struct {
     void (*ended)(sim *s, const struct transfer *t); /* the bytes have arrived; the transfer's number is free again */
+    int (*receiver)(const sim *s, const struct transfer *t); /* the rank whose CPU takes it; NULL: none does */
 } transfer_owner;
 
 typedef struct transfer {

@@ -179,7 +179,7 @@ static void transfer_ended(sim *s, const transfer *t)
     part_step(s, t->number[0]);
 }
 
-static const transfer_owner part_owner = {transfer_ended};
+static const transfer_owner part_owner = {.ended = transfer_ended};
 
 static int is_remote(const sim *s, const access_part *p)
 {

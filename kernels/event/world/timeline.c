@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "basics/cache_lines.h"
+#include "networks/cpus.h"
 #include "world/tell.h"
 
 int timelines_init(timelines *all, int n_ranks)
@@ -121,10 +122,12 @@ void timeline_enter(sim *s, int id, int state, int spends)
     tell_entered(s, id, state);
     t->state = state;
     t->spends = spends;
-    if (state != ENDED) return;
-    rank_state *rank = &s->timelines.rank[t->rank];
-    s->timelines.n_ended++;
-    if (--rank->n_live == 0) rank->finish_s = clock_outside_s(&s->clock, s->clock.now_s);
+    if (state == ENDED) {
+        rank_state *rank = &s->timelines.rank[t->rank];
+        s->timelines.n_ended++;
+        if (--rank->n_live == 0) rank->finish_s = clock_outside_s(&s->clock, s->clock.now_s);
+    }
+    if (s->network.kind->idles && state != AWAKE) cpu_may_idle(s, t->rank);
 }
 
 /* ---- turns ---- */

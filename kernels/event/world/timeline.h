@@ -38,6 +38,7 @@ typedef struct {
     uint8_t has_polled;          /* `poll` may remember something */
     uint8_t shares_cores;        /* with the other timelines of its rank (shared_cores.h) */
     uint8_t is_dropped;          /* ENDED for good, in the midst of its queue */
+    uint8_t waits_for_interface; /* of its host, to send: while it is ASLEEP */
     double busy_until_s;         /* receive overheads of the wait under way */
     int64_t ahead_bytes;         /* payload of sends not yet executed */
     int line_at_tail;            /* line of the open call, or 0 */
@@ -73,6 +74,7 @@ typedef struct {
     past_wait waited[2];         /* its last wait for others, and a long one before */
     double fading_s;             /* length of the long one, halved with each wait since */
     double finish_s;             /* the outside's date of the last end, or NaN */
+    double cpu_from_s;           /* from then on messages load its CPU no more (network_kind.sends_from_s) */
     uint8_t is_launched, waits_for_launch; /* in a replay, of a rank that another one starts */
 } rank_state;
 

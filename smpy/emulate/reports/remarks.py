@@ -18,7 +18,7 @@ from smpy.units import format_bytes, format_speed, format_time
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
-    from smpy.platforms import Polling
+    from smpy.platforms import Models, Polling
     from smpy.records.profile import RunProfile
 
 _POLLS_SHARE: Final = 0.05  # share of the ranks' time: less is not worth a line
@@ -34,22 +34,23 @@ _KINDS: Final = {
 }
 
 
-def remarks_on(engine: Engine, polling: Polling, home: str) -> tuple[Remark, ...]:
+def remarks_on(engine: Engine, models: Models, home: str) -> tuple[Remark, ...]:
     """All remarks on a run.
 
     Parameters
     ----------
     engine : Engine
         The world, which is over.
-    polling : Polling
-        Its network.
+    models : Models
+        Models of its machine.
     home : str
         The program's directory: file names are given from there.
     """
     is_partial = any(map(isnan, engine.finish_s()))  # then it has left over what it was about to complete
     left = [] if is_partial else list(engine.left_over())
     return (
-        *_polls(engine, polling),
+        *_network(models),
+        *_polls(engine, models.polling),
         *_fast_kernels(engine),
         *_modelled(engine),
         *([] if is_partial else _uncertain(engine)),
@@ -57,6 +58,12 @@ def remarks_on(engine: Engine, polling: Polling, home: str) -> tuple[Remark, ...
         *_files(engine),
         *_left_over(left, home),
     )
+
+
+def _network(models: Models) -> Iterable[Remark]:
+    """Source of a network model's numbers that the machine does not say."""
+    if about := models.network.about:
+        yield Remark("network", (about,), {"model": models.network.name, "about": about})
 
 
 def _polls(engine: Engine, polling: Polling) -> Iterable[Remark]:

@@ -176,7 +176,7 @@ def run(
             tracing.abandon()
         raise
     exit_code, error = frozen.end_of(exit_code, error)
-    remarks = *on_threads, *remarks_on(engine, platform.models.polling, program.home), *frozen.remarks()
+    remarks = *on_threads, *remarks_on(engine, platform.models, program.home), *frozen.remarks()
     remarks = *remarks, *_mistakes(config, engine, program.home)
     if engine.has_added_ranks:
         host_of_rank = list(engine.hosts_of(range(engine.n_ranks)))

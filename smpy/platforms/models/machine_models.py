@@ -17,6 +17,7 @@ from smpy.platforms.models.network_models import (
     KernelKind,
     Network,
     Parameters,
+    SendCosts,
     check_not_negative,
 )
 from smpy.units import LARGEST, SMALLEST
@@ -224,7 +225,7 @@ class CallCosts:
             )
         for name in OVERHEADS:
             rows: tuple[Overhead, ...] = getattr(self, name)
-            if not all(row.constant_s >= 0 and row.per_byte_s >= 0 for row in rows):
+            if not all(_least_s(row) >= 0 and row.per_byte_s >= 0 for row in rows):
                 raise ValueError(f"{name} cannot be negative anywhere")
             if not all(row.constant_s <= LARGEST and row.per_byte_s <= LARGEST for row in rows):
                 raise ValueError(f"{name} can be {LARGEST:g} s, and as much for a byte")
@@ -290,19 +291,45 @@ class CollectiveChoice:
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """All that decides how long a program's calls take on a machine, beside its hosts and links."""
+    """All that decides how long a program's calls take on a machine, beside its hosts and links.
+
+    Parameters
+    ----------
+    network, calls, polling, collectives
+        Its parts.
+    described : tuple of Network
+        Models that the machine has numbers for, and that a run may name.
+    """
 
     network: Network = NetworkModel()
     calls: CallCosts = CallCosts()
     polling: Polling = Polling()
     collectives: CollectiveChoice = CollectiveChoice()
+    described: tuple[Network, ...] = ()
 
     @property
     def paid_calls(self) -> CallCosts:
-        """The costs of calls, or what is left of them where overhead is ideal."""
+        """The costs of calls under the network model, or what is left of them where overhead is ideal."""
+        calls, own = self.calls, self.network.own_sends()
+        if own is not None:
+            first_s, further_s = own.first_byte_s, own.further_byte_s
+            sends = (
+                (Overhead(0, first_s, 0.0), Overhead(1, first_s - further_s, further_s)) if first_s or further_s else ()
+            )
+            longest = int(min(own.eager_bytes, SIZE_MAX_BYTES - 1))
+            calls = replace(calls, detached_below_bytes=longest + 1, early_below_bytes=0, send_overhead=sends)
+            calls = replace(calls, isend_overhead=sends, recv_overhead=(), rendezvous_overheads=True)
         if "overhead" not in self.network.ideal:
-            return self.calls
-        return replace(self.calls, send_overhead=(), isend_overhead=(), recv_overhead=())
+            return calls
+        return replace(calls, send_overhead=(), isend_overhead=(), recv_overhead=())
+
+    @property
+    def sends(self) -> SendCosts:
+        """Costs of a short send to its rank, and the eager limit, as the machine's calls have them."""
+        first = next(iter(self.calls.send_overhead), Overhead(0, 0.0, 0.0))
+        return SendCosts(
+            first.constant_s + first.per_byte_s, first.per_byte_s, float(self.calls.detached_below_bytes - 1)
+        )
 
 
 SMPI_MODELS: Final = Models()
@@ -311,3 +338,8 @@ SMPI_MODELS: Final = Models()
 def _value_above(steps: tuple[Step, ...], size_bytes: float) -> float:
     """The value that holds just above `size_bytes`."""
     return max((s for s in steps if s.above_bytes <= size_bytes), key=lambda s: s.above_bytes, default=Step(0, 1)).value
+
+
+def _least_s(row: Overhead) -> float:
+    """The cost of the smallest message that a row is for: those of a positive size begin at 1 byte."""
+    return row.constant_s + row.per_byte_s * max(row.above_bytes, 0.0)

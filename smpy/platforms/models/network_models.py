@@ -7,9 +7,11 @@ the model, or when a machine has it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from math import isnan, nan
 from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple, TypeAlias, TypeVar
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, NamedTuple, Self, TypeAlias, TypeVar
 
 from smpy.errors import UsageError
 from smpy.installed_parts import import_part, installed_parts
@@ -37,6 +39,8 @@ KernelKind: TypeAlias = str | Path | Callable[[], int]
 """Name of a `network_kind` of the kernel; a shared library that exports one as `smpy_network`; or a function that
 returns the address of one, such as a cffi module has."""
 Parameters: TypeAlias = Mapping[str, float | tuple[float, ...]]
+FROM_LINKS: Final = nan
+"""A parameter that the links of the machine give."""
 N = TypeVar("N", bound=type["Network"])
 
 
@@ -56,6 +60,22 @@ def check_not_negative(part: object, names: Iterable[str]) -> None:
             raise ValueError(f"{name} is {number:g}: it can be {LARGEST:g}")
 
 
+class Wire(NamedTuple):
+    """A route that stands for those of a machine: its ends, its latency and its lowest bandwidth."""
+
+    name: str
+    latency_s: float
+    bandwidth_bytes_per_s: float
+
+
+class SendCosts(NamedTuple):
+    """Costs of a send to its rank: of its first byte, and of each one more; above `eager_bytes` it waits."""
+
+    first_byte_s: float
+    further_byte_s: float
+    eager_bytes: float
+
+
 @dataclass(frozen=True, slots=True)
 class Network:
     """A model of the time that messages take, with what every one has.
@@ -70,11 +90,15 @@ class Network:
     ideal : tuple of str
         Members of `IDEAL_PARTS` that take no time: sharing links with other messages, the bytes of a message, the
         latency of its route, the overheads of calls (polls and the clock keep theirs: a loop of free ones never ends).
+    about : str
+        Source of parameters that the machine's links gave; empty: none are from there.
 
     Attributes
     ----------
     ideal_parts : tuple of str
         Parts that can be ideal under this model.
+    keys : mapping of str to str
+        Names in options and files of fields that are not called there as here without their units.
 
     Raises
     ------
@@ -85,10 +109,17 @@ class Network:
     loopback_bandwidth_bytes_per_s: float = 10e9
     loopback_latency_s: float = 0.0
     ideal: tuple[str, ...] = ()
+    about: str = field(default="", compare=False)
     ideal_parts: ClassVar[tuple[str, ...]] = ("overhead",)
+    keys: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __post_init__(self) -> None:
-        numbers = (each.name for each in fields(self) if isinstance(getattr(self, each.name), int | float))
+        lacking = self.lacking()
+        numbers = (
+            each.name
+            for each in fields(self)
+            if isinstance(getattr(self, each.name), int | float) and each.name not in lacking
+        )
         check_not_negative(self, (name for name in numbers if name != "loopback_bandwidth_bytes_per_s"))
         if not self.loopback_bandwidth_bytes_per_s >= SMALLEST:
             raise ValueError(f"loopback_bandwidth_bytes_per_s must be above 0: from {SMALLEST:g} to {LARGEST:g}")
@@ -108,6 +139,22 @@ class Network:
     def kernel_kind(self) -> KernelKind:
         """The kernel's part of the model."""
         return _named(type(self)).kernel
+
+    def lacking(self) -> tuple[str, ...]:
+        """The parameters that the links of the machine are still to give."""
+        return tuple(
+            each.name
+            for each in fields(self)
+            if isinstance(each.default, float) and isnan(each.default) and isnan(getattr(self, each.name))
+        )
+
+    def on_links(self, wire: Wire, sends: SendCosts) -> Self:
+        """The model with parameters that it lacks, from a route of the machine and what a send costs there."""
+        raise NotImplementedError(f"{type(self).__name__} lacks {self.lacking()} of {wire} and {sends}")
+
+    def own_sends(self) -> SendCosts | None:
+        """Costs of sends that the model has in place of those of the machine; None: it has none, and receives cost."""
+        return None
 
     def parameters(self) -> Parameters:
         """The parameters of its kind in the kernel, by name."""
@@ -212,7 +259,7 @@ class NetworkParameter(NamedTuple):
     Attributes
     ----------
     key : str
-        Name in options and files: the field's without its unit.
+        Name in options and files: the field's without its unit, unless the model has another one.
     field : str
         Name of the field.
     default : float
@@ -244,9 +291,10 @@ class NetworkParameter(NamedTuple):
 def parameters_of(model: type[Network]) -> list[NetworkParameter]:
     """The parameters of a registered model, in the order of its fields."""
     found = []
-    for field, default in _defaults(model).items():
-        suffix = next(suffix for suffix in _UNITS if field.endswith(suffix))
-        found.append(NetworkParameter(field.removesuffix(suffix), field, default, _UNITS[suffix]))
+    for name, default in _defaults(model).items():
+        suffix = next(suffix for suffix in _UNITS if name.endswith(suffix))
+        key = model.keys.get(name, name.removesuffix(suffix))
+        found.append(NetworkParameter(key, name, default, _UNITS[suffix]))
     return found
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
 from smpy.errors import meant
+from smpy.platforms.models.loggp import LogGP
 from smpy.platforms.models.machine_models import NetworkModel, Step
 from smpy.platforms.models.network_models import (
     IDEAL,
@@ -38,13 +40,16 @@ NETWORKS: Final = {
 }
 """By name. `lv08` is that of Velho & Legrand 2009, `cm02` that of Casanova & Marchal 2002."""
 
+DESCRIBED: Final[dict[str, type[Network]]] = {"loggp": LogGP}
+"""Models without links: a machine may have a table of the numbers of each, whichever it is timed by."""
+
 
 def network_names() -> list[str]:
     """All names of network models, those of installed packages included."""
     return [*NETWORKS, *registered_names(), IDEAL]
 
 
-def with_network(network: Network, text: str) -> Network:
+def with_network(network: Network, text: str, described: Iterable[Network] = ()) -> Network:
     """The model that a name stands for, on the machine of another one: its loopback stays, and the rule of its factors.
 
     Parameters
@@ -54,6 +59,8 @@ def with_network(network: Network, text: str) -> Network:
     text : str
         A name, in any case; of a registered model also `NAME:KEY=VALUE,...`, with its parameters; or `ideal`,
         `ideal:PART,PART,...`: the machine's own, with these parts (or all) ideal.
+    described : iterable of Network
+        Models that the machine has numbers for: they are the defaults of the parameters.
 
     Raises
     ------
@@ -78,7 +85,8 @@ def with_network(network: Network, text: str) -> Network:
         return replace(network, ideal=tuple(part for part in IDEAL_PARTS if part in parts))
     chosen: Network | None = _of_simgrid(network, name) if name in NETWORKS and not colon else None
     if chosen is None and (model := registered_model(name)) is not None:
-        chosen = replace(model(), **(_numbers(model, listed) if colon else {}))  # type: ignore[arg-type]  # its own fields
+        base = next((each for each in (network, *described) if type(each) is model), model())
+        chosen = replace(base, **(_numbers(model, listed) if colon else {}))  # type: ignore[arg-type]  # its own fields
     if chosen is None:
         known = network_names()
         raise ValueError(f"{text!r} is not a network model: {', '.join(known)} are{meant(name, known)}")

@@ -15,8 +15,11 @@ from typing import Any, Final, NamedTuple
 from smpy.errors import UsageError, meant
 from smpy.platforms.declared_parts import ProfileConnection
 from smpy.platforms.description import Description
+from smpy.platforms.models.machine_models import Models
+from smpy.platforms.models.networks import DESCRIBED
+from smpy.platforms.own_format.models import with_settings
 from smpy.platforms.own_format.prices import PRICE_TABLES, prices_in
-from smpy.platforms.own_format.settings import TomlValue, Tree, number_of, put, quantity_of
+from smpy.platforms.own_format.settings import TomlTable, TomlValue, Tree, number_of, put, quantity_of
 from smpy.platforms.profiles import Changing, Profile
 from smpy.units import parse_bandwidth_bytes_per_s, parse_speed_flop_per_s, parse_time_s
 
@@ -71,6 +74,7 @@ ALIKE: Final = {
     "host.cores": _Alike(re.compile("cores"), number_of, is_whole=True),
 }
 KIND: Final = "topology.kind"
+_TABLES: Final = ", ".join(f"[{name}]" for name in (*PRICE_TABLES, *DESCRIBED))
 
 
 def split_options(options: Iterable[tuple[str, str]]) -> tuple[list[SettingChange], list[tuple[str, str]]]:
@@ -135,17 +139,35 @@ def changed_alike(machine: Description, changes: Sequence[SettingChange]) -> Des
         If a value cannot be read, or a number gets out of range.
     """
     priced: Tree = {}
+    described: Tree = {}
     for change in changes:
+        if change.key.partition(".")[0] in DESCRIBED:
+            put(described, change.key, change.setting())
+            continue
         if change.key.partition(".")[0] in PRICE_TABLES:
             put(priced, change.key, change.setting())
             continue
         if change.key not in ALIKE:
             raise UsageError(
                 f"--set {change.key}={change.value}: of a machine that no file of ours describes, only "
-                f"{', '.join(ALIKE)} and the keys of [price] and [power] can be set{meant(change.key, ALIKE)}"
+                f"{', '.join(ALIKE)} and the keys of {_TABLES} can be set{meant(change.key, ALIKE)}"
             )
         machine = replace(machine, zone=_changed(machine.zone, change.setting(), ALIKE[change.key]))
+    if described:
+        machine = replace(machine, models=_with_described(machine.models, TomlTable("", described, "--set")))
     return replace(machine, prices=prices_in(priced, "--set").above(machine.prices)) if priced else machine
+
+
+def _with_described(models: Models, settings: TomlTable) -> Models:
+    """The models with parameters of networks that a machine may describe; the one that times it may be among them."""
+    described = {type(each): each for each in models.described}
+    for name, model in DESCRIBED.items():
+        base = models.network if type(models.network) is model else described.get(model, model())
+        if (changed := with_settings(base, settings.table(name))) != base:
+            described[model] = changed
+    settings.check_keys()
+    network = described.get(type(models.network), models.network)
+    return replace(models, network=network, described=tuple(described.values()))
 
 
 def _changed(part: Any, setting: TomlValue, alike: _Alike) -> Any:

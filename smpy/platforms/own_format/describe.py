@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from smpy.platforms.description import Description
 from smpy.platforms.own_format.hosts import read_hosts
 from smpy.platforms.own_format.kernels import read_kernels
-from smpy.platforms.own_format.models import read_models
+from smpy.platforms.own_format.models import read_described, read_models
 from smpy.platforms.own_format.prices import read_prices
 from smpy.platforms.own_format.settings import TomlTable, Tree
 from smpy.platforms.own_format.storage import read_storage
@@ -53,7 +53,7 @@ def describe(
     kind = topology.choice("kind", names, "fat-tree")
     hosts = hosts.called(topology.text("name", "cluster"))
     zone = topology_named("machine", kind).kind.from_settings(topology, hosts)
-    models = read_models(machine.table("network"), machine.table("mpi"))
+    models = read_models(machine.table("network"), machine.table("mpi"), read_described(machine))
     kernels, calibration = read_kernels(machine.table("kernels")), machine.table("calibration").kept()
     prices = read_prices(machine)
     storage = read_storage(machine.table("storage"))

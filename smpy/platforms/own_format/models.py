@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import isnan
 from typing import Final, NamedTuple, TypeVar
 
 from smpy.errors import UsageError
@@ -23,7 +24,7 @@ from smpy.platforms.models.machine_models import (
     Step,
 )
 from smpy.platforms.models.network_models import Network, parameters_of
-from smpy.platforms.models.networks import with_network
+from smpy.platforms.models.networks import DESCRIBED, with_network
 from smpy.platforms.own_format.settings import TomlTable, TomlValue, number_of, quantity_of, shown
 from smpy.units import LARGEST, parse_bandwidth_bytes_per_s, parse_size_bytes, parse_time_s
 
@@ -53,7 +54,7 @@ class _Eager(NamedTuple):
         return () if self.crossings == 1 else (Step(self.limit_bytes + envelope_bytes, self.crossings),)
 
 
-def read_models(network: TomlTable, mpi: TomlTable) -> Models:
+def read_models(network: TomlTable, mpi: TomlTable, described: tuple[Network, ...] = ()) -> Models:
     """The models of a machine; what is not said is the default cluster's, or SMPI's if `model` or `costs` ask for that.
 
     Raises
@@ -63,7 +64,7 @@ def read_models(network: TomlTable, mpi: TomlTable) -> Models:
     """
     model = network.text("model", "")
     own_network = not model or model.lower().startswith("ideal")
-    base = _network_base(network, model, own_network)
+    base = _network_base(network, model, own_network, described)
     costs = SMPI_MODELS if mpi.choice("costs", ("default", "smpi"), "default") == "smpi" else MODELS
     default = _default_eager(costs)
     if not own_network:
@@ -78,14 +79,15 @@ def read_models(network: TomlTable, mpi: TomlTable) -> Models:
         _calls(mpi, costs.calls, eager),
         _polling(mpi, costs.polling),
         _collectives(mpi, costs.collectives),
+        described,
     )
 
 
-def _network_base(network: TomlTable, model: str, own_network: bool) -> Network:
+def _network_base(network: TomlTable, model: str, own_network: bool, described: tuple[Network, ...]) -> Network:
     """The network model that is named, or ours with parts of it ideal."""
     base = MODELS.network if own_network else SMPI_MODELS.network
     try:
-        return with_network(base, model) if model else base
+        return with_network(base, model, described) if model else base
     except (ValueError, UsageError) as wrong:
         raise network.error("model", str(wrong)) from None
 
@@ -112,7 +114,7 @@ def _eager(mpi: TomlTable, default: _Eager) -> _Eager:
 
 def _network(settings: TomlTable, base: Network, eager: _Eager | None) -> Network:
     if not isinstance(base, NetworkModel):
-        return _registered(settings, base)
+        return with_settings(base, settings)
     envelope_bytes = settings.quantity("envelope", parse_size_bytes, "34B", base.envelope_bytes)
     if eager is not None:
         base = replace(base, latency_factor=eager.latency_factor(envelope_bytes))
@@ -130,11 +132,21 @@ def _network(settings: TomlTable, base: Network, eager: _Eager | None) -> Networ
         raise settings.error(str(wrong).partition(" ")[0], str(wrong)) from None
 
 
-def _registered(settings: TomlTable, base: Network) -> Network:
-    """The parameters of a model that is not SimGrid's."""
+def with_settings(base: Network, settings: TomlTable) -> Network:
+    """A model that is not SimGrid's with the parameters that its settings give.
+
+    Raises
+    ------
+    PlatformError
+        If a value is wrong.
+    """
     numbers = {}
     for parameter in parameters_of(type(base)):
         key, unit, default = parameter.key, parameter.unit, getattr(base, parameter.field)
+        if isnan(default):
+            if not settings.mentions(key):
+                continue
+            default = 0.0
         number = (
             settings.quantity(key, unit.parse, unit.example, default) if unit.example else settings.number(key, default)
         )
@@ -143,6 +155,21 @@ def _registered(settings: TomlTable, base: Network) -> Network:
         except ValueError as wrong:
             raise settings.error(parameter.key, str(wrong)) from None
     return replace(base, **numbers)  # type: ignore[arg-type]  # fields of a subclass
+
+
+def read_described(machine: TomlTable) -> tuple[Network, ...]:
+    """The models that a machine has a table of numbers for, beside the one that it is timed by.
+
+    Raises
+    ------
+    PlatformError
+        If a value is wrong.
+    """
+    found = []
+    for name, model in DESCRIBED.items():
+        if (described := with_settings(model(), machine.table(name))) != model():
+            found.append(described)
+    return tuple(found)
 
 
 def _calls(mpi: TomlTable, base: CallCosts, eager: _Eager) -> CallCosts:

@@ -136,6 +136,11 @@ class TomlTable:
         found = self._tree.get(key)
         return found is not None and not (isinstance(found, TomlValue) and found.value is None)
 
+    def mentions(self, key: str) -> bool:
+        """Whether a value or a factor is written for the key."""
+        self._known[key] = None
+        return key in self._tree
+
     def text(self, key: str, default: str | None = None) -> str:
         """A text."""
         found = self._value(key, default, "text", '"like this"')

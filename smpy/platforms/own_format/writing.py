@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, time
+from math import isnan
 from pathlib import Path
 from typing import Any, Final
 
@@ -65,6 +66,7 @@ def write_toml(machine: Description) -> str:
         base = _read(_text(machine.name, tables | bare)).models
         tables["network"] = bare["network"] | dict(_network(models.network, base.network))
         tables["mpi"] = bare["mpi"] | dict(_mpi(models, base))
+        tables |= {each.name: dict(_network(each, type(each)())) for each in models.described}
         tables |= kernel_tables(machine.kernels)
         if machine.storage is not None:
             tables["storage"] = storage_table(machine.storage)
@@ -250,7 +252,7 @@ def _network(network: Network, base: Network) -> Iterator[tuple[str, object]]:
     if not (isinstance(network, NetworkModel) and isinstance(base, NetworkModel)):
         for parameter in parameters_of(type(network)):
             number = getattr(network, parameter.field)
-            if number != parameter.default:
+            if not (number == parameter.default or isnan(number)):
                 yield parameter.key, parameter.unit.write(number)
         return
     for key in ("latency_factor", "bandwidth_factor"):

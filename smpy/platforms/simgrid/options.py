@@ -353,7 +353,7 @@ def _with_networks(models: Models, run_options: list[tuple[str, str]], network: 
     if network is None:
         return models
     try:
-        return replace(models, network=with_network(models.network, network))
+        return replace(models, network=with_network(models.network, network, models.described))
     except ValueError as wrong:
         raise UsageError(f"--network {network}: {wrong}") from None
 
