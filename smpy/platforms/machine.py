@@ -19,6 +19,7 @@ from smpy.platforms.simgrid.options import with_options
 from smpy.platforms.topologies import topology_names
 
 if TYPE_CHECKING:
+    from smpy.engine.platform import Platform
     from smpy.platforms.own_format.changes import SettingChange
 
 
@@ -133,11 +134,16 @@ def on_own_links(machine: Description) -> Description:
         name: getattr(models.network, name) for name in ("loopback_bandwidth_bytes_per_s", "loopback_latency_s")
     }
     built = replace(machine, models=replace(models, network=Network(**loopback))).build()
-    first, last = 0, built.n_hosts - 1
-    links, latency_s = built.route_links(first, last)
-    narrowest = min((built.link(link)[0] for link in links), default=0.0)
-    wire = Wire(f"{built.host_names[first]} to {built.host_names[last]}", latency_s, narrowest)
-    return replace(machine, models=replace(models, network=models.network.on_links(wire, models.sends)))
+    last = built.n_hosts - 1
+    network = models.network.on_links(_wire(built, 0, last), _wire(built, 0, 0), models.sends)
+    return replace(machine, models=replace(models, network=network))
+
+
+def _wire(platform: Platform, first: int, last: int) -> Wire:
+    """The route from a host to another one, or to itself."""
+    links, latency_s = platform.route_links(first, last)
+    narrowest = min((platform.link(link)[0] for link in links), default=0.0)
+    return Wire(f"{platform.host_names[first]} to {platform.host_names[last]}", latency_s, narrowest)
 
 
 def _split(options: Iterable[tuple[str, str]]) -> tuple[list[SettingChange], list[tuple[str, str]]]:

@@ -14,7 +14,7 @@ import pytest
 from smpy.engine import running
 from smpy.engine.engine import Engine
 from smpy.mpi import MPI
-from smpy.platforms import Models, default_cluster, place, read_simgrid_xml
+from smpy.platforms import Description, Models, default_cluster, place, read_simgrid_xml
 
 PLATFORMS = Path(__file__).parents[1] / "peer" / "platforms"
 
@@ -35,12 +35,14 @@ def run_world(
     models: Models | None = None,
     kind: type[Engine] = Engine,
     prepare: Callable[[Engine], object] = id,
+    machine: Description | None = None,
 ) -> World:
     """Run `rank_main(rank)` on every rank; what the first of them raises, in simulated time, is raised here.
 
     `prepare` is called with the engine, one of class `kind`, before it runs.
     """
-    machine = default_cluster(n_ranks) if platform_file is None else read_simgrid_xml(PLATFORMS / platform_file)
+    if machine is None:
+        machine = default_cluster(n_ranks) if platform_file is None else read_simgrid_xml(PLATFORMS / platform_file)
     platform = machine.build()
     engine = kind(platform, models or platform.models, place(platform, n_ranks))
     returned: list[Any] = [None] * n_ranks

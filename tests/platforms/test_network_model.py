@@ -288,7 +288,7 @@ def test_the_default_cluster_takes_options_too() -> None:
         (
             "network/model",
             "IBM",
-            "--set network/model=IBM: 'IBM' is not a network model: smpi, .*, ib, loggp, ideal are",
+            "--set network/model=IBM: 'IBM' is not a network model: smpi, .*, ib, dimemas, loggp, ideal are",
         ),
         ("network/model", "smpi:latency", "'smpi:latency' is not a network model"),
         ("network/model", "ideal:lateness", "'lateness' is no part of a network: contention, bandwidth, .* are"),

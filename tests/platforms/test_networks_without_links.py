@@ -8,6 +8,7 @@ import pytest
 
 from smpy.errors import PlatformError, UsageError
 from smpy.platforms import read_machine
+from smpy.platforms.models.dimemas import Dimemas
 from smpy.platforms.models.loggp import LogGP
 from smpy.platforms.own_format.writing import write_toml
 
@@ -97,6 +98,10 @@ def test_a_machine_that_is_timed_by_one_is_written_and_read_again(tmp_path: Path
         ((), "loggp:S=-1B", "eager_bytes is -1.0: it cannot be negative"),
         ((), "loggp:L=nan", "L"),
         ((), "loggp:K=1us", "'K' is no parameter of it: L, o, g, G, O, S are"),
+        ((("dimemas.buses", "-1"),), "dimemas", "dimemas.buses: it is -1, and must be at least 0 and finite"),
+        ((("dimemas.buses", "1.5"),), "dimemas", "dimemas.buses: buses is 1.5, and must be a whole number"),
+        ((("dimemas.input_links", "0"),), "dimemas", "input_links is 0: nobody could receive"),
+        ((("dimemas.bus", "1"),), "dimemas", "dimemas.bus: unknown key: did you mean 'buses'"),
         ((), "ideal:latency", None),
     ],
 )
@@ -107,3 +112,24 @@ def test_wrong_numbers_are_refused(options: tuple[tuple[str, str], ...], network
         return
     with pytest.raises((PlatformError, UsageError), match=message):
         read_machine(LINE, 4, options, network=network)
+
+
+def test_the_numbers_of_dimemas_come_from_two_routes() -> None:
+    network = read_machine(LINE, 4, network="dimemas").models.network
+    assert isinstance(network, Dimemas)
+    assert network.latency_s == pytest.approx(2e-6)
+    assert network.bandwidth_bytes_per_s == pytest.approx(1e9)
+    assert network.buses == 0
+    assert network.about == (
+        "latency, bandwidth from the links from node-0 to node-3; "
+        "local_latency, local_bandwidth from those from node-0 to node-0; eager from the machine's costs of a send"
+    )
+
+
+def test_dimemas_can_be_ideal_in_parts() -> None:
+    network = read_machine(
+        LINE + " network=dimemas", 4, [("dimemas.buses", "3")], network="ideal:contention"
+    ).models.network
+    assert network.parameters()["buses"] == 0
+    assert network.parameters()["input_links"] == 0
+    assert network.parameters()["latency_s"] == pytest.approx(2e-6)

@@ -46,14 +46,19 @@ static int post(sim *s, int id, collective_run *run, int peer, int64_t bytes, ui
     return is_send && cpus_are_used(s) ? protocol_send(s, id, request) : protocol_post(s, request);
 }
 
-static double overhead_s(const sim *s, int id, const schedule_call *c)
+static double overhead_s(const sim *s, int id, const collective_run *run)
 {
-    const call_costs *costs = protocol_costs(s, s->timelines.at[id].rank);
-    if (c->code == CALL_ISEND || c->code == CALL_EXCHANGE)
-        return protocol_overhead_s(costs->isend_overhead, costs->n_isend_overhead, c->bytes_out);
-    if (c->code == CALL_SEND && (protocol_is_detached(costs, c->bytes_out) || costs->rendezvous_overheads))
-        return protocol_overhead_s(costs->send_overhead, costs->n_send_overhead, c->bytes_out);
-    return 0;
+    const schedule_call *c = &run->call;
+    const int rank = s->timelines.at[id].rank, other = comm_other(&s->comms, run->comm);
+    const call_costs *costs = protocol_costs(s, rank);
+    double usual_s = 0;
+    if (c->code != CALL_ISEND && c->code != CALL_EXCHANGE && c->code != CALL_SEND) return 0;
+    if (c->code != CALL_SEND)
+        usual_s = protocol_overhead_s(costs->isend_overhead, costs->n_isend_overhead, c->bytes_out);
+    else if (protocol_is_detached(costs, c->bytes_out) || costs->rendezvous_overheads)
+        usual_s = protocol_overhead_s(costs->send_overhead, costs->n_send_overhead, c->bytes_out);
+    if (c->to < 0 || c->to >= comm_size(&s->comms, other)) return usual_s; /* its post will tell */
+    return protocol_startup_s(s, rank, comm_world_rank(&s->comms, other, c->to), usual_s);
 }
 
 static int halt(sim *s, int id, collective_run *run)
@@ -148,7 +153,7 @@ static int fetch(sim *s, int id, action *a, collective_run *run)
     const int sends = c->code == CALL_SEND || c->code == CALL_ISEND || c->code == CALL_EXCHANGE;
     const int waits = c->code == CALL_WAIT_ALL || waits_for_one(run);
     a->stage = sends ? SEND : waits ? AWAIT : RECEIVE;
-    const double first_s = cpus_are_used(s) ? 0 : overhead_s(s, id, c);
+    const double first_s = cpus_are_used(s) ? 0 : overhead_s(s, id, run);
     return first_s > 0 ? clock_events_sleep_until(s, id, s->clock.now_s + first_s, SPENT_OVERHEAD) : MADE_A_CALL;
 }
 

@@ -42,6 +42,13 @@ int sim_host_costs(sim *s, int n_hosts, const int *host, const call_costs *costs
     return 0;
 }
 
+double protocol_startup_s(const sim *s, int rank, int target, double usual_s)
+{
+    const network *n = &s->network;
+    if (!n->kind->startup_s) return usual_s;
+    return n->kind->startup_s(s, n->state, s->timelines.rank[rank].host, s->timelines.rank[target].host);
+}
+
 double protocol_receive_overhead_s(const sim *s, int rank, const slot *recv)
 {
     const call_costs *costs = protocol_costs(s, rank);

@@ -93,5 +93,7 @@ struct network_kind {
     double (*sends_from_s)(const sim *s, const void *state, int host);
     /* With sends_from_s: a rank has nothing to do now but to take messages. 0, or an error. */
     int (*idles)(sim *s, void *state, int rank);
+    /* Time that a send costs its rank before it sets out, whatever its calls cost. NULL: what its calls cost. */
+    double (*startup_s)(const sim *s, const void *state, int source_host, int target_host);
 };
 #endif

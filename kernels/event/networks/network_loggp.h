@@ -7,7 +7,7 @@
  * is busy until u + o + B max(O, G), the interface until u + g + B G. The transfer ends at u. A receive that waits goes on when
  * the CPU is free again.
  *
- * Who has no receiving CPU (an access to a window, a file) needs the interfaces alone, and its transfer ends with its last byte.
+ * A transfer that no CPU receives (an access to a window, a file) needs the interfaces alone, and ends with its last byte.
  * Links, and which hosts are near, play no part: messages within a host are as all others. */
 #ifndef SMPY_NETWORK_LOGGP_H
 #define SMPY_NETWORK_LOGGP_H

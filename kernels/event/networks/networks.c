@@ -1,13 +1,14 @@
 #include <string.h>
 
 #include "networks/network_constant.h"
+#include "networks/network_dimemas.h"
 #include "networks/network_flow.h"
 #include "networks/network_ib.h"
 #include "networks/network_loggp.h"
 #include "networks/network_model.h"
 
 /* The network models of the kernel: a new one is a line in the table. */
-static const network_kind *const kinds[] = {&network_flow, &network_ib, &network_constant, &network_loggp};
+static const network_kind *const kinds[] = {&network_flow, &network_ib, &network_constant, &network_loggp, &network_dimemas};
 
 const network_kind *sim_network_named(const char *name)
 {

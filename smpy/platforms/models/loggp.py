@@ -68,7 +68,7 @@ class LogGP(Network):
         """Costs of sends: o, O and S."""
         return SendCosts(self.overhead_s, self.overhead_s_per_byte, self.eager_bytes)
 
-    def on_links(self, wire: Wire, sends: SendCosts) -> Self:
+    def on_links(self, wire: Wire, local: Wire, sends: SendCosts) -> Self:  # hosts are alike
         """The model with what it lacks: L and G of a route, o, O and S of the machine's calls, and no g."""
         found = {
             "latency_s": wire.latency_s,

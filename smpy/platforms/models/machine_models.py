@@ -317,7 +317,8 @@ class Models:
                 (Overhead(0, first_s, 0.0), Overhead(1, first_s - further_s, further_s)) if first_s or further_s else ()
             )
             longest = int(min(own.eager_bytes, SIZE_MAX_BYTES - 1))
-            calls = replace(calls, detached_below_bytes=longest + 1, early_below_bytes=0, send_overhead=sends)
+            early = longest + 1 if own.travels_early else 0
+            calls = replace(calls, detached_below_bytes=longest + 1, early_below_bytes=early, send_overhead=sends)
             calls = replace(calls, isend_overhead=sends, recv_overhead=(), rendezvous_overheads=True)
         if "overhead" not in self.network.ideal:
             return calls

@@ -69,11 +69,15 @@ class Wire(NamedTuple):
 
 
 class SendCosts(NamedTuple):
-    """Costs of a send to its rank: of its first byte, and of each one more; above `eager_bytes` it waits."""
+    """Costs of a send to its rank: of its first byte, and of each one more; above `eager_bytes` it waits.
+
+    A smaller one travels before its receive is there, if it `travels_early`.
+    """
 
     first_byte_s: float
     further_byte_s: float
     eager_bytes: float
+    travels_early: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +152,9 @@ class Network:
             if isinstance(each.default, float) and isnan(each.default) and isnan(getattr(self, each.name))
         )
 
-    def on_links(self, wire: Wire, sends: SendCosts) -> Self:
-        """The model with parameters that it lacks, from a route of the machine and what a send costs there."""
-        raise NotImplementedError(f"{type(self).__name__} lacks {self.lacking()} of {wire} and {sends}")
+    def on_links(self, wire: Wire, local: Wire, sends: SendCosts) -> Self:
+        """The model with what it lacks, from a route between hosts, one within a host, and what a send costs there."""
+        raise NotImplementedError(f"{type(self).__name__} lacks {self.lacking()} of {wire}, {local} and {sends}")
 
     def own_sends(self) -> SendCosts | None:
         """Costs of sends that the model has in place of those of the machine; None: it has none, and receives cost."""

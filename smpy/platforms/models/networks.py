@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from smpy.errors import meant
+from smpy.platforms.models.dimemas import Dimemas
 from smpy.platforms.models.loggp import LogGP
 from smpy.platforms.models.machine_models import NetworkModel, Step
 from smpy.platforms.models.network_models import (
@@ -40,7 +41,7 @@ NETWORKS: Final = {
 }
 """By name. `lv08` is that of Velho & Legrand 2009, `cm02` that of Casanova & Marchal 2002."""
 
-DESCRIBED: Final[dict[str, type[Network]]] = {"loggp": LogGP}
+DESCRIBED: Final[dict[str, type[Network]]] = {"loggp": LogGP, "dimemas": Dimemas}
 """Models without links: a machine may have a table of the numbers of each, whichever it is timed by."""
 
 

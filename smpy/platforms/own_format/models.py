@@ -154,7 +154,10 @@ def with_settings(base: Network, settings: TomlTable) -> Network:
             numbers[parameter.field] = parameter.checked(number)
         except ValueError as wrong:
             raise settings.error(parameter.key, str(wrong)) from None
-    return replace(base, **numbers)  # type: ignore[arg-type]  # fields of a subclass
+    try:
+        return replace(base, **numbers)  # type: ignore[arg-type]  # fields of a subclass
+    except ValueError as wrong:
+        raise settings.error(str(wrong).partition(" ")[0], str(wrong)) from None
 
 
 def read_described(machine: TomlTable) -> tuple[Network, ...]:
