@@ -103,7 +103,7 @@ def test_a_machine_that_no_file_of_ours_describes_is_given_prices_by_options(tmp
     with pytest.raises(UsageError, match="does not say it, and nothing times a factor is nothing"):
         read_machine(tmp_path / "m.xml", 1, [("price.cable_eur", "x2")])
     with pytest.raises(
-        UsageError, match=r"only network.bandwidth, .* and the keys of \[price\] and \[power\] can be set"
+        UsageError, match=r"only network.bandwidth, .* and the keys of \[price\], \[power\], .* can be set"
     ):
         read_machine(tmp_path / "m.xml", 1, [("prices.cable_eur", "2")])
 
