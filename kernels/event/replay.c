@@ -98,7 +98,7 @@ static int proceed(sim *s, int id)
 int sim_replay_begin(sim *s)
 {
     performing_free(s->performing);
-    s->performing = performing_new(s->timelines.n_ranks);
+    s->performing = performing_new(s->timelines.n);
     return s->performing ? 0 : SIM_OUT_OF_MEMORY;
 }
 

@@ -16,7 +16,6 @@ from smpy.errors import UsageError
 if TYPE_CHECKING:
     from smpy.records.trace import Trace
     from smpy.replay import ReplayResult
-    from smpy.replay.time_independent import TimeIndependentTrace
 
 
 def _times(ctx: click.Context, param: click.Parameter, value: str) -> float:
@@ -89,7 +88,8 @@ def command(
     elsewhere they are those of the program there, unless what it does depends on time: then the replay says so.
 
     A TRACE that is a file is the main file of a time-independent trace, as SimGrid's smpirun -trace-ti writes it; it is
-    performed as smpirun -replay does, and wants a --platform.
+    performed as smpirun -replay does, and wants a --platform. A TRACE that ends in .goal is a program in GOAL, as
+    LogGOPSim performs it; without --platform each rank has a host of its own.
 
     \b
       smpy replay trace
@@ -98,7 +98,10 @@ def command(
       smpy replay trace --ideal latency,overhead
       smpy replay trace --network ib
       smpy replay smpi_simgrid.txt --platform cluster.xml -np 16
+      smpy replay ring.goal --network loggp --set loggp.L=2500ns
     """
+    from smpy.replay.goal import is_goal
+
     with errors_told():
         changes: dict[str, Any] = {"options": options, "network": network, "collectives": collectives}
         changes |= {"algorithms": algorithms or None, "cpu": cpu, "ideal": ideal, **placement}
@@ -111,6 +114,21 @@ def command(
             read = Trace(trace)
             result = replay(read, platform=platform, **changes)
             tell(_text(read, result), _record(read, result), json_path)
+        elif is_goal(trace):
+            from smpy.replay.goal import replay_goal
+            from smpy.replay.goal_file import read_goal
+
+            program = read_goal(trace)
+            if n_ranks not in (None, program.n_ranks):
+                raise UsageError(f"-np asks for {n_ranks:,} ranks, and {trace} has {program.n_ranks:,}")
+            if changes.pop("algorithms"):
+                raise UsageError(f"{trace} is in GOAL, which has no collectives: leave out --collectives")
+            result = replay_goal(program, platform, **changes)
+            tell(
+                _text_of_file(trace, program.n_ranks, result),
+                _record_of_file(trace, program.n_ranks, result),
+                json_path,
+            )
         else:
             from smpy.replay.time_independent import read_main_file, replay_time_independent
 
@@ -118,20 +136,22 @@ def command(
                 raise UsageError(f"{str(trace)!r} is a time-independent trace, which names no machine: say --platform")
             listed = read_main_file(trace, n_ranks)
             result = replay_time_independent(listed, platform, **changes)
-            tell(_text_of_listed(listed, result), _record_of_listed(listed, result), json_path)
+            tell(
+                _text_of_file(trace, listed.n_ranks, result), _record_of_file(trace, listed.n_ranks, result), json_path
+            )
 
 
-def _text_of_listed(trace: TimeIndependentTrace, result: ReplayResult) -> str:
+def _text_of_file(path: Path, n_ranks: int, result: ReplayResult) -> str:
     from smpy.units import format_time
 
     facts = [("makespan", f"{format_time(result.makespan_s)} simulated"), _messages(result)]
     if result.depends_on_time:
-        facts.append(("polls", "the program polled: on another machine it may poll more often, or less"))
-    return _lines(f"smpy: replay of {trace.path}, {trace.n_ranks:,} ranks", facts)
+        facts.append(("timing", "ranks polled, or took any message: on another machine they may do something else"))
+    return _lines(f"smpy: replay of {path}, {n_ranks:,} ranks", facts)
 
 
-def _record_of_listed(trace: TimeIndependentTrace, result: ReplayResult) -> dict[str, Any]:
-    return {"trace": str(trace.path), "ranks": trace.n_ranks, **_numbers(result)}
+def _record_of_file(path: Path, n_ranks: int, result: ReplayResult) -> dict[str, Any]:
+    return {"trace": str(path), "ranks": n_ranks, **_numbers(result)}
 
 
 def _messages(result: ReplayResult) -> tuple[str, str]:

@@ -52,6 +52,12 @@ class ReplayEngine(Engine):
         """Whether a standard send of a rank, of so many bytes, is complete when it is posted."""
         return bool(lib.sim_sends_at_once(self._sim, rank, nbytes))
 
+    def new_timeline(self, rank: int) -> int:
+        """A further timeline of a rank, for rows whose `rank` is its number; the first one has the rank's."""
+        timeline = int(lib.sim_timeline_new(self._sim, rank))
+        check(timeline)
+        return timeline
+
     def perform(self, rows_for: Callable[[int], NDArray[Any] | None], on_yield: Callable[[], None]) -> None:
         """Perform rows of actions until every rank has ended.
 

@@ -12,6 +12,7 @@ static int step(sim *s, int id, action *a)
     action_end(s, id);
     if (x->is.is_send && x->is.is_detached) s->timelines.at[id].ahead_bytes -= x->is.bytes;
     const int error = protocol_post(s, request);
+    timeline_gets_ready(s, &s->timelines.at[id]);
     return error < 0 ? error : MADE_A_CALL;
 }
 

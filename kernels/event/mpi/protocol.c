@@ -60,10 +60,13 @@ int protocol_await_interface(sim *s, int id)
 {
     timeline *t = &s->timelines.at[id];
     const double from_s = cpu_sends_from_s(s, t->rank);
-    t->waits_for_interface = from_s >= clock_same_date_s(&s->clock);
-    if (!t->waits_for_interface) return MADE_A_CALL;
-    t->waits_for_interface = cpu_from_s(s, t->rank) < from_s;
-    return clock_events_sleep_until(s, id, from_s, SPENT_OVERHEAD);
+    t->waits_for_interface = 0;
+    if (from_s >= clock_same_date_s(&s->clock)) {
+        t->waits_for_interface = cpu_from_s(s, t->rank) < from_s;
+        return clock_events_sleep_until(s, id, from_s, SPENT_OVERHEAD);
+    }
+    const int taken = cpu_takes_older(s, t->rank, t->ready);
+    return taken > 0 ? protocol_await_interface(s, id) : taken < 0 ? taken : MADE_A_CALL;
 }
 
 int protocol_send(sim *s, int id, int request)
@@ -76,6 +79,7 @@ int protocol_send(sim *s, int id, int request)
     const int result = protocol_post(s, request);
     if (result < 0) return result;
     cpu_load(s, rank, until_s);
+    timeline_gets_ready(s, &s->timelines.at[id]);
     return until_s > s->clock.now_s ? clock_events_sleep_until(s, id, until_s, SPENT_OVERHEAD) : MADE_A_CALL;
 }
 

@@ -21,6 +21,12 @@ void cpu_may_idle(sim *s, int rank)
     if (error < 0) keep_error(s, error);
 }
 
+int cpu_takes_older(sim *s, int rank, int64_t order)
+{
+    const network *n = &s->network;
+    return order && n->kind->take_older ? n->kind->take_older(s, n->state, rank, order) : 0;
+}
+
 int cpu_receiver(const sim *s, int id)
 {
     const transfer *t = transfer_at(s, id);

@@ -10,6 +10,10 @@ int cpus_are_used(const sim *s);
 double cpu_sends_from_s(const sim *s, int rank);    /* its next message can set out then */
 void cpu_may_idle(sim *s, int rank);                /* to be called when a timeline of the rank has changed its state */
 
+/* An operation that became ready when so many things had been created begins: it waits for a message that is older. 1: one is taken
+ * first; 0, or an error. */
+int cpu_takes_older(sim *s, int rank, int64_t order);
+
 /* For networks: */
 int cpu_receiver(const sim *s, int transfer);       /* the rank whose CPU takes it, or -1 */
 int cpu_idles(const sim *s, int rank);              /* it has nothing to do now but to take messages */

@@ -93,6 +93,9 @@ struct network_kind {
     double (*sends_from_s)(const sim *s, const void *state, int host);
     /* With sends_from_s: a rank has nothing to do now but to take messages. 0, or an error. */
     int (*idles)(sim *s, void *state, int rank);
+    /* With sends_from_s: the rank takes the first message that has arrived, if it is older than so many creations and can be taken
+     * now: 1, 0, or an error. NULL: none is. */
+    int (*take_older)(sim *s, void *state, int rank, int64_t order);
     /* Time that a send costs its rank before it sets out, whatever its calls cost. NULL: what its calls cost. */
     double (*startup_s)(const sim *s, const void *state, int source_host, int target_host);
 };

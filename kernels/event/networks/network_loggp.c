@@ -124,29 +124,49 @@ static int look_at(sim *s, loggp *n, int rank, double date_s)
     return lanes_push(&n->events, date_s, transfer_at(s, of->first)->order, ~rank) < 0 ? SIM_OUT_OF_MEMORY : 0;
 }
 
+/* From when on the first message that has arrived at a rank can be taken. */
+static double takes_from_s(const sim *s, const loggp *n, int rank)
+{
+    const int to = transfer_at(s, n->of_rank[rank].first)->target_host;
+    return larger(cpu_from_s(s, rank), n->of_host[to].receives_from_s);
+}
+
+static void take_first(sim *s, loggp *n, int rank)
+{
+    arrivals *of = &n->of_rank[rank];
+    const int id = of->first;
+    const transfer *t = transfer_at(s, id);
+    const double taken_s = larger(network_clock(s)->now_s, takes_from_s(s, n, rank));
+    n->of_host[t->target_host].receives_from_s = taken_s + gap_s(n, t->bytes);
+    cpu_load(s, rank, taken_s + taking_s(n, t->bytes));
+    of->first = n->next[id];
+    if (of->first == NONE) of->last = NONE;
+    transfer_end(s, id);
+}
+
 /* The rank takes messages that have arrived, while it has nothing else to do: their number, or an error. */
 static int take(sim *s, loggp *n, int rank)
 {
     int n_taken = 0;
-    while (n->of_rank[rank].first != NONE && cpu_idles(s, rank)) {
-        arrivals *of = &n->of_rank[rank];
-        const int id = of->first;
-        const transfer *t = transfer_at(s, id);
-        interface *to = &n->of_host[t->target_host];
-        const double from_s = larger(cpu_from_s(s, rank), to->receives_from_s);
+    for (; n->of_rank[rank].first != NONE && cpu_idles(s, rank); n_taken++) {
+        const double from_s = takes_from_s(s, n, rank);
         if (from_s >= clock_same_date_s(network_clock(s))) {
             const int error = look_at(s, n, rank, from_s);
             return error < 0 ? error : n_taken;
         }
-        const double taken_s = larger(network_clock(s)->now_s, from_s);
-        to->receives_from_s = taken_s + gap_s(n, t->bytes);
-        cpu_load(s, rank, taken_s + taking_s(n, t->bytes));
-        of->first = n->next[id];
-        if (of->first == NONE) of->last = NONE;
-        n_taken++;
-        transfer_end(s, id);
+        take_first(s, n, rank);
     }
     return n_taken;
+}
+
+static int take_older(sim *s, void *state, int rank, int64_t order)
+{
+    loggp *n = state;
+    if (rank >= n->n_ranks || n->of_rank[rank].first == NONE) return 0;
+    if (transfer_at(s, n->of_rank[rank].first)->order >= order) return 0;
+    if (takes_from_s(s, n, rank) >= clock_same_date_s(network_clock(s))) return 0;
+    take_first(s, n, rank);
+    return 1;
 }
 
 static void arrive(loggp *n, int rank, int id)
@@ -210,4 +230,5 @@ static const network_parameter parameters[] = {{"latency_s", 1}, {"overhead_s", 
 const network_kind network_loggp = {
     .abi = {NETWORK_ABI, sizeof(network_kind)}, .name = "loggp", .parameters = parameters,
     .block_bytes = sizeof(loggp_parameters), .begin = begin, .start = start, .next_date = next_date, .fire = fire,
-    .free = free_state, .alone_s = alone_s, .sends_from_s = sends_from_s, .idles = idles};
+    .free = free_state, .alone_s = alone_s, .sends_from_s = sends_from_s, .idles = idles,
+    .take_older = take_older};

@@ -28,6 +28,7 @@ void performing_free(performing *p)
     free(p->rank);
     free(p->name);
     free(p->latch);
+    free(p->point);
     free(p->list);
     free(p->entry);
     free(p);

@@ -21,15 +21,19 @@ typedef struct {
     int latch;                   /* latch of the next start, or 0 */
     int polled;                  /* the first row is a poll under way: so many times; 0: it is not */
     int polled_before;           /* `polled` when the world was found quiet */
+    int next_at_point;           /* 1 + the timeline that waits for the same point, before this one; or 0 */
 } rank_rows;
 
 typedef struct performing {
-    rank_rows *rank;
+    rank_rows *rank;             /* of its first timeline; then of further timelines that there were when it began */
     int n_ranks;
     request_name *name;          /* open addressing: at least two places for each */
     int n_names, name_room;
     int *latch;                  /* latches by the trace's serial number */
     int latch_room;
+    int *point;                  /* by number: -1: reached; else 1 + a timeline that waits for it (next_at_point), or 0 */
+    int point_room;
+    int is_ordered;              /* there are operations that are ordered by what they require (action_ordered.c) */
     int *list;                   /* requests of the row that is performed */
     int64_t *entry;
     int list_room, entry_room;

@@ -115,11 +115,17 @@ void action_end(sim *s, int id)
 
 /* ---- its state ---- */
 
+void timeline_gets_ready(const sim *s, timeline *t)
+{
+    if (s->performing && s->performing->is_ordered) t->ready = s->order;
+}
+
 void timeline_enter(sim *s, int id, int state, int spends)
 {
     timeline *t = &s->timelines.at[id];
     if (t->is_dropped) return;
     tell_entered(s, id, state);
+    if (t->state == WAITING) timeline_gets_ready(s, t);
     t->state = state;
     t->spends = spends;
     if (state == ENDED) {

@@ -40,6 +40,7 @@ typedef struct {
     uint8_t is_dropped;          /* ENDED for good, in the midst of its queue */
     uint8_t waits_for_interface; /* of its host, to send: while it is ASLEEP */
     double busy_until_s;         /* receive overheads of the wait under way */
+    int64_t ready;               /* in a replay of ordered operations: `order` when its next one became ready; else 0 */
     int64_t ahead_bytes;         /* payload of sends not yet executed */
     int line_at_tail;            /* line of the open call, or 0 */
     int64_t n_sends_seen;        /* by a blocking probe that found nothing: n_sends_queued (poll.h) when it looked; else -1 */
@@ -94,6 +95,7 @@ void timelines_free(sim *s);
 int timeline_new(sim *s, int rank);                     /* AWAKE in no turn, and its host has one more; or an error */
 int timeline_rank_new(sim *s, int host);                /* a rank without timelines; or an error */
 void timeline_enter(sim *s, int timeline, int state, int spends);
+void timeline_gets_ready(const sim *s, timeline *t);    /* for its next operation: see `ready` */
 void timeline_runs_next(sim *s, int timeline);          /* AWAKE, in the next turn */
 int timeline_next_turn(sim *s);                         /* 0 when nobody has one */
 
