@@ -8,6 +8,7 @@ import pytest
 
 from smpy.errors import PlatformError, UsageError
 from smpy.platforms import read_machine
+from smpy.platforms.machine import changed
 from smpy.platforms.models.dimemas import Dimemas
 from smpy.platforms.models.loggp import LogGP
 from smpy.platforms.own_format.writing import write_toml
@@ -133,3 +134,13 @@ def test_dimemas_can_be_ideal_in_parts() -> None:
     assert network.parameters()["buses"] == 0
     assert network.parameters()["input_links"] == 0
     assert network.parameters()["latency_s"] == pytest.approx(2e-6)
+
+
+def test_links_of_a_machine_that_is_timed_without_them_are_not_changed_in_vain() -> None:
+    lacking = read_machine(LINE, 4, [("network.latency", "x2")], network="loggp").models.network
+    assert isinstance(lacking, LogGP)
+    assert lacking.latency_s == pytest.approx(4e-6)
+    timed = read_machine(LINE, 4, network="loggp")
+    with pytest.raises(UsageError, match="knows no links, and that would change nothing"):
+        changed(timed, [("network.latency", "x2")])
+    assert changed(timed, [("loggp.L", "x2")]).models.network.parameters()["latency_s"] == pytest.approx(4e-6)

@@ -16,6 +16,7 @@ from smpy.errors import UsageError, meant
 from smpy.platforms.declared_parts import ProfileConnection
 from smpy.platforms.description import Description
 from smpy.platforms.models.machine_models import Models
+from smpy.platforms.models.network_models import Network, parameters_of
 from smpy.platforms.models.networks import DESCRIBED
 from smpy.platforms.own_format.models import with_settings
 from smpy.platforms.own_format.prices import PRICE_TABLES, prices_in
@@ -152,10 +153,21 @@ def changed_alike(machine: Description, changes: Sequence[SettingChange]) -> Des
                 f"--set {change.key}={change.value}: of a machine that no file of ours describes, only "
                 f"{', '.join(ALIKE)} and the keys of {_TABLES} can be set{meant(change.key, ALIKE)}"
             )
+        _check_links_matter(machine.models.network, change)
         machine = replace(machine, zone=_changed(machine.zone, change.setting(), ALIKE[change.key]))
     if described:
         machine = replace(machine, models=_with_described(machine.models, TomlTable("", described, "--set")))
     return replace(machine, prices=prices_in(priced, "--set").above(machine.prices)) if priced else machine
+
+
+def _check_links_matter(network: Network, change: SettingChange) -> None:
+    """Refuse to change links under a model that knows none, and has all its numbers."""
+    if change.key.startswith("network.") and type(network) in DESCRIBED.values() and not network.lacking():
+        keys = ", ".join(f"{network.name}.{each.key}" for each in parameters_of(type(network)))
+        raise UsageError(
+            f"--set {change.key}={change.value}: the network model {network.name} of this machine knows no links, and "
+            f"that would change nothing: set {keys}"
+        )
 
 
 def _with_described(models: Models, settings: TomlTable) -> Models:
