@@ -147,11 +147,16 @@ def _text_of_file(path: Path, n_ranks: int, result: ReplayResult) -> str:
     facts = [("makespan", f"{format_time(result.makespan_s)} simulated"), _messages(result)]
     if result.depends_on_time:
         facts.append(("timing", "ranks polled, or took any message: on another machine they may do something else"))
+    facts += _network(result)
     return _lines(f"smpy: replay of {path}, {n_ranks:,} ranks", facts)
 
 
 def _record_of_file(path: Path, n_ranks: int, result: ReplayResult) -> dict[str, Any]:
     return {"trace": str(path), "ranks": n_ranks, **_numbers(result)}
+
+
+def _network(result: ReplayResult) -> list[tuple[str, str]]:
+    return [("network", result.network_about)] if result.network_about else []
 
 
 def _messages(result: ReplayResult) -> tuple[str, str]:
@@ -178,6 +183,7 @@ def _text(trace: Trace, result: ReplayResult) -> str:
     if result.n_left_alone:
         facts.append(("eager sends", f"{result.n_left_alone:,} were complete at once in the run, and are not here:"))
         facts.append(("", "nobody waits for them; run the program again"))
+    facts += _network(result)
     return _lines(f"smpy: replay of {trace.folder}, {trace.n_ranks:,} ranks", facts)
 
 

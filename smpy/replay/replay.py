@@ -69,6 +69,8 @@ class ReplayResult:
         or waited for any of several.
     noise_removed : str
         Sentences about the removal of noise.
+    network_about : str
+        Source of numbers of the network model that the machine's links gave; empty: none are from there.
     """
 
     makespan_s: float
@@ -79,6 +81,7 @@ class ReplayResult:
     n_left_alone: int
     depends_on_time: bool
     noise_removed: str = ""
+    network_about: str = ""
 
 
 def replay(
@@ -370,4 +373,5 @@ def result_of(engine: ReplayEngine, *, depends_on_time: bool) -> ReplayResult:
         bytes=int(counts.bytes),
         n_left_alone=engine.n_left_alone(),
         depends_on_time=depends_on_time,
+        network_about=engine.platform.models.network.about,
     )

@@ -100,6 +100,8 @@ def test_the_command_performs_a_file_whose_name_ends_in_goal(goal: Callable[[str
     record = json.loads(told.output)
     assert record["ranks"] == 2
     assert ns([record["makespan_s"]]) == [23988]
+    about = CliRunner().invoke(command, [path, "--network", "loggp:o=1us"]).output
+    assert "network        L, G from the links from node-0 to node-1; O, S from" in about
     assert "has 2" in CliRunner().invoke(command, [path, "-np", "3"]).output
     assert "no collectives" in CliRunner().invoke(command, [path, "--collectives", "bcast=NTSL"]).output
 
