@@ -9,7 +9,7 @@ import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from smpy.errors import meant
 
@@ -95,6 +95,28 @@ def speed_flop_per_s(text: str) -> float:
     if not 0 < speed < math.inf:
         raise ValueError(f"{text!r} is not a speed of a machine")
     return speed
+
+
+GOVERNORS: Final = ("performance", "powersave", "ondemand", "conservative")
+_PERIOD_S: Final = 0.1  # SimGrid's plugin/dvfs/sampling-rate
+
+
+def governor(text: str) -> tuple[str, float]:
+    """Name of a governor of hosts, and its period in seconds."""
+    from smpy.units import parse_time_s
+
+    name, colon, period = text.partition(":")
+    if name not in GOVERNORS:
+        raise ValueError(f"{name!r} is none of {', '.join(GOVERNORS)}{meant(name, GOVERNORS)}")
+    period_s = parse_time_s(period) if colon else _PERIOD_S
+    if not 1e-6 <= period_s < math.inf:
+        raise ValueError(f"{text!r}: a governor looks every 1us or more: write {name}:0.1")
+    return name, period_s
+
+
+def governor_text(value: tuple[str, float]) -> str:
+    """Text that `governor` reads."""
+    return f"{value[0]}:{value[1]!r}"
 
 
 def window_s(text: str) -> tuple[float, float]:

@@ -24,6 +24,8 @@ from smpy.option_texts import (
     chosen_message_text,
     computing,
     computing_text,
+    governor,
+    governor_text,
     pair_text,
     rank_numbers,
     ranks_text,
@@ -267,6 +269,14 @@ class RunConfig:
         None,
         "Memory that the program frees stays with the process, as some MPI libraries have it, and taking it again "
         "costs no page faults. It matters where computing is measured.",
+    )
+    governor: tuple[str, float] | None = _option(
+        "--governor NAME[:SECONDS]",
+        "Computing",
+        governor,
+        "Governor of hosts with several states (DVFS): performance, powersave, ondemand or conservative, as SimGrid's "
+        "plugin host_dvfs has them. It sets the state every so often, by default every 0.1 s.",
+        write=governor_text,
     )
     private: tuple[str, ...] = _option(
         "--private PACKAGE",

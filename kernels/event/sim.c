@@ -59,6 +59,7 @@ static int advance(sim *s)
         date_s = smaller(date_s, change_next_s(s));
     }
     if (isinf(date_s)) return 0;
+    if (s->governor) date_s = smaller(date_s, governor_next_s(s->governor));
     if (date_s > s->clock.now_s) s->clock.now_s = date_s;
     s->date_order = s->order;
     if (disks->n_under_way) disks_reach(&s->storage.disks, &s->clock);
@@ -67,6 +68,8 @@ static int advance(sim *s)
         if (n_changes < 0) return n_changes;
         s->effort += (unsigned)n_changes;
     }
+    const int n_governed = s->governor ? governor_fire(s, s->governor) : 0;
+    if (n_governed < 0) return n_governed;
     const int n_woken = clock_events_fire(s);
     if (n_woken < 0) return n_woken;
     int n_fired = net->kind->fire(s, net->state);

@@ -26,6 +26,7 @@
 #include "mpi/costs.h"
 #include "mpi/messages.h"
 #include "watchers/records.h"
+#include "world/governor.h"
 #include "world/host_state.h"
 #include "world/ranks.h"
 #include "world/rows.h"

@@ -67,6 +67,7 @@ void sim_free(sim *s)
     storage_free(&s->storage);
     performing_free(s->performing);
     changes_free(&s->changes);
+    governor_free(s->governor);
     hosts_free(&s->hosts);
     free(s->own_costs);
     free(s->costs_of_host);

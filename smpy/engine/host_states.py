@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from smpy.engine.kernel import lib
 from smpy.engine.loop import Loop, check
+from smpy.errors import UsageError
+
+_GOVERNORS: Final = {
+    "performance": lib.GOVERNOR_PERFORMANCE,
+    "powersave": lib.GOVERNOR_POWERSAVE,
+    "ondemand": lib.GOVERNOR_ONDEMAND,
+    "conservative": lib.GOVERNOR_CONSERVATIVE,
+}
 
 
 class HostStates(Loop):
@@ -24,6 +34,21 @@ class HostStates(Loop):
             raise IndexError(f"host {name!r} has {has}, counted from 0: it has no state {state}")
         check(lib.sim_append_host_state(self._sim, self.timeline, state))
         self._keep_pace()
+
+    def govern(self, name: str, period_s: float) -> None:
+        """Before the run: have a governor set the states of all hosts that have several, once every period.
+
+        Raises
+        ------
+        UsageError
+            If no host has several.
+        """
+        if all(lib.sim_n_host_states(self._sim, host) == 1 for host in range(self.platform.n_hosts)):
+            raise UsageError(
+                f"--governor {name}: no host of {self.platform.name} has several states: "
+                "list them in [power] states, or as several speeds of a host in XML"
+            )
+        check(lib.sim_govern(self._sim, _GOVERNORS[name], period_s))
 
     def host_state(self) -> int:
         """State of the running rank's host at the rank's date."""

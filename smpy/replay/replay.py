@@ -149,9 +149,9 @@ def replay(
     trace = trace if isinstance(trace, Trace) else Trace(trace)
     info = trace.info["trace"]
     if not info["can_replay"] or not info["is_complete"]:
-        part = "has some ranks or dates only, or is of ranks with threads"
+        part = "has some ranks or dates only, or is of ranks with threads or hosts with --governor"
         why = "is of a run that was cut short" if info["can_replay"] else part
-        raise UsageError(f"{trace.folder} {why}: trace the whole run, of ranks without threads, to replay it")
+        raise UsageError(f"{trace.folder} {why}: trace the whole run, without these, to replay it")
     changes, options, quiet_parts = checked(better), tuple(options), checked_noise(denoise)
     ideal = tuple(ideal)
     machine, is_recorded = _machine(trace, platform, options, network, ideal, changes)

@@ -76,8 +76,9 @@ def smpy_outcome(
     settings: Settings = (),
     host_speed_flop_per_s: float | None = None,
     trace: Path | None = None,
+    governor: tuple[str, float] | None = None,
 ) -> Outcome:
-    """The run of a case in this process, perhaps with a trace; it has not failed."""
+    """The run of a case in this process, perhaps with a trace or a governor; it has not failed."""
     config = RunConfig(
         n_ranks=case.n_ranks,
         program=str(PROGRAMS / f"{case.program}.py"),
@@ -88,6 +89,7 @@ def smpy_outcome(
         compute="none",
         host_speed_flop_per_s=host_speed_flop_per_s,
         trace=trace,
+        governor=governor,
     )
     outcome = run(config)
     if outcome.error is not None:

@@ -113,11 +113,37 @@ def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("case", list(cases()), ids=lambda case: case.name + "-changes" * case.changes)
 def test_each_host_and_link_draws_what_smpirun_counts(case: PoweredCase, binaries: Path, tmp_path: Path) -> None:
-    _, log = smpirun_output(case, binaries, tmp_path, PLUGINS, ("host_energy", "link_energy"))
+    compare(case, binaries, tmp_path)
+
+
+@pytest.mark.parametrize("governor", ["performance", "powersave", "ondemand", "conservative"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_governor_sets_the_states_that_smpiruns_does(
+    governor: str, seed: int, binaries: Path, tmp_path: Path
+) -> None:
+    work = (seed, 1e5, 6, 3) if seed % 2 else (seed, 1e5, 6, 70_000)
+    where = {"placement": "cyclic"} if seed > 1 else {}
+    case = PoweredCase(
+        "states" if seed % 2 else "compute", work, "full", 8 if seed > 1 else 4, **where, changes=True, n_states=3
+    )
+    compare(case, binaries, tmp_path, (governor, 0.00137 if seed else 0.1))
+
+
+def compare(case: PoweredCase, binaries: Path, tmp_path: Path, governor: tuple[str, float] | None = None) -> None:
+    """Run a case under both: all dates and Joules agree."""
+    settings = PLUGINS
+    if governor is not None:
+        name, period_s = governor
+        settings += ("plugin", "host_dvfs"), ("plugin/dvfs/governor", name)
+        settings += (("plugin/dvfs/sampling-rate", str(period_s)),)
+    output, log = smpirun_output(case, binaries, tmp_path, settings, ("host_energy", "link_energy"))
     hosts_j = {name: float(j) for name, j in re.findall(r"Energy consumption of host (\S+): (\S+) Joules", log)}
     links_j = {name: float(j) for name, j in re.findall(r"Energy consumption of link '(\S+)': (\S+) Joules", log)}
     used_j = float(re.search(r"used hosts: (\S+) Joules", log)[1])  # type: ignore[index]
-    energy = smpy_outcome(case, tmp_path).summary.energy
+    summary = smpy_outcome(case, tmp_path, governor=governor).summary
+    for rank, date_s in map(str.split, output.splitlines()):
+        assert summary.finish_s[int(rank)] == pytest.approx(float(date_s), rel=TOLERANCE)
+    energy = summary.energy
     assert energy is not None
     assert hosts_j.keys() >= energy.hosts_j.keys()
     assert links_j.keys() >= energy.links_j.keys()

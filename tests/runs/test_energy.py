@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import smpy
+from smpy.errors import UsageError
 from smpy.platforms import Description, read_machine
 from smpy.records.energy import Energy
 from smpy.replay.replay import replay
@@ -207,3 +208,42 @@ def test_a_replay_sets_the_states_that_the_run_did(tmp_path: Path) -> None:
     run = smpy.simulate(change_states, ranks=2, platform=machine(tmp_path, STATES), compute="none", trace=trace)
     result = replay(trace)
     assert list(result.finish_s) == list(run.summary.finish_s)
+
+
+def compute_steps() -> None:
+    for _ in range(4):
+        smpy.execute(1e9)
+
+
+@pytest.mark.parametrize(
+    ("governor", "finish_s", "joules"),
+    [
+        ("performance", 1.0, 190 * 1.0),
+        ("powersave:250ms", 0.25 + 1.0, 190 * 0.25 + 145 * 1.0),
+        ("ondemand:0.25", 0.25 + 1.0, 190 * 0.25 + 145 * 1.0),  # its second daemon finds no load
+        ("conservative:0.5s", 0.5 + 0.5 + 0.125, 190 * 0.625 + 145 * 0.5),  # slower; from the slowest faster again
+    ],
+)
+def test_governors_set_the_states_of_hosts(tmp_path: Path, governor: str, finish_s: float, joules: float) -> None:
+    options: dict[str, Any] = {"ranks": 1, "platform": machine(tmp_path, STATES), "compute": "none"}
+    run = smpy.simulate(compute_steps, governor=governor, **options)
+    assert run.makespan_s == pytest.approx(finish_s)
+    assert energy_of(run).hosts_j["node-0"] == pytest.approx(joules)
+
+
+def test_a_governor_without_hosts_that_have_states_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        UsageError, match=r"--governor powersave: no host of .* has several states: list them in \[power"
+    ):
+        smpy.simulate(compute, 1e9, ranks=1, platform=machine(tmp_path, POWER), governor="powersave")
+    with pytest.raises(UsageError, match=r"'powersafe' is none of performance, .*: did you mean 'powersave'"):
+        smpy.simulate(compute, 1e9, ranks=1, governor="powersafe")
+    with pytest.raises(UsageError, match="'powersave:0': a governor looks every 1us or more"):
+        smpy.simulate(compute, 1e9, ranks=1, governor="powersave:0")
+
+
+def test_a_trace_of_a_run_with_a_governor_is_not_replayed(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"ranks": 1, "platform": machine(tmp_path, STATES), "compute": "none"}
+    smpy.simulate(compute, 1e9, governor="powersave", trace=tmp_path / "trace", **options)
+    with pytest.raises(UsageError, match="hosts with --governor: trace the whole run, without these"):
+        replay(tmp_path / "trace")

@@ -38,6 +38,9 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "replay": st.none(),
     "host": st.none(),
     "host_speed_flop_per_s": st.floats(1, 1e15),
+    "governor": st.tuples(
+        st.sampled_from(["performance", "powersave", "ondemand", "conservative"]), st.floats(1e-6, 1e6)
+    ),
     "trace_window_s": st.tuples(SECONDS, SECONDS.map(lambda s: s + 2e6) | st.just(math.inf)),
     "trace_ranks": st.sets(st.integers(0, 9999), min_size=1).map(lambda ranks: tuple(sorted(ranks))),
     "chosen_message": st.tuples(*(st.integers(least, 9999) for least in (0, 1, 0, 0))),

@@ -21,7 +21,8 @@ static int perform(sim *s, int id, const trace_action *row, int n)
 }
 
 const row_kind host_state_row = {
-    {"host_state", "sets the state of its host; the last one where there are fewer", "the state, from 0", ROW_DETAIL}, perform, 0, 0};
+    {"host_state", "sets the state of its host; the last one where there are fewer", "the state, from 0", ROW_DETAIL},
+    perform, 0, 0};
 
 int sim_append_host_state(sim *s, int id, int state)
 {

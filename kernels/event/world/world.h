@@ -17,6 +17,7 @@
 #include "mpi/costs.h"
 #include "world/machine_change.h"
 #include "world/clock_events.h"
+#include "world/governor.h"
 #include "world/host.h"
 #include "world/memory.h"
 #include "world/performing.h"
@@ -36,6 +37,7 @@ struct sim {
     timelines timelines;
     int running;                 /* the timeline last named by sim_next, or -1 */
     hosts hosts;
+    governor *governor;          /* or NULL */
     call_costs *own_costs;       /* costs of hosts that do not have the model's */
     int n_own_costs;
     int *costs_of_host;          /* [hosts]: index of their own, or -1; NULL: all have the model's */

@@ -65,6 +65,7 @@ class TraceRecording:
         self._comm_of_number: dict[int, int | None] = {}
         self._regions: dict[int, list[tuple[str, float]]] = {}
         self._n_wildcards = self._n_polls = self._n_failed_polls = self._n_choices = 0
+        self._is_governed = config.governor is not None
         self._is_replayable = engine.begin_trace(self._window_s, self._ranks)
 
     # ---- while the run goes on ----
@@ -214,7 +215,7 @@ class TraceRecording:
             "is_complete": not summary.is_partial,
             "window_s": None if self._window_s is None else [each if each < inf else None for each in self._window_s],
             "ranks": None if self._ranks is None else list(self._ranks),
-            "can_replay": self._is_replayable and not self._engine.has_threads,
+            "can_replay": self._is_replayable and not self._engine.has_threads and not self._is_governed,
             "n_wildcards": self._n_wildcards,
             "n_polls": self._n_polls,
             "n_failed_polls": self._n_failed_polls,
