@@ -95,6 +95,8 @@ class PlatformBuilder:
         Counters that topologies keep over the whole platform, such as the number of the next cable.
     networks : module
         Networks of clusters, a function a topology (`smpy.engine.cluster_networks`).
+    host_power : tuple of (str, str)
+        Properties that say the power of hosts that are added from now on, above their own.
     wire_power_w : tuple of float or None
         Idle and busy power of each link of the wires of clusters that are added from now on; None: not known.
     """
@@ -123,6 +125,7 @@ class PlatformBuilder:
         self._power_sets: dict[HostPower, int] = {}
         self.counts: Final[Counter[str]] = Counter()
         self.wire_power_w: tuple[float, float] | None = None
+        self.host_power: tuple[tuple[str, str], ...] = ()
 
     def add(self, part: Buildable, zone: str | None = None) -> None:
         """A part and all that stands in it; what is refused is told with its origin."""
@@ -183,7 +186,8 @@ class PlatformBuilder:
         self._place_at(name, zone, coordinates)
         self._properties.add(len(self._host_names), properties)
         self._memory.add(len(self._host_names), memory)
-        power = _power_of(name, properties, speed_flop_per_s, state_speeds_flop_per_s, first_state)
+        states = speed_flop_per_s, state_speeds_flop_per_s, first_state
+        power = _power_of(name, (*properties, *self.host_power), *states)
         self._set_power(len(self._host_names), 1, power)
         if disks:
             self._disks[len(self._host_names)] = disks
@@ -319,7 +323,7 @@ class PlatformBuilder:
                     lib.platform_set_hosts(self._handle, first, group.n_hosts, *numbers), f"a group of {cluster.name!r}"
                 )
             states = group.speed_flop_per_s, group.state_speeds_flop_per_s, group.first_state
-            power = _power_of(host_names[first - len(self._host_names)], group.properties, *states)
+            power = _power_of(host_names[first - len(self._host_names)], (*group.properties, *self.host_power), *states)
             self._set_power(first, group.n_hosts, power)
             first += group.n_hosts
         self._host_names.extend(host_names)

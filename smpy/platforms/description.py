@@ -117,7 +117,7 @@ class Description:
         builder = PlatformBuilder(self.name, self.models)
         try:
             builder.check_room("the platform", self.n_hosts, 2 * self.n_hosts)
-            builder.wire_power_w = self.prices.link_w
+            builder.wire_power_w, builder.host_power = self.prices.link_w, self.prices.host_power
             with collection_paused():
                 builder.add(self.zone)
                 for connection in self.connections:

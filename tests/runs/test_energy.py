@@ -247,3 +247,15 @@ def test_a_trace_of_a_run_with_a_governor_is_not_replayed(tmp_path: Path) -> Non
     smpy.simulate(compute, 1e9, governor="powersave", trace=tmp_path / "trace", **options)
     with pytest.raises(UsageError, match="hosts with --governor: trace the whole run, without these"):
         replay(tmp_path / "trace")
+
+
+def test_power_that_a_run_sets_counts_on_a_machine_of_xml(tmp_path: Path) -> None:
+    file = tmp_path / "machine.xml"
+    prop = "<prop id='wattage_per_state' value='1:2'/>"
+    host = f"<host id='h' speed='4Gf'>{prop}</host>"
+    file.write_text(f"<platform version='4.1'><zone id='z' routing='Full'>{host}</zone></platform>")
+    power = {"power.idle": "100W", "power.busy": "200W"}
+    run = smpy.simulate(compute, 4e9, ranks=1, platform=file, compute="none", set=power)
+    assert energy_of(run).hosts_j == pytest.approx({"h": 200})
+    run = smpy.simulate(compute, 4e9, ranks=1, platform=file, compute="none")
+    assert energy_of(run).hosts_j == pytest.approx({"h": 2})

@@ -61,6 +61,13 @@ class Prices:
         """Idle and busy power of a link, in W; None: not known."""
         return None if self.link_idle_w is None or self.link_busy_w is None else (self.link_idle_w, self.link_busy_w)
 
+    @property
+    def host_power(self) -> tuple[tuple[str, str], ...]:
+        """Property that says the power of a host, in its only state; none: not known."""
+        if self.host_idle_w is None or self.host_busy_w is None:
+            return ()
+        return ((POWER_PROPERTY, f"{self.host_idle_w!r}:{self.host_busy_w!r}"),)
+
     def above(self, others: Prices) -> Prices:
         """These prices; where one is missing, that of `others`.
 
