@@ -331,7 +331,8 @@ async function drawFront(figure) {
   const numeric = points.columns.filter((one) => !one.isWords && !["point", "repetition"].includes(one.name));
   const few = points.axes.filter((axis) => axis.isOfFew);
   const isOfSome = (one) => one && new Set(one.values.filter((value) => !Number.isNaN(value))).size > 1;
-  const x = [column("price_eur"), column("run_eur")].find(isOfSome) ?? column("price_eur");
+  const costs = ["price_eur", "run_eur", "energy_kwh"].map(column);
+  const x = costs.find(isOfSome) ?? costs[0];
   Object.assign(front, { x, y: column("makespan_s"), series: few.find((axis) => !axis.hasNumbers) ?? few[0] });
   Object.assign(front, { isLogX: spansDecades(front.x, shownRows()), isLogY: spansDecades(front.y, shownRows()) });
   const controls = section.querySelector(".controls");

@@ -60,8 +60,10 @@ def _sections(table: StudyTable, n_without_profile: int) -> dict[str, str]:
         sections["What was varied"] = _varied(table)
     if len(found) > 1:
         sections["Compared"] = _COMPARED
-        if "price_eur" in found and found["price_eur"].notna().any():
-            sections["Price and time"] = _PRICES
+        for title, column in (("Price and time", "price_eur"), ("Energy and time", "energy_kwh")):
+            if column in found and found[column].notna().any():
+                sections[title] = _FRONT
+                break
     if has_failed(table.frame).any():
         sections["Failed points"] = _failed(table)
     if len(table.frame):
@@ -70,7 +72,7 @@ def _sections(table: StudyTable, n_without_profile: int) -> dict[str, str]:
 
 
 _COMPARED: Final = f'<div class="controls"></div>\n{figure("compared")}<p class="told" aria-live="polite"></p>'
-_PRICES: Final = (
+_FRONT: Final = (
     '<p class="note">Each mark is a setting, the median of its repetitions. '
     "On the line: nothing else is better in both.</p>\n"
     f'<div class="controls"></div>\n{figure("front")}<p class="told" aria-live="polite"></p><div class="front"></div>'

@@ -15,7 +15,7 @@ from smpy.platforms.parts_list import CableParts, HostParts, PartsList, SwitchPa
 
 _S_PER_HOUR: Final = 3600.0
 _HOURS_PER_YEAR: Final = 8766.0  # of 365.25 days
-_W_PER_KW: Final = 1000.0
+_J_PER_KWH: Final = 3.6e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,22 +57,36 @@ class MachineCost:
         """Price of the whole machine."""
         return self.hosts_eur + self.switches_eur + self.cables_eur
 
-    def energy_kwh(self, makespan_s: float, busy_cores: float) -> float:
-        """Energy of all its hosts and switches during a run, in kWh.
+    def hosts_j(self, makespan_s: float, computing_core_s: float) -> float:
+        """Joules of hosts whose power a list of prices says, for runs that have counted none.
+
+        All draw their idle power for the whole run; each core that computes adds its part of what is above.
 
         Parameters
         ----------
         makespan_s : float
             Duration of the run.
-        busy_cores : float
-            Mean number of computing cores over the run; the others draw nothing beyond the idle power. Between idle and
-            busy the power of the hosts is linear in it.
+        computing_core_s : float
+            Time that cores compute, of all together.
         """
-        busy = min(1.0, busy_cores / self.n_cores) if busy_cores else 0.0
-        hosts_w = (1 - busy) * self.hosts_idle_w + busy * self.hosts_busy_w
-        return (hosts_w + self.switches_w) / _W_PER_KW * makespan_s / _S_PER_HOUR
+        if not computing_core_s:
+            return self.hosts_idle_w * makespan_s
+        busy_s = min(makespan_s, computing_core_s / self.n_cores)
+        return self.hosts_idle_w * makespan_s + (self.hosts_busy_w - self.hosts_idle_w) * busy_s
 
-    def run_eur(self, makespan_s: float, busy_cores: float) -> float:
+    def energy_kwh(self, makespan_s: float, hosts_j: float, links_j: float = 0.0) -> float:
+        """Energy of all its hosts, links and switches during a run, in kWh.
+
+        Parameters
+        ----------
+        makespan_s : float
+            Duration of the run.
+        hosts_j, links_j : float
+            Joules of hosts and links, which the run has counted.
+        """
+        return (hosts_j + links_j + self.switches_w * makespan_s) / _J_PER_KWH
+
+    def run_eur(self, makespan_s: float, energy_kwh: float) -> float:
         """Cost of a run that has the whole machine to itself.
 
         Price of the energy, plus the part of the machine's price that is written off meanwhile; for rented hosts, their
@@ -80,21 +94,30 @@ class MachineCost:
 
         Parameters
         ----------
-        makespan_s, busy_cores : float
-            Duration and mean number of computing cores, as for `energy_kwh`.
+        makespan_s : float
+            Duration of the run.
+        energy_kwh : float
+            Its energy.
         """
         hours = makespan_s / _S_PER_HOUR
         if not math.isnan(self.hosts_hour_eur):
             return hours * self.hosts_hour_eur
         written_off_eur = self.price_eur * hours / (_HOURS_PER_YEAR * self.lifetime_years)
-        return self.energy_kwh(makespan_s, busy_cores) * self.kwh_eur + written_off_eur
+        return energy_kwh * self.kwh_eur + written_off_eur
 
     def to_json(self) -> dict[str, float | None]:
         """The amounts, with the whole machine's; None: not known."""
         amounts = {**asdict(self), "price_eur": self.price_eur}
         return {name: None if math.isnan(amount) else amount for name, amount in amounts.items()}
 
-    def columns(self, makespan_s: float, ranks: int, compute_share: float) -> dict[str, float]:
+    def columns(
+        self,
+        makespan_s: float,
+        ranks: int,
+        compute_share: float,
+        hosts_j: float | None = None,
+        links_j: float | None = None,
+    ) -> dict[str, float]:
         """The columns of a study's table that tell of the machine and its cost.
 
         Parameters
@@ -104,16 +127,22 @@ class MachineCost:
         ranks : int
             Number of its ranks.
         compute_share : float
-            Share of the ranks' time in which they compute. A rank that waits, sends or receives is taken to be idle.
+            Share of the ranks' time in which they compute.
+        hosts_j, links_j : float or None
+            Joules that the run has counted of all hosts, and of links; None: the machine does not say their power.
         """
-        busy_cores = ranks * compute_share
+        if hosts_j is None:
+            hosts_j = self.hosts_j(makespan_s, ranks * compute_share * makespan_s)
+        energy_kwh = self.energy_kwh(makespan_s, hosts_j, links_j or 0.0)
         return {
             "hosts": self.n_hosts,
             "switches": self.n_switches,
             "cables": self.n_cables,
             "price_eur": self.price_eur,
-            "energy_kwh": self.energy_kwh(makespan_s, busy_cores),
-            "run_eur": self.run_eur(makespan_s, busy_cores),
+            "energy_kwh": energy_kwh,
+            "energy_eur": energy_kwh * self.kwh_eur,
+            "edp": energy_kwh * _J_PER_KWH * makespan_s,
+            "run_eur": self.run_eur(makespan_s, energy_kwh),
         }
 
 

@@ -32,7 +32,7 @@ _NAME: Final = re.compile(r"[^/\0]{1,200}")
 _TAKEN: Final = (
     "point", "repetition", "error", "makespan_s", "half_width_s", "messages", "bytes", "compute_share",
     "communication_share", "waiting_share", "sleep_share", "hosts", "switches", "cables", "price_eur", "energy_kwh",
-    "run_eur", "wall_s", "peak_rss_bytes", "is_reused", "is_stale", "profile", "trace",
+    "energy_eur", "edp", "run_eur", "wall_s", "peak_rss_bytes", "is_reused", "is_stale", "profile", "trace",
 )  # fmt: skip
 
 

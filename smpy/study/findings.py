@@ -13,12 +13,13 @@ from smpy.study.levels import Levels, brief, levels_of
 from smpy.study.pareto import pareto_front
 from smpy.study.table import StudyTable
 from smpy.study.uncertainty import Estimate
-from smpy.units import format_time
+from smpy.units import format_energy, format_time
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+_J_PER_KWH: Final = 3.6e6
 _MANY_LEVELS: Final = 8
 _NO_DIFFERENCE: Final = 1.0005
 
@@ -77,8 +78,8 @@ class Configuration:
         The first of the points.
     n_points : int
         Number of points that have run.
-    makespan_s, half_width_s, price_eur : float
-        Medians; NaN: no uncertainty of a run, or no price, is known.
+    makespan_s, half_width_s, price_eur, energy_kwh : float
+        Medians; NaN: no uncertainty of a run, or no price or energy, is known.
     """
 
     text: str
@@ -87,6 +88,7 @@ class Configuration:
     makespan_s: float
     half_width_s: float
     price_eur: float
+    energy_kwh: float
 
 
 def with_results(table: StudyTable) -> pd.DataFrame:
@@ -149,7 +151,7 @@ def settings(table: StudyTable) -> list[Configuration]:
     unknown = np.full(len(frame), np.nan)
     columns = [
         frame[name].to_numpy(float) if name in frame else unknown
-        for name in ("makespan_s", "half_width_s", "price_eur")
+        for name in ("makespan_s", "half_width_s", "price_eur", "energy_kwh")
     ]
     points = frame["point"].tolist()
     return [
@@ -174,7 +176,7 @@ def findings(table: StudyTable) -> list[Finding]:
         Table with any number of points.
     """
     found = settings(table)
-    return [*_counts(table), *_extremes(found), *_front(found), *_effects(table, len(found))]
+    return [*_counts(table), *_extremes(found), *_front(found), *_energy_front(found), *_effects(table, len(found))]
 
 
 def _counts(table: StudyTable) -> Iterator[Finding]:
@@ -242,6 +244,31 @@ def _front(configurations: Sequence[Configuration]) -> Iterator[Finding]:
     dearer, faster = _ratio(fastest.price_eur, cheapest.price_eur), _ratio(cheapest.makespan_s, fastest.makespan_s)
     gain = "" if inf in (dearer, faster) else f": {_times(dearer)} the price, {_times(faster)} as fast"
     yield Finding(f"The fastest of these costs {_bought(fastest)}{gain}.", fastest.point)
+
+
+def _energy_front(configurations: Sequence[Configuration]) -> Iterator[Finding]:
+    """The fastest and the thriftiest of those that none beats in both time and energy."""
+    known = [setting for setting in configurations if setting.energy_kwh == setting.energy_kwh]
+    if len({setting.energy_kwh for setting in known}) < 2:  # nothing to choose
+        return
+    is_best = pareto_front([setting.energy_kwh for setting in known], [setting.makespan_s for setting in known])
+    front = sorted(
+        (setting for setting, best in zip(known, is_best, strict=True) if best), key=lambda setting: setting.energy_kwh
+    )
+    least, fastest = front[0], front[-1]
+    if least.energy_kwh == fastest.energy_kwh:
+        yield Finding(f"Of {len(known):,} with an energy, the fastest takes the least: {_drawn(least)}.", least.point)
+        return
+    yield Finding(
+        f"Of {len(known):,} with an energy, {len(front):,} are on the Pareto front of time and energy. "
+        f"The thriftiest of these takes {_drawn(least)}.",
+        least.point,
+    )
+    yield Finding(f"The fastest of these takes {_drawn(fastest)}.", fastest.point)
+
+
+def _drawn(setting: Configuration) -> str:
+    return f"{format_energy(setting.energy_kwh * _J_PER_KWH)} and {_makespan(setting)}{_with(setting)}"
 
 
 def _bought(setting: Configuration) -> str:

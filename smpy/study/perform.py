@@ -151,7 +151,8 @@ def _failed(error: SmpyError, wall_s: float, task: Task) -> Entry:
 
 
 def _row(summary: Summary, wall_s: float) -> dict[str, Any]:
-    machine = summary.inputs.machine
+    machine, energy = summary.inputs.machine, summary.energy
+    knows_hosts = machine is not None and energy is not None and len(energy.hosts_j) == machine.n_hosts
     return {
         "ranks": summary.n_ranks,
         "makespan_s": summary.makespan_s,
@@ -160,6 +161,8 @@ def _row(summary: Summary, wall_s: float) -> dict[str, Any]:
         "bytes": summary.bytes,
         **{f"{name}_share": share for name, share in asdict(summary.shares).items()},
         "parts": parts_record(machine) if machine else None,
+        "hosts_j": energy.hosts_total_j if energy is not None and knows_hosts else None,
+        "links_j": energy.links_total_j if energy is not None and energy.links_j else None,
         "wall_s": wall_s,
         "peak_rss_bytes": summary.peak_rss_bytes,
     }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SHARES: Final = ("compute_share", "communication_share", "waiting_share", "sleep_share")
 """Columns with shares of the ranks' time, named as in the summary of a run."""
 
-COSTS: Final = ("hosts", "switches", "cables", "price_eur", "energy_kwh", "run_eur")
+COSTS: Final = ("hosts", "switches", "cables", "price_eur", "energy_kwh", "energy_eur", "edp", "run_eur")
 """Columns with parts of the machine, and costs of it and of the run."""
 
 SIMULATED: Final = ("ranks", "makespan_s", "half_width_s", "messages", "bytes", *SHARES, *COSTS)
@@ -48,7 +48,7 @@ class StudyTable:
         A row a point, in the order of the plan: `point` (its number), a column an axis, `repetition`, `error` (why it
         failed; empty if it did not), `ranks`, `makespan_s`, `half_width_s` (of its uncertainty; NaN: none is known),
         `messages`, `bytes`, `SHARES`, what the study takes from the program's output, what the machine has and costs
-        (`hosts`, `switches`, `cables`, `price_eur`, `energy_kwh`, `run_eur`; NaN: not known), `REAL`, `FILES`.
+        (`COSTS`; `edp` is energy times makespan, in J s; NaN: not known), `REAL`, `FILES`.
     axes : tuple of str
         The columns that were varied.
     results : tuple of str
@@ -114,7 +114,10 @@ def table_of(definition: Definition, points: Iterable[Point], state: StudyState,
 
 def _costs(row: Mapping[str, Any], cost: Callable[[str], MachineCost]) -> dict[str, float]:
     parts = row.get("parts")
-    return {} if parts is None else cost(parts).columns(row["makespan_s"], row["ranks"], row["compute_share"])
+    if parts is None:
+        return {}
+    counted = row.get("hosts_j"), row.get("links_j")
+    return cost(parts).columns(row["makespan_s"], row["ranks"], row["compute_share"], *counted)
 
 
 def kept(what: str, key: str, folder: Path) -> Path:

@@ -137,46 +137,58 @@ def test_a_record_of_the_parts_is_enough_for_the_bill(line: str) -> None:
 
 def test_a_run_of_an_hour_on_an_idle_machine_draws_its_idle_power() -> None:
     cost = tree()
-    assert cost.energy_kwh(3600, 0) == pytest.approx((512 * 200 + 36 * 300) / 1000)
-    assert cost.energy_kwh(3600, 4096) == pytest.approx((512 * 800 + 36 * 300) / 1000)
-    assert cost.energy_kwh(3600, 1024) == pytest.approx((512 * (200 + 600 / 4) + 36 * 300) / 1000)
-    assert cost.energy_kwh(3600, 10_000) == cost.energy_kwh(3600, 4096)  # cores that ranks share
+    assert cost.hosts_j(3600, 0) == pytest.approx(3600 * 512 * 200)
+    assert cost.hosts_j(3600, 4096 * 3600) == pytest.approx(3600 * 512 * 800)
+    assert cost.hosts_j(3600, 1024 * 3600) == pytest.approx(3600 * 512 * (200 + 600 / 4))
+    assert cost.hosts_j(3600, 1e9) == cost.hosts_j(3600, 4096 * 3600)  # cores that ranks share
+    assert cost.energy_kwh(3600, 7.2e6, 3.6e6) == pytest.approx(2 + 1 + 36 * 300 / 1000)
+
+
+def test_joules_that_a_run_has_counted_stand_above_power_that_prices_say() -> None:
+    columns = tree().columns(100.0, 2048, 0.25, hosts_j=3.6e6, links_j=1.8e6)
+    assert columns["energy_kwh"] == pytest.approx(1 + 0.5 + 36 * 300 * 100 / 3.6e6)
+    assert columns["energy_eur"] == pytest.approx(0.2 * columns["energy_kwh"])
+    assert columns["edp"] == pytest.approx(3.6e6 * columns["energy_kwh"] * 100)
 
 
 def test_a_run_as_long_as_the_machine_lives_costs_its_price_and_the_energy() -> None:
     cost = tree()
     life_s = 5 * 365.25 * 86400
-    assert cost.run_eur(life_s, 0) == pytest.approx(cost.price_eur + 0.2 * cost.energy_kwh(life_s, 0))
+    assert cost.run_eur(life_s, 1e6) == pytest.approx(cost.price_eur + 0.2 * 1e6)
 
 
 def test_rented_hosts_cost_their_rent_alone() -> None:
     rented = tree(4, replace(PRICES, host_hour_eur=3))
-    assert rented.run_eur(1800, 4096) == pytest.approx(512 * 3 / 2)
+    assert rented.run_eur(1800, 1e6) == pytest.approx(512 * 3 / 2)
     assert rented.price_eur == tree().price_eur
 
 
 @pytest.mark.parametrize("missing", ["cable_eur", "lifetime_years", "kwh_eur", "switch_w", "host_busy_w"])
 def test_a_run_has_a_cost_if_all_that_it_consists_of_is_known(missing: str) -> None:
-    assert not math.isnan(tree().run_eur(60, 100))
-    assert math.isnan(tree(4, replace(PRICES, **{missing: None})).run_eur(60, 100))
+    assert not math.isnan(tree().columns(60, 100, 0.5)["run_eur"])
+    assert math.isnan(tree(4, replace(PRICES, **{missing: None})).columns(60, 100, 0.5)["run_eur"])
 
 
 @given(st.floats(0, 1e7), st.floats(0, 5000), st.floats(1, 100))
 def test_energy_and_cost_grow_with_time_and_with_computing(makespan_s: float, busy: float, factor: float) -> None:
     cost = tree()
-    for amount in (cost.energy_kwh, cost.run_eur):
-        assert amount(factor * makespan_s, busy) == pytest.approx(factor * amount(makespan_s, busy))
-        assert amount(makespan_s, factor * busy) >= amount(makespan_s, busy)
+    for amount in ("energy_kwh", "run_eur"):
+        one = cost.columns(makespan_s, 1, busy)[amount]
+        assert cost.columns(factor * makespan_s, 1, busy)[amount] == pytest.approx(factor * one)
+        assert cost.columns(makespan_s, 1, factor * busy)[amount] >= one
 
 
 def test_the_columns_of_a_table_are_those_of_the_contract() -> None:
     cost = tree()
     columns = cost.columns(makespan_s=100.0, ranks=2048, compute_share=0.25)
+    energy_kwh = cost.energy_kwh(100.0, cost.hosts_j(100.0, 512 * 100.0))
     assert columns == {
         "hosts": 512,
         "switches": 36,
         "cables": 640,
         "price_eur": cost.price_eur,
-        "energy_kwh": cost.energy_kwh(100.0, 512),
-        "run_eur": cost.run_eur(100.0, 512),
+        "energy_kwh": energy_kwh,
+        "energy_eur": 0.2 * energy_kwh,
+        "edp": 3.6e6 * energy_kwh * 100.0,
+        "run_eur": cost.run_eur(100.0, energy_kwh),
     }

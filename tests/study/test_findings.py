@@ -205,3 +205,17 @@ def test_a_run_that_tells_its_uncertainty_is_told_with_it(tmp_path: Path):
 def test_points_are_counted(tmp_path: Path, rows: list[dict[str, Any]], text: str):
     table = table_of(tmp_path, {"n": range(len(rows))}, lambda n, _: rows[n])
     assert findings(table)[0] == Finding(text)
+
+
+def test_the_front_of_time_and_energy_is_told(tmp_path: Path):
+    rows = {1: (4.0, 1.0), 2: (2.0, 1.5), 3: (3.0, 2.0)}  # makespan, energy: 3 is slower than 2, and takes more
+    table = table_of(
+        tmp_path, {"n": [1, 2, 3]}, lambda n, _: {"makespan_s": rows[n][0], "energy_kwh": rows[n][1] / 3600}
+    )
+    assert (
+        "Of 3 with an energy, 2 are on the Pareto front of time and energy. "
+        "The thriftiest of these takes 1 kJ and 4 s, with n = 1.\n"
+        "The fastest of these takes 1.5 kJ and 2 s, with n = 2.\n"
+    ) in told(table)
+    table = table_of(tmp_path, {"n": [1, 2]}, lambda n, _: {"makespan_s": n, "energy_kwh": n / 3600})
+    assert "Of 2 with an energy, the fastest takes the least: 1 kJ and 1 s, with n = 1.\n" in told(table)

@@ -274,6 +274,25 @@ def test_what_no_point_could_run_with_is_told_before_any_runs(changes: dict[str,
     assert study.table().frame.empty
 
 
+def test_the_table_has_the_joules_that_runs_count_where_machines_say_power(tmp_path: Path):
+    (tmp_path / "machine.toml").write_text(
+        '[host]\ncount = 4\ncores = 1\nspeed = "4Gf"\n[topology]\nkind = "flat"\n[price]\nkwh_eur = 0.3\n'
+        '[power]\nidle = "100W"\none_core = "130W"\nbusy = "250W"\nlink = "2W:6W"\nswitch = "10W"\n'
+    )
+    (tmp_path / "compute.py").write_text("import sys, smpy\nsmpy.execute(float(sys.argv[1]))\n")
+    given = {
+        "program": str(tmp_path / "compute.py"),
+        "args": ["{flop}"],
+        "options": {"ranks": 2, "compute": "none", "platform": str(tmp_path / "machine.toml")},
+        "axes": {"args.flop": [4e9]},
+    }
+    row = smpy.Study(given, tmp_path / "results").run(workers=1).iloc[0]
+    joules = 2 * 250 + 2 * 100 + 8 * 2 + 10
+    assert row["energy_kwh"] == pytest.approx(joules / 3.6e6)
+    assert row["energy_eur"] == pytest.approx(0.3 * joules / 3.6e6)
+    assert row["edp"] == pytest.approx(joules * 1)
+
+
 def test_a_study_that_runs_already_is_left_alone(tmp_path: Path):
     study = Study(study_table(tmp_path), tmp_path / "results")
     assert not study.is_running
