@@ -259,3 +259,28 @@ def test_power_that_a_run_sets_counts_on_a_machine_of_xml(tmp_path: Path) -> Non
     assert energy_of(run).hosts_j == pytest.approx({"h": 200})
     run = smpy.simulate(compute, 4e9, ranks=1, platform=file, compute="none")
     assert energy_of(run).hosts_j == pytest.approx({"h": 2})
+
+
+def unbalanced_ring(slow: bool) -> None:
+    from mpi4py import MPI
+
+    comm = MPI.COMM_WORLD
+    rank, n_ranks = comm.rank, comm.size
+    if slow and rank > 0:
+        smpy.set_host_pstate(1)
+    for step in range(10):
+        smpy.execute(4e9 if rank == 0 else 2e9)
+        comm.sendrecv(step, (rank + 1) % n_ranks, source=(rank - 1) % n_ranks)
+        comm.barrier()
+
+
+def test_ranks_that_wait_save_energy_in_a_slower_state(tmp_path: Path) -> None:
+    states = """[power]
+        states = [{speed = "4Gf", idle = "100W", busy = "250W"}, {speed = "2Gf", idle = "90W", busy = "150W"}]"""
+    options: dict[str, Any] = {"ranks": 4, "ppn": 1, "compute": "none"}
+    file = tmp_path / "machine.toml"
+    file.write_text(CLUSTER.replace("cores = 2", "cores = 1") + states)
+    fast, slow = (smpy.simulate(unbalanced_ring, is_slow, platform=file, **options) for is_slow in (False, True))
+    assert slow.makespan_s == pytest.approx(fast.makespan_s, rel=1e-3)
+    assert energy_of(fast).total_j == pytest.approx(10 * (250 + 3 * (125 + 50)), rel=1e-3)
+    assert energy_of(slow).total_j == pytest.approx(10 * (250 + 3 * 150), rel=1e-3)
