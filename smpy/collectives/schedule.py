@@ -262,7 +262,8 @@ class Schedule:
     def wait_for(self, number: Value) -> None:
         """Wait for the send or receive that was started as this number, from 0, since all were waited for.
 
-        Between two waits for all a schedule has these waits or such for the oldest, not both.
+        Between two waits for all a schedule has these waits or such for the oldest, not both. An algorithm with these
+        begins with a wait for all, as it may be a part that follows others.
         """
         self._add("wait_for", Instruction.WAIT_FOR, number)
 

@@ -124,6 +124,7 @@ def loose_ring(call: Call) -> Schedule:
     """
     steps, nbytes = Schedule(call), call.nbytes
     search_hosts(steps, call)
+    steps.wait_all()
     groups = _groups(call)
     place = groups.place
     for i in steps.loop(0, groups.n):

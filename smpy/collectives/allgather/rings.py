@@ -36,6 +36,7 @@ def logical_ring_nonblocking(call: Call) -> Schedule:
     """The same with all receives posted before."""
     ranks, nbytes, n_rounds = call.everyone, call.nbytes, call.n_ranks - 1
     steps = Schedule(call)
+    steps.wait_all()
     for _ in steps.loop(0, n_rounds):
         steps.irecv(ranks.behind(1), nbytes)
     for i in steps.loop(0, n_rounds):

@@ -109,6 +109,7 @@ def open_mpi_pipeline(call: Call) -> Schedule:
     is_last = ranks.index == call.n_ranks - 1
     behind, ahead = ranks.behind(1), ranks.ahead(1)
     n_segments = segments.n_segments
+    steps.wait_all()
     with steps.when(ranks.index == 0):
         for i in steps.loop(0, n_segments):
             _pass_on(steps, is_last, ahead, segments.size(i), i)

@@ -53,6 +53,7 @@ def _on_demand(call: Call, first: Value) -> Schedule:
     """The root asks each rank for a first part of some size."""
     rank, root, nbytes = call.rank, call.root, call.nbytes
     steps = Schedule(call)
+    steps.wait_all()
     with steps.when(rank != root):
         steps.recv(root, 0)
         steps.send(root, first)
