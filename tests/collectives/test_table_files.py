@@ -55,7 +55,7 @@ def test_open_mpis_rules_choose_by_ranks_and_by_the_bytes_that_it_counts(tmp_pat
     assert chosen(rules, "alltoall", 7, 250) == "linear"
     assert chosen(rules, "alltoall", 8, 10_000) == "bruck"
     assert chosen(rules, "alltoall", 2, 10) == "pair"  # fewer ranks than the first rule has
-    assert chosen(rules, "bcast", 64, 2047) == chosen(rules, "bcast", 2, 0) == "binomial_tree"
+    assert chosen(rules, "bcast", 64, 2047) == chosen(rules, "bcast", 2, 0) == "doubling_tree"
     assert (
         chosen(rules, "bcast", 64, 2048) == chosen(rules, "bcast", 64, 99_999) == "scatter_recursive_doubling_allgather"
     )
@@ -65,7 +65,7 @@ def test_open_mpis_rules_choose_by_ranks_and_by_the_bytes_that_it_counts(tmp_pat
 def test_open_mpis_algorithm_0_and_what_has_no_rules_are_its_own_choice(tmp_path: Path) -> None:
     rules = selection(tmp_path, RULES)
     own = Selection(rules.table)
-    assert rules.table in ("openmpi-5", "smpi-ompi")
+    assert rules.table == "openmpi-4"
     with_zero = selection(tmp_path, "1 3 1 0 2 0 2 0 0 1000 0 0 0")
     assert chosen(with_zero, "alltoall", 64, 100) == chosen(own, "alltoall", 64, 100) == "bruck"
     assert chosen(with_zero, "alltoall", 2, 100) == "pair"

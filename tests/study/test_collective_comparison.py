@@ -220,7 +220,7 @@ def test_the_list_names_algorithms_numbers_needs_and_tables() -> None:
     output = CliRunner().invoke(main, ["coll", "list", "bcast", "--json", "-"]).output
     records = {record["name"]: record for record in json.loads(output)["algorithms"]}
     assert records.keys() == algorithms_of("bcast").keys()
-    assert records["binomial_tree"]["numbers"]["Open MPI"] == [6]
+    assert records["binomial_tree"]["numbers"]["SimGrid's ompi"] == [6]
     assert records["binomial_tree"]["source"]
     result = CliRunner().invoke(main, ["coll", "list", "bcst"])
     assert result.exit_code == 2

@@ -11,9 +11,10 @@ from typing import Any, Final
 
 from smpy.collectives.register import BLOCKING
 from smpy.collectives.table_files.located_json import LocatedObject
-from smpy.collectives.table_files.rows import FileRow, FileTable, closed, first_table, say
+from smpy.collectives.table_files.rows import FileRow, FileTable, closed, say
 from smpy.errors import UsageError, meant
 
+_BASE: Final = "mpich-4"
 _ALGORITHMS: Final = {
     "barrier": {"dissemination": "dissemination", "k_dissemination": "dissemination"},
     "bcast": {
@@ -84,7 +85,7 @@ def read_mpich(path: str, content: LocatedObject) -> FileTable:
     UsageError
         If it has a test that MPICH has not; with the line.
     """
-    base = first_table("mpich-4")
+    base = _BASE
     rows: dict[str, list[FileRow]] = {}
     lacking: dict[str, int] = {}
     for key, branch in content.items():

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from smpy.collectives.mpi_numbers import OPEN_MPI, numbers_of
-from smpy.collectives.table_files.rows import FileRow, FileTable, closed, first_table, say
+from smpy.collectives.table_files.rows import FileRow, FileTable, closed, say
 from smpy.errors import UsageError
 
 _OPERATIONS: Final = (
@@ -22,6 +22,7 @@ _OPERATIONS: Final = (
     *("neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw"),
 )
 """Operations in the order of Open MPI's numbers for them, from 0."""
+_BASE: Final = "openmpi-4"
 _TOTAL: Final = ("allgather", "alltoall", "gather", "scatter", "reduce_scatter", "reduce_scatter_block")
 _MEAN: Final = ("allgatherv",)
 _OF_MESSAGE: Final = ("allreduce", "bcast", "reduce", "scan", "exscan")
@@ -45,7 +46,7 @@ def read_open_mpi(path: str, content: str) -> FileTable:
         If it is no such file, or names a collective or an algorithm that there is not; with the line.
     """
     numbers = _RuleNumbers(path, content)
-    base = first_table("openmpi-5", "smpi-ompi")
+    base = _BASE
     rows: dict[str, list[FileRow]] = {}
     seen: set[str] = set()
     tuned_lines: list[int] = []

@@ -124,11 +124,6 @@ def closed(rows: Sequence[FileRow], base: str, line: int) -> list[FileRow]:
     return [*rows, FileRow({"use_table": base}, line)]
 
 
-def first_table(*names: str) -> str:
-    """The first of some tables that smpy has."""
-    return next(name for name in names if name in table_names())
-
-
 def say(path: str, line: int, message: str) -> None:
     """Warn of something in a line that is not taken as its author may expect."""
     warnings.warn_explicit(message, PlatformWarning, path, line)
