@@ -121,15 +121,21 @@ static void solved(void *own, const fair *shares, int n_changed)
 static void ends(void *own, const fair *shares, int flow)
 {
     link_energy *all = own;
-    for (int i = 0; i < fair_n_links(shares, flow); i++) {
+    const int n = fair_n_links(shares, flow);
+    const double share_bytes_per_s = flow < all->flow_room ? all->share_bytes_per_s[flow] : 0;
+    for (int i = 0; i < n; i++) {
         const int number = all->number_of[fair_link_at(shares, flow, i)];
-        if (number >= 0 && fair_coefficient_at(shares, flow, i) >= 1) count(all, &all->at[number]);
+        if (number < 0) continue;
+        powered_link *k = &all->at[number];
+        const double coefficient = fair_coefficient_at(shares, flow, i);
+        if (coefficient >= 1) count(all, k);
+        if (k->loads)
+            set_part(all, k, flow, 0);
+        else
+            k->load_bytes_per_s -= coefficient * share_bytes_per_s;
+        if (--k->n_flows == 0) k->load_bytes_per_s = 0;
     }
-    if (flow < all->flow_room) change(all, shares, flow, 0);
-    for (int i = 0; i < fair_n_links(shares, flow); i++) {
-        const int number = all->number_of[fair_link_at(shares, flow, i)];
-        if (number >= 0 && --all->at[number].n_flows == 0) all->at[number].load_bytes_per_s = 0;
-    }
+    if (flow < all->flow_room) all->share_bytes_per_s[flow] = 0;
 }
 
 /* ---- begin and end ---- */
