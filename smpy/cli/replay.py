@@ -121,8 +121,10 @@ def command(
             program = read_goal(trace)
             if n_ranks not in (None, program.n_ranks):
                 raise UsageError(f"-np asks for {n_ranks:,} ranks, and {trace} has {program.n_ranks:,}")
-            if changes.pop("algorithms"):
-                raise UsageError(f"{trace} is in GOAL, which has no collectives: leave out --collectives")
+            if changes.pop("algorithms") or changes.pop("collectives"):
+                raise UsageError(
+                    f"{trace} is in GOAL, which has no collectives: leave out --collectives and --algorithm"
+                )
             result = replay_goal(program, platform, **changes)
             tell(
                 _text_of_file(trace, program.n_ranks, result),

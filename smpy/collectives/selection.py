@@ -227,7 +227,7 @@ class Algorithms:
         self.asked: dict[int, tuple[str, str, Query]] | None = None
         self.chosen_by: dict[int, Any] = {}
         self._key: Any = None
-        self._made: list[Algorithm] = []
+        self._made: list[tuple[str, str, int, int]] = []
         self._parts: dict[Any, Algorithms] = {}
         self._told_apart: dict[tuple[Any, str, Query, _Variant], int] = {}
         self._rules: dict[str, Rules] = {}
@@ -356,7 +356,8 @@ class Algorithms:
 
     def _made_by(self, algorithm: Algorithm, call: Call) -> Schedule:
         """The schedule of an algorithm, which may have parts that are chosen."""
-        self._made.append(algorithm)
+        nbytes = call.nbytes if isinstance(call.nbytes, int) else -1
+        self._made.append((algorithm.operation, algorithm.name, call.n_ranks, nbytes))
         try:
             return algorithm.make(call)
         finally:
@@ -368,10 +369,10 @@ class Algorithms:
             raise TypeError(f"a table chooses {operation} by a number of bytes, not by a formula")
         if by is None:
             rules = self.selection.rules(operation)
-            if any(
-                made.operation == operation and made.name == self.selection.forced.get(operation) for made in self._made
-            ):
-                rules = self.selection._replace(forced={}).rules(operation)  # it cannot be a part of itself
+            if (operation, self.selection.forced.get(operation), call.n_ranks, call.nbytes) in self._made:
+                rules = self.selection._replace(forced={}).rules(
+                    operation
+                )  # else it would be a part of itself for ever
         else:
             rules = table(by)[operation] if by in table_names() else only_use(operation, by)
         query = Query(

@@ -166,3 +166,18 @@ def test_steps_under_a_condition_that_never_holds_are_left_out_in_symbols_too() 
     empty.wait_all()
     assert words(False) == empty.words()
     assert len(words(True)) > len(words(False))
+
+
+@pytest.mark.parametrize("operation", ["barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather"])
+def test_every_algorithm_can_be_forced_though_its_parts_follow_the_choice_of_the_run(operation: str) -> None:
+    platform = default_cluster(8).build()
+    for name, found in algorithms_of(operation).items():
+        if found.only_ranks not in (None, 8):
+            continue
+        engine = Engine(platform, platform.models, place(platform, 8))
+        choose(engine, selection_with([(operation, name)]))
+        hosts = HostsOfComm(lambda: Hosts([0, 0, 0, 1, 1, 2, 2, 2]))
+        query = Query(8, 96, item_bytes=8, n_entries=12)
+        number = algorithms_in(engine).schedule(engine, operation, query, hosts)
+        engine.spawn(lambda rank, engine=engine, number=number: engine.collective(0, number, 0, 96, operation))
+        assert engine.run(lambda: None) is None

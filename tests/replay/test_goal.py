@@ -103,7 +103,8 @@ def test_the_command_performs_a_file_whose_name_ends_in_goal(goal: Callable[[str
     about = CliRunner().invoke(command, [path, "--network", "loggp:o=1us"]).output
     assert "network        L, G from the links from node-0 to node-1; O, S from" in about
     assert "has 2" in CliRunner().invoke(command, [path, "-np", "3"]).output
-    assert "no collectives" in CliRunner().invoke(command, [path, "--collectives", "bcast=NTSL"]).output
+    for option in ("--algorithm=bcast=NTSL", "--collectives=smpi-ompi"):
+        assert "no collectives" in CliRunner().invoke(command, [path, option]).output
 
 
 @pytest.mark.parametrize(
