@@ -5,8 +5,8 @@ algorithm from outside smpy registers with the same decorator:
 
     from smpy.collectives import Call, Schedule, algorithm
 
-    @algorithm("bcast", "chain", source="a textbook")
-    def chain(call: Call) -> Schedule:
+    @algorithm("bcast", "whole_chain", source="a textbook")
+    def whole_chain(call: Call) -> Schedule:
         ranks, steps = call.from_root, Schedule(call)
         with steps.when(ranks.index > 0):
             steps.recv(ranks.behind(1), call.nbytes)

@@ -14,7 +14,7 @@ from smpy.errors import DamagedFileError, UsageError, meant
 from smpy.input_files import read_plain_file
 from smpy.records.trace_checks import Known, RowChecks
 from smpy.records.trace_info import check_file, read_info
-from smpy.records.trace_layout import COLUMNS, COMMS_MAX, damaged
+from smpy.records.trace_layout import COLUMNS, COMMS_MAX, FORMAT, NEW_COLUMNS, damaged
 
 if TYPE_CHECKING:
     import numpy as np
@@ -276,6 +276,8 @@ class Trace:
             raise damaged(f"{self._path(name)} has {n_rows:,} of {expected:,} rows")
         for column in _schema(name):
             here = file.schema_arrow.field(column.name) if column.name in file.schema_arrow.names else None
+            if here is None and column.name in NEW_COLUMNS.get(name, ()) and self.info["trace"]["format"] < FORMAT:
+                continue
             if here is None or getattr(here.type, "value_type", here.type) != column.type:
                 raise damaged(f"{self._path(name)} has no column {column.name} of {column.type}")
 

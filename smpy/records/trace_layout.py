@@ -6,10 +6,10 @@ from typing import Final
 
 from smpy.errors import DamagedFileError
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """Format of the files: it grows with any change of tables, columns, kinds, actions or keys of `run.json`."""
 
-READABLE: Final = (3, 4)
+READABLE: Final = (4, 5)
 """Formats that are read: this one and the one before, from 3 on; the machine of format 2 was a pickle."""
 
 COMMS_MAX: Final = 1 << 24
@@ -84,6 +84,9 @@ COLUMNS: Final = {
     },
 }
 """Tables and the columns of each, with their types."""
+
+NEW_COLUMNS: Final = {"collectives": {"in_parts"}}
+"""Columns that the format before lacks: in its rows they are false."""
 
 MAY_BE_NULL: Final = {
     "intervals": {"site", "other", "message"},

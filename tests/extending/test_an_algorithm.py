@@ -9,7 +9,7 @@ import pytest
 from smpy.emulate.run.run import run
 from smpy.options import RunConfig
 from smpy.platforms import CallCosts, Cluster, Description, FlatCluster, Models, NetworkModel, NumberedNames
-from tests.extending.own_parts.algorithms import chain, hosts_first
+from tests.extending.own_parts.algorithms import alphabet_chain, hosts_first
 
 N_BYTES, LATENCY_S, BANDWIDTH_BYTES_PER_S, LOCAL_S, LOCAL_BYTES_PER_S = 1_000_000, 1e-6, 1e9, 2e-7, 4e9
 BARE = Models(
@@ -44,7 +44,7 @@ def makespan_s(folder: Path, call: str, n_ranks: int, algorithm: tuple[str, str]
 @pytest.mark.parametrize("root", [0, 3])
 def test_a_chain_takes_a_message_a_rank(tmp_path: Path, root: int) -> None:
     call = f"MPI.COMM_WORLD.Bcast(mine, {root})"
-    took_s = makespan_s(tmp_path, call, 7, ("bcast", chain.__name__), fills_hosts=False)
+    took_s = makespan_s(tmp_path, call, 7, ("bcast", alphabet_chain.__name__), fills_hosts=False)
     assert took_s == pytest.approx(6 * MESSAGE_S, rel=1e-12)
 
 

@@ -71,24 +71,24 @@ def test_an_unknown_topology_is_refused_with_those_that_are_installed(smpy: Smpy
 
 
 def test_a_run_and_its_replay_name_the_algorithm(smpy: Smpy, tmp_path: Path) -> None:
-    line = ("--compute=none", "--platform=flat hosts=7 cores=1", "--algorithm=bcast=chain")
+    line = ("--compute=none", "--platform=flat hosts=7 cores=1", "--algorithm=bcast=alphabet_chain")
     ran = smpy("run", "-np=7", *line, "--json=out.json", "--trace=it", "bcast.py")
     assert ran.returncode == 0, ran.stderr
     out = json.loads((tmp_path / "out.json").read_text())
-    assert out["algorithms"]["bcast"] == ["chain"]
+    assert out["algorithms"]["bcast"] == ["alphabet_chain"]
     replayed = smpy("replay", "it", "--json=again.json")
     assert replayed.returncode == 0, replayed.stderr
     assert json.loads((tmp_path / "again.json").read_text())["makespan_s"] == out["makespan_s"]
 
 
 def test_an_unknown_algorithm_is_refused_with_those_that_are_installed(smpy: Smpy) -> None:
-    ended = smpy("run", "-np=5", "--algorithm=bcast=chains", "bcast.py")
-    assert (ended.returncode, "bcast has no algorithm 'chains': it has " in ended.stderr) == (2, True)
-    assert ", chain" in ended.stderr
+    ended = smpy("run", "-np=5", "--algorithm=bcast=alphabet_chains", "bcast.py")
+    assert (ended.returncode, "bcast has no algorithm 'alphabet_chains': it has " in ended.stderr) == (2, True)
+    assert " alphabet_chain," in ended.stderr
 
 
 def test_a_package_that_cannot_be_imported_is_named(smpy: Smpy, tmp_path: Path) -> None:
     (tmp_path / "package" / "algorithms.py").write_text("1 / 0\n")
-    ended = smpy("run", "-np=5", "--algorithm=bcast=chain", "bcast.py")
+    ended = smpy("run", "-np=5", "--algorithm=bcast=alphabet_chain", "bcast.py")
     told = "the algorithm 'mine' of own cannot be imported: ZeroDivisionError: division by zero"
     assert (ended.returncode, told in ended.stderr) == (2, True)

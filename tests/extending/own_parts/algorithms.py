@@ -13,8 +13,8 @@ from smpy.collectives import Call, Schedule, algorithm
 from smpy.collectives.patterns import binomial_tree
 
 
-@algorithm("bcast", "chain", source="an example")
-def chain(call: Call) -> Schedule:
+@algorithm("bcast", "alphabet_chain", source="an example")
+def alphabet_chain(call: Call) -> Schedule:
     """Broadcast from the root to the next rank, from there to the next, and so on."""
     ranks, steps = call.from_root, Schedule(call)
     with steps.when(ranks.index > 0):
