@@ -59,6 +59,8 @@ class RankState:
         The executors of `concurrent.futures` that its program has made.
     thread_numbers : dict or None
         Numbers of the next thread and the next pool, by the place that counts them.
+    last_uuid_time : int or None
+        Time in the last number of `uuid.uuid1`; the next one is later.
     n_threads : int
         Number of its living threads that have a timeline.
     waits_for_threads : bool
@@ -85,6 +87,7 @@ class RankState:
     at_exit: list[tuple[Callable[..., object], tuple[Any, ...], dict[str, Any]]] | None = None
     executors: list[ReferenceType[Any]] | None = None
     thread_numbers: dict[str, Iterator[int]] | None = None
+    last_uuid_time: int | None = None
     n_threads: int = 0
     waits_for_threads: bool = True
     exit_functions: list[Callable[[], object]] | None = None

@@ -170,6 +170,23 @@ def test_the_present_is_what_time_tells(emulated: Callable, present: str):
     assert ran.code == 0, ran.error
 
 
+def test_a_number_made_of_the_time_is_of_the_date_of_its_rank(emulated: Callable):
+    ran = emulated(
+        """
+        import time, uuid
+        from mpi4py import MPI
+        rank, begin_s = MPI.COMM_WORLD.Get_rank(), time.time()
+        time.sleep((1000, 1, 100)[rank])
+        numbers = [uuid.uuid1() for _ in range(3)]
+        times = [number.time for number in numbers]
+        date_s = (times[0] - 0x01B21DD213814000) / 1e7 - begin_s
+        assert times == sorted(set(times)) and abs(date_s - (time.time() - begin_s)) < 1, date_s
+        """,
+        3,
+    )
+    assert ran.code == 0, ran.error
+
+
 def test_dates_are_of_the_types_they_always_were(emulated: Callable):
     ran = emulated(
         """

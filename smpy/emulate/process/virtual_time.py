@@ -59,7 +59,10 @@ def install_uuid_time(patches: Patches) -> None:
         state = running()
         if state is None:
             return real_generate()  # type: ignore[no-any-return]
-        return uuid.uuid1(_node(state), int.from_bytes(os.urandom(2)) >> 2).bytes, None
+        uuid._last_timestamp = state.last_uuid_time  # else it would be that of the rank that asked last
+        number: bytes = uuid.uuid1(_node(state), int.from_bytes(os.urandom(2)) >> 2).bytes
+        state.last_uuid_time = uuid._last_timestamp
+        return number, None
 
     patches.attribute(uuid, "getnode", getnode)
     if real_generate is not None:
