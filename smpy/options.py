@@ -165,8 +165,9 @@ class RunConfig:
         "--platform MACHINE",
         "Machine",
         str,
-        'The machine: a SimGrid XML file, a TOML file, the name of a preset, or one line such as "fat-tree hosts=100 '
-        'cores=64 nic=200Gb/s". Without it: a fat-tree cluster of today, sized to the run.',
+        "The machine: a SimGrid XML file, a TOML file, a machine file of Dimemas' (.cfg), the name of a preset, or one "
+        'line such as "fat-tree hosts=100 cores=64 nic=200Gb/s". Without it: a fat-tree cluster of today, sized to the '
+        "run.",
     )
     hostfile: Path | None = _option(
         "--hostfile FILE",

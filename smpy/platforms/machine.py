@@ -21,6 +21,7 @@ from smpy.platforms.topologies import topology_names
 if TYPE_CHECKING:
     from smpy.engine.platform import Platform
     from smpy.platforms.own_format.changes import SettingChange
+    from smpy.platforms.own_format.settings import Tree
 
 
 def read_machine(
@@ -36,8 +37,8 @@ def read_machine(
     Parameters
     ----------
     what : str or path
-        A file, in SimGrid's XML or in our TOML; the name of a preset; or one line, such as "fat-tree hosts=100
-        nic=100Gb/s". A path is a file.
+        A file, in SimGrid's XML, in our TOML or of Dimemas'; the name of a preset; or one line, such as "fat-tree
+        hosts=100 nic=100Gb/s". A path is a file.
     n_ranks : int
         Number of ranks that will run: a machine that does not give its number of hosts is sized to them.
     options : iterable of (str, str)
@@ -79,14 +80,14 @@ def read_machine(
 def _in_own_format(
     path: Path | None, data: bytes | None, line: str, changes: list[SettingChange], n_ranks: int, ranks_per_host: int
 ) -> Description:
-    """The machine of a TOML file, of a preset or of one line."""
+    """The machine of a TOML file, of one of Dimemas', of a preset or of one line."""
     from smpy.platforms.own_format.describe import describe
     from smpy.platforms.own_format.one_line import SHORT_KEYS, read_one_line
     from smpy.platforms.own_format.toml_reader import read_toml
 
     short_keys: tuple[str, ...] = ()
     if path is not None:
-        tree, origin = read_toml(path, data, named=preset_file), str(path)
+        tree, origin = _tree(path, data), str(path)
     elif preset := preset_file(line):
         tree, origin = read_toml(preset, named=preset_file), str(preset)
     elif (word := line.split(maxsplit=1)[0]) in preset_names():
@@ -102,6 +103,17 @@ def _in_own_format(
         changes = apply_changes(tree, changes)
     machine = _changed_alike(describe(tree, line, origin, n_ranks, ranks_per_host, short_keys), changes)
     return machine if data is None else replace(machine, sha256=sha256(data).hexdigest())
+
+
+def _tree(path: Path, data: bytes | None) -> Tree:
+    """The settings of a file of ours, or of one of Dimemas'."""
+    if data is not None and (path.suffix.lower() == ".cfg" or data.startswith(b"#DIMEMAS_CONFIGURATION")):
+        from smpy.platforms.dimemas_format import read_dimemas  # few runs have one
+
+        return read_dimemas(path, data)
+    from smpy.platforms.own_format.toml_reader import read_toml
+
+    return read_toml(path, data, named=preset_file)
 
 
 def changed(machine: Description, options: Iterable[tuple[str, str]], *, network: str | None = None) -> Description:
@@ -207,7 +219,7 @@ def machine_file(what: str | Path) -> Path | None:
 def _is_line(text: str) -> bool:
     """Whether it is one line rather than a file: it has several words, or begins as a line does."""
     words = text.split()
-    if not words or text.lower().endswith((".xml", ".toml")) or _exists(text):
+    if not words or text.lower().endswith((".xml", ".toml", ".cfg")) or _exists(text):
         return False
     return len(words) > 1 or "=" in text or words[0] in topology_names("machine", words[0])
 
@@ -237,7 +249,7 @@ def _instead() -> str:
     """All that names a machine."""
     presets, kinds = preset_names(), sorted(topology_names("machine"))
     return (
-        f". A machine is FILE.xml, FILE.toml, a preset ({', '.join(presets)}), or one line such as "
+        f". A machine is FILE.xml, FILE.toml, FILE.cfg, a preset ({', '.join(presets)}), or one line such as "
         f'"fat-tree hosts=100 cores=64 nic=200Gb/s" (it begins with {", ".join(kinds)})'
     )
 

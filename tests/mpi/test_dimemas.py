@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -161,3 +162,16 @@ def test_a_bandwidth_of_nothing_takes_no_time() -> None:
 def test_a_collective_is_its_messages() -> None:
     finish_s = run(2, lambda rank: MPI.COMM_WORLD.Bcast(np.zeros(N, "u1"), 0)).finish_s
     assert finish_s[1] == close(LATENCY_S + TRAVELS_S)
+
+
+def test_a_message_takes_the_latency_and_the_bandwidth_of_a_machine_file_of_dimemas(tmp_path: Path) -> None:
+    (tmp_path / "m.cfg").write_text(
+        "#DIMEMAS_CONFIGURATION\n"
+        '"environment information" {"", 0, "", 2, 100.0, 0, 1};;\n'
+        '"multi node information" {0, 2, "", 1, 1.0, 0.0, 0.0, 1, 1, 0, 5e-6, 1, 1, 0.0};;\n'
+    )
+
+    def main(rank: int) -> None:
+        recv(0, 1 << 20) if rank else send(1, 1 << 20)
+
+    assert run_world(2, main, machine=read_machine(tmp_path / "m.cfg", 2)).finish_s[1] == close(5e-6 + 0.01)

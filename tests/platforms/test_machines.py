@@ -369,7 +369,7 @@ LINES = {
     "flat 'hosts=4": r"a quote is never closed",
     "flat host.=4": r"a part of this key is empty",
     "flat topology.kind.x=4": r"kind is a value, not a table",
-    "defalt": r"A machine is FILE.xml, FILE.toml, a preset \(.*default.*\), .*: did you mean 'default'\?",
+    "defalt": r"A machine is FILE.xml, FILE.toml, FILE.cfg, a preset \(.*default.*\), .*: did you mean 'default'\?",
     "nothing.toml": r"cannot read platform file 'nothing.toml': No such file",
     "": "no machine is named by ''",
 }
