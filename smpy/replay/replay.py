@@ -22,6 +22,7 @@ from smpy.platforms.machine import changed, read_machine, with_collectives
 from smpy.platforms.models.machine_models import SHORTEST_POLL_S, CollectiveChoice
 from smpy.platforms.models.network_models import IDEAL_PARTS
 from smpy.platforms.placement.placement import place
+from smpy.records.recorded_machine import recorded_machine
 from smpy.records.trace import Trace
 from smpy.records.trace_layout import MACHINE, damaged
 from smpy.replay.changes import (
@@ -35,7 +36,6 @@ from smpy.replay.changes import (
     with_less_overhead,
 )
 from smpy.replay.noise import checked_noise, quiet_work, still_links, told_of_noise
-from smpy.replay.recorded_machine import recorded_machine
 from smpy.replay.rows import ActionRows
 
 if TYPE_CHECKING:

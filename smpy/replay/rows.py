@@ -10,8 +10,8 @@ from smpy.collectives.call import SEARCHED
 from smpy.engine.trace import ACTIONS, RowColumns, actions_with, dtype_of
 from smpy.errors import DamagedFileError
 from smpy.records.columns import numbers
+from smpy.records.recorded_machine import recorded_machine
 from smpy.records.trace_checks import refuse_rows
-from smpy.replay.recorded_machine import recorded_machine
 from smpy.replay.rows_of_action import rows_of_action
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from smpy.records.trace import Trace
 FORMATS: Final = {
     "perfetto": "smpy.records.export.perfetto",
     "csv": "smpy.records.export.csv",
+    "goal": "smpy.records.export.goal",
 }
 """Names of formats, and the modules that write them."""
 
@@ -30,7 +31,7 @@ def export(trace: Trace, form: str, path: Path | None = None) -> Path:
     Parameters
     ----------
     trace : Trace
-        Trace to write; memory does not grow with it.
+        Trace to write; memory grows with it for `goal` alone.
     form : str
         One of `FORMATS`.
     path : Path, optional
@@ -44,7 +45,7 @@ def export(trace: Trace, form: str, path: Path | None = None) -> Path:
     Raises
     ------
     UsageError
-        If the trace cannot be read, or the file cannot be written.
+        If the trace cannot be read, the format cannot tell it, or the file cannot be written.
     """
     writer = cast("Writer", import_module(FORMATS[form]))
     path = path or Path(trace.folder.resolve().name + writer.SUFFIX)

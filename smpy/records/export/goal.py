@@ -1,0 +1,161 @@
+"""A trace as a program in GOAL, the language of LogGOPSim: what each rank computes, sends and receives, in its order.
+
+Computing, sleep and overheads are `calc`, in whole nanoseconds whose sum is that of the rank to half of one. An
+operation requires those that its rank had waited for, and the start of one that it did not wait for. Receives have the
+size, and from any source the source and the tag, of the message that they took.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from smpy.errors import UsageError
+from smpy.records.files import in_place_when_whole
+from smpy.records.recorded_machine import recorded_machine
+from smpy.records.trace import Trace
+from smpy.records.trace_layout import MACHINE, damaged
+
+SUFFIX: Final = ".goal"
+
+_COLUMNS: Final = ("rank", "action", "site", "comm", "peer", "tag", "bytes", "amount", "request", "detail")
+_CALCULATED: Final = ("compute", "sleep", "overhead")
+_SENDS: Final = ("send", "isend")
+_RECEIVES: Final = ("recv", "irecv")
+_WAITS: Final = ("wait", "wait_all", "and")
+_WITHOUT_TIME: Final = ("noise_free", "begin_region", "end_region", "free", "took", "end")
+_STANDARD: Final = 0
+_ANY: Final = -1
+_NS: Final = 1e9
+_LARGEST: Final = 1 << 53  # that a reader of GOAL takes
+Row = dict[str, Any]
+
+
+def write(trace: Trace, path: Path) -> None:
+    """Write `path`. The program of all ranks is held in memory.
+
+    Parameters
+    ----------
+    trace : Trace
+        Trace to write, of a whole run.
+    path : Path
+        The file; an existing one is replaced.
+
+    Raises
+    ------
+    UsageError
+        If the trace cannot be read, the run did what GOAL has no operation for, or the file cannot be written.
+    """
+    info = trace.info["trace"]
+    if not info["can_replay"] or not info["is_complete"]:
+        raise UsageError(f"{trace.folder} is not of a whole run: trace one, without --trace-ranks and --trace-window")
+    machine = recorded_machine(trace).build()
+    hosts = [host for host, n_ranks in info["hosts_of_ranks"] for _ in range(n_ranks)]
+    if max(hosts) >= machine.n_hosts:
+        raise damaged(f"{trace.folder / MACHINE} has {machine.n_hosts} hosts, and the run was on {max(hosts) + 1}")
+    messages = _Messages(trace)
+    programs = [_Program(machine.speed_flop_per_s(host), messages) for host in hosts]
+    for row in _rows(trace):
+        programs[row["rank"]].add(trace, row)
+    with in_place_when_whole(path) as scratch, scratch.open("w", encoding="utf-8") as file:
+        file.write(f"num_ranks {len(programs)}\n")
+        for rank, program in enumerate(programs):
+            file.write("\n".join((f"rank {rank} {{", *program.lines, "}\n")))
+
+
+def _rows(trace: Trace) -> Iterator[Row]:
+    for batch in trace.batches("actions", _COLUMNS):
+        yield from batch.to_pylist()
+
+
+class _Messages:
+    """The messages of the run: sizes of those that no receive has taken yet, and what receives from any source took."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._sizes: Final[dict[tuple[int, int], dict[int, deque[tuple[int, int]]]]] = {}
+        self._took: Final[dict[tuple[int, int], tuple[int, int]]] = {}
+        for number, row in enumerate(_rows(trace)):
+            if row["action"] in _SENDS:
+                of_tag = self._sizes.setdefault((row["rank"], row["peer"]), {})
+                of_tag.setdefault(row["tag"], deque()).append((number, row["bytes"]))
+            elif row["action"] == "took":
+                self._took[row["rank"], row["request"]] = row["peer"], row["tag"]
+
+    def taken_by(self, row: Row) -> tuple[int, int, int]:
+        """Source, tag and size of the message that a receive takes; its own where it took none."""
+        source, tag = row["peer"], row["tag"]
+        if source == _ANY:
+            source, tag = self._took.get((row["rank"], row["request"]), (source, tag))
+        of_tag = self._sizes.get((source, row["rank"]), {})
+        left = [sizes for sent, sizes in of_tag.items() if sizes and tag in (_ANY, sent)]
+        return source, tag, min(left, key=lambda sizes: sizes[0]).popleft()[1] if left else row["bytes"]
+
+
+class _Program:
+    """The operations of a rank, whose core has a speed."""
+
+    def __init__(self, speed_flop_per_s: float, messages: _Messages) -> None:
+        self.lines: Final[list[str]] = []
+        self._speed_flop_per_s = speed_flop_per_s
+        self._messages = messages
+        self._n_operations = 0
+        self._needs: list[str] = []  # of the next operation
+        self._of_request: Final[dict[int, str]] = {}
+        self._calculated_ns, self._written_ns = 0.0, 0
+
+    def add(self, trace: Trace, row: Row) -> None:
+        """Add what a row of `actions` tells."""
+        action = row["action"]
+        if not (0 <= row["bytes"] <= _LARGEST and 0 <= row["amount"] <= _LARGEST):
+            raise damaged(f"{trace.folder / 'actions.parquet'}: an amount of rank {row['rank']} is not of a run")
+        if action in _CALCULATED:
+            if row["bytes"]:
+                raise _refused(trace, row, "its time depends on the memory")
+            self._calculate(row["amount"] / (self._speed_flop_per_s if action == "compute" else 1.0))
+        elif action in _WAITS:
+            if row["request"] in self._of_request:
+                self._needs.append(f"requires {self._of_request.pop(row['request'])}")
+        elif action in (*_SENDS, *_RECEIVES):
+            if row["comm"]:
+                raise _refused(trace, row, "its messages are not of COMM_WORLD")
+            self._exchange(trace, row)
+        elif action not in _WITHOUT_TIME:
+            is_collective = action in ("collective", "start")
+            steps = "a trace tells the algorithm of a collective, and not its steps"
+            raise _refused(trace, row, steps if is_collective else f"GOAL has nothing for {action!r}")
+
+    def _calculate(self, seconds: float) -> None:
+        self._calculated_ns += seconds * _NS
+        ns = round(self._calculated_ns) - self._written_ns
+        if ns:
+            self._written_ns += ns
+            self._needs = [f"requires {self._operation(f'calc {ns}')}"]
+
+    def _exchange(self, trace: Trace, row: Row) -> None:
+        if row["action"] in _SENDS:
+            if row["detail"] != _STANDARD:
+                raise _refused(trace, row, "GOAL has no sends of another mode")
+            label = self._operation(f"send {row['bytes']}b to {row['peer']} tag {row['tag']}")
+        else:
+            source, tag, size = self._messages.taken_by(row)
+            label = self._operation(f"recv {size}b from {source} tag {tag}")
+        is_over = row["action"] == "recv" or (row["action"] == "send" and row["amount"] == 1)
+        self._needs = [f"requires {label}" if is_over else f"irequires {label}"]
+        if not is_over:
+            self._of_request[row["request"]] = label
+
+    def _operation(self, text: str) -> str:
+        """Write an operation; gives its label."""
+        label = f"o{self._n_operations}"
+        self._n_operations += 1
+        self.lines.append(f"{label}: {text}")
+        self.lines.extend(f"{label} {need}" for need in self._needs)
+        return label
+
+
+def _refused(trace: Trace, row: Row, why: str) -> UsageError:
+    call = trace.labels[trace.label_of_site[row["site"] or 0]]
+    where = f" ({call})" if call else ""
+    return UsageError(f"{trace.folder} is not written as GOAL: rank {row['rank']}{where}: {why}")

@@ -1,0 +1,146 @@
+"""A trace that is written as GOAL is performed with the dates of its replay, or is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from smpy.cli.main import main
+from smpy.errors import DamagedFileError, UsageError
+from smpy.records.export import export
+from smpy.records.trace import Trace
+from smpy.replay import replay
+from smpy.replay.goal import replay_goal
+from smpy.replay.goal_file import read_goal
+from tests.records.synthetic_trace import seal
+
+NETWORK = "loggp:L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0s,S=%dB"
+BEGIN = """
+import time, numpy, smpy
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+rank, size = comm.rank, comm.size
+before, after = (rank - 1) % size, (rank + 1) % size
+sent, taken = numpy.zeros(20000, "u1"), numpy.zeros(50000, "u1")
+"""
+RING = """
+for step in range(4):
+    smpy.execute(1e5 * (1 + rank) / 3)
+    if rank == 0:
+        comm.Send(sent, after, step)
+        comm.Recv(taken, before, step)
+    else:
+        comm.Recv(taken, before, step)
+        comm.Send(sent, after, step)
+"""
+SHIFTS = """
+for step in range(3):
+    smpy.execute(1e4 * (1 + (rank + step) % 3) / 7)
+    comm.Sendrecv(sent[:900], after, 3, taken, before, 3)
+"""
+OVERLAP = """
+requests = [comm.Irecv(taken, before, 9), comm.Isend(sent, after, 9)]
+smpy.execute(1e5 + rank)
+MPI.Request.Waitall(requests)
+"""
+MASTER = """
+if rank:
+    smpy.execute(1e7 * (size - rank))
+    comm.Send(sent[: 100 * rank], 0, rank)
+else:
+    for _ in range(1, size):
+        comm.Recv(taken)
+"""
+SLEEPS = "time.sleep(1e-3 * rank); MPI.Wtime()"
+
+
+@pytest.fixture
+def traced(emulated: Callable, tmp_path: Path) -> Callable[[str], Path]:
+    def here(source: str) -> Path:
+        ran = emulated(BEGIN + source, 4, trace=tmp_path / "trace", platform="flat hosts=4 cores=1")
+        assert ran.outcome.error is None
+        return tmp_path / "trace"
+
+    return here
+
+
+def exported(trace: Path) -> Path:
+    done = CliRunner().invoke(main, ["export", str(trace), "--to", "goal", "-o", str(trace.parent / "x.goal")])
+    assert done.exit_code == 0, done.output
+    return trace.parent / "x.goal"
+
+
+@pytest.mark.parametrize("eager_bytes", [1000, 65535])
+@pytest.mark.parametrize("source", [RING, MASTER, RING + SLEEPS], ids=["ring", "master", "sleeps"])
+def test_a_program_of_blocking_calls_has_the_dates_of_its_replay(
+    traced: Callable[[str], Path], source: str, eager_bytes: int
+) -> None:
+    trace = traced(source)
+    network = NETWORK % eager_bytes
+    of_trace, of_goal = replay(trace, network=network), replay_goal(exported(trace), network=network)
+    np.testing.assert_allclose(of_goal.finish_s, of_trace.finish_s, rtol=0, atol=2e-9)
+    assert (of_goal.messages, of_goal.bytes) == (of_trace.messages, of_trace.bytes)
+    assert not of_goal.depends_on_time
+
+
+@pytest.mark.parametrize("source", [SHIFTS, OVERLAP], ids=["shifts", "overlap"])
+def test_a_program_that_does_not_wait_for_sends_has_the_dates_of_its_replay(
+    traced: Callable[[str], Path], source: str
+) -> None:
+    trace = traced(source)
+    network = NETWORK % 65535
+    of_trace, of_goal = replay(trace, network=network), replay_goal(exported(trace), network=network)
+    np.testing.assert_allclose(of_goal.finish_s, of_trace.finish_s, rtol=0, atol=2e-9)
+
+
+def test_receives_have_the_source_tag_and_size_of_what_they_took(traced: Callable[[str], Path]) -> None:
+    program = read_goal(exported(traced(MASTER)))
+    received = [(each.peer, each.tag, each.amount) for each in program.ranks[0].operations]
+    assert received == [(3, 3, 300), (2, 2, 200), (1, 1, 100)]
+
+
+def test_a_rank_computes_as_many_nanoseconds_as_in_the_run(traced: Callable[[str], Path]) -> None:
+    trace = traced("for _ in range(1000): smpy.execute(12345); comm.Send(sent[:1], rank); comm.Recv(taken, rank)")
+    ranks = read_goal(exported(trace)).ranks
+    calculated = [sum(each.amount for each in rank.operations if each.kind == "calc") for rank in ranks]
+    assert calculated == pytest.approx([1000 * 12345 / 49.6] * 4, abs=0.6)
+
+
+REFUSED = {
+    "comm.Barrier()": r"rank \d \(Barrier program.py:8\): a trace tells the algorithm of a collective",
+    "if rank < 2: comm.Ssend(sent, 1) if rank == 0 else comm.Recv(taken, 0)": r"\(Ssend .*\): GOAL has no sends of",
+    "if rank < 2: comm.Send(sent, 1) if rank == 0 else (comm.Probe(0), comm.Recv(taken, 0))": "GOAL has nothing for 'p",
+    "MPI.COMM_SELF.Sendrecv(sent, 0, recvbuf=taken)": "its messages are not of COMM_WORLD",
+}
+
+
+@pytest.mark.parametrize("source", REFUSED)
+def test_what_goal_cannot_tell_is_refused_with_rank_and_call(traced: Callable[[str], Path], source: str) -> None:
+    trace = traced(source)
+    with pytest.raises(UsageError, match=f"{re.escape(str(trace))} is not written as GOAL: .*{REFUSED[source]}"):
+        export(Trace(trace), "goal", trace.parent / "x.goal")
+    assert not (trace.parent / "x.goal").exists()
+
+
+@pytest.mark.parametrize(("column", "value"), [("amount", 1e300), ("amount", float("nan")), ("bytes", -5)])
+def test_an_amount_that_no_run_has_is_refused(traced: Callable[[str], Path], column: str, value: float) -> None:
+    trace = traced(RING)
+    table = pq.read_table(trace / "actions.parquet")
+    wrong = pa.array([value] * len(table), table.schema.field(column).type)
+    pq.write_table(table.set_column(table.schema.get_field_index(column), column, wrong), trace / "actions.parquet")
+    seal(trace)
+    with pytest.raises(DamagedFileError, match=r"actions\.parquet"):
+        export(Trace(trace), "goal", trace.parent / "x.goal")
+
+
+def test_a_trace_of_a_part_of_a_run_is_refused(emulated: Callable, tmp_path: Path) -> None:
+    emulated(BEGIN + SLEEPS, 4, trace=tmp_path / "trace", trace_ranks=(0, 1))
+    with pytest.raises(UsageError, match="is not of a whole run"):
+        export(Trace(tmp_path / "trace"), "goal", tmp_path / "x.goal")
