@@ -119,9 +119,9 @@ static int perform_after(sim *s, int id, const trace_action *row, int n)
     return append_point(s, id, &after_kind, row->detail);
 }
 
-const row_kind work_row = {{"work",
-                            "`amount` seconds of the one CPU of its rank, after what that has to do already; only in replays of GOAL",
-                            "", ROW_AMOUNT | ROW_SECONDS}, perform_work, 0, 0};
+const row_kind work_row = {
+    {"work", "`amount` seconds of the one CPU of its rank, after what that has to do already; only in replays of GOAL", "",
+     ROW_AMOUNT | ROW_SECONDS}, perform_work, 0, 0};
 const row_kind reach_row = {{"reach", "reaches a point, for timelines of any rank; only in replays of GOAL", "number of the point",
                              ROW_DETAIL}, perform_reach, 0, 0};
 const row_kind after_row = {{"after", "goes on once a point is reached; only in replays of GOAL", "number of the point",
