@@ -76,7 +76,10 @@ class CollectiveComparison(Result):
         return _quickest(self.times_s, rank_index, size_index)
 
     def loss(self, algorithm: str, rank_index: int, size_index: int) -> float:
-        """Part by which an algorithm takes longer than the best: 0.25 is 25 %; infinite where it does not work."""
+        """Part by which an algorithm takes longer than the best: 0.25 is 25 %.
+
+        It is infinite where the algorithm does not work, or takes time and the best takes none.
+        """
         return self._loss(self.times_s[algorithm][rank_index][size_index], rank_index, size_index)
 
     def loss_of_table(self, table: str, rank_index: int, size_index: int) -> float:
@@ -104,10 +107,17 @@ class CollectiveComparison(Result):
         return "\n\n".join(parts)
 
     def _times_text(self, i: int, n_ranks: int, columns: range) -> str:
-        names = sorted(self.times_s, key=lambda name: sum(self.loss(name, i, j) for j in columns))
+        names = sorted(self.times_s, key=lambda name: self._order(name, i, columns))
         rows = [[name, *(_time(self.times_s[name][i][j]) for j in columns)] for name in names]
         head = [f"{n_ranks:,} ranks", *(self._size(j) for j in columns)]
         return text_table(head, rows)
+
+    def _order(self, name: str, i: int, columns: range) -> tuple[float, float]:
+        """Sum of an algorithm's losses, where they are parts of a time, and of its times."""
+        times_s = [self.times_s[name][i][j] for j in columns]
+        losses = [self.loss(name, i, j) for j in columns]
+        parts = [loss for loss, time_s in zip(losses, times_s, strict=True) if loss < inf or time_s == inf]
+        return sum(parts), sum(times_s)
 
     def _choices_text(self, i: int) -> str:
         rows = []
@@ -120,8 +130,9 @@ class CollectiveComparison(Result):
         return text_table(head[first:], [row[first:] for row in rows], n_words=1 + len(self.choices))
 
     def _chosen(self, table: str, i: int, j: int) -> str:
-        loss = self.loss_of_table(table, i, j)
-        return f"{self.choices[table][i][j]} {f'{100 * loss:+.3g} %' if loss < inf else 'does not work'}"
+        loss, time_s = self.loss_of_table(table, i, j), self.choice_times_s[table][i][j]
+        more = f"{100 * loss:+.3g} %" if loss < inf else "does not work" if time_s == inf else f"+{format_time(time_s)}"
+        return f"{self.choices[table][i][j]} {more}"
 
     def _size(self, j: int) -> str:
         return "time" if self.operation == "barrier" else _size_text(self.sizes_bytes[j])

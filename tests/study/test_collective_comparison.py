@@ -21,6 +21,7 @@ from smpy.errors import UsageError
 from smpy.options import RunConfig
 from smpy.replay.collective_times import COMPARED
 from smpy.study.collective_comparison import read_sizes
+from smpy.units import format_time
 
 MACHINE = "flat hosts=8 cores=2 nic=10Gb/s mpi.wtime=0s"
 PROGRAM = """
@@ -172,6 +173,18 @@ def test_the_result_is_a_table_a_record_and_a_page(tmp_path: Path) -> None:
             loss = time_s / least_s - 1
             assert record["tables"]["smpi"]["loss"][i][j] == pytest.approx(loss, abs=1e-9)
     assert len(found.plot().data) == 2 * (len(found.times_s) + 2)
+
+
+def test_beside_a_best_that_takes_no_time_others_are_told_with_theirs() -> None:
+    found = smpy.compare_collective("allreduce", 4, [0, 8], platform=MACHINE)
+    assert found.times_s[found.best(0, 0)][0][0] == 0
+    assert found.loss("recursive_doubling", 0, 0) == inf
+    time = format_time(found.times_s["recursive_doubling"][0][0])
+    assert f"  recursive_doubling +{time}" in found.table()
+    assert "does not work" not in found.table()
+    rows = found.table().split("\n\n")[1].splitlines()[1:]
+    losses = [found.loss(row.split()[0], 0, 1) for row in rows]
+    assert losses == sorted(losses)
 
 
 def test_the_command_compares_and_writes_all_that_it_is_asked_for(tmp_path: Path) -> None:
