@@ -191,7 +191,7 @@ def test_a_state_that_is_not_there_is_an_index_error_at_the_programs_line(
 
 
 def test_a_state_is_a_whole_number(tmp_path: Path) -> None:
-    with pytest.raises(smpy.RunError, match="TypeError: 'float' object cannot be interpreted as an integer"):
+    with pytest.raises(smpy.RunError, match="state is of type float, not an integer"):
         smpy.simulate(set_state, 1.5, ranks=1, platform=machine(tmp_path, STATES), compute="none")
     smpy.simulate(set_state, 0, ranks=1, platform=machine(tmp_path, ""), compute="none")
 

@@ -29,7 +29,10 @@ def set_host_pstate(state: int) -> None:
     TypeError
         If it is no whole number.
     """
-    number = index(state)
+    try:
+        number = index(state)
+    except TypeError:
+        raise TypeError(f"set_host_pstate: state is of type {type(state).__name__}, not an integer") from None
     if is_running():
         current().set_host_state(number)
 
