@@ -148,6 +148,7 @@ def test_a_wrong_name_is_refused_before_anything_runs(program: Path, options: tu
         ('{"bcast": [{"rank_max": 3, "use": "linear"}]}', "did you mean 'ranks'?"),
         ('{"bcast": [{"ranks_max": "3", "use": "linear"}]}', "ranks_max is '3': say a number"),
         ('{"bcast": [{"ranks_max": -3, "use": "linear"}]}', "ranks_max is -3: say a number of 0 or more"),
+        ('{"bcast": [{"ranks": 4.5, "use": "linear"}]}', "ranks is 4.5, and fits no call: say a whole number"),
         ('{"bcast": [{"commutative_max": true, "use": "linear"}]}', "true or false, and has no bound"),
         ('{"bcast": [{"commutative": 1, "use": "linear"}]}', "commutative is 1: say true or false"),
         ('{"bcast": [{"searches_hosts": 1, "use": "linear"}]}', "searches_hosts is 1: say true"),

@@ -102,6 +102,8 @@ def _check_condition(where: str, key: str, value: Any) -> None:
         raise UsageError(f"{where}: {key} is {value!r}: say {'true or false' if is_yes_or_no else 'a number'}")
     if not is_yes_or_no and (isinstance(value, str) or value < 0):
         raise UsageError(f"{where}: {key} is {value!r}: say a number of 0 or more")
+    if not is_yes_or_no and name == key and value != int(value):
+        raise UsageError(f"{where}: {key} is {value!r}, and fits no call: say a whole number")
 
 
 def say_unreached(path: str, operation: str, rows: Sequence[FileRow]) -> None:
