@@ -150,7 +150,7 @@ def _text_of_file(path: Path, n_ranks: int, result: ReplayResult) -> str:
     if result.depends_on_time:
         facts.append(("timing", "ranks polled, or took any message: on another machine they may do something else"))
     facts += _network(result)
-    return _lines(f"smpy: replay of {path}, {n_ranks:,} ranks", facts)
+    return _lines(f"smpy: replay of {path}, {_ranks(n_ranks)}", facts)
 
 
 def _record_of_file(path: Path, n_ranks: int, result: ReplayResult) -> dict[str, Any]:
@@ -165,6 +165,10 @@ def _messages(result: ReplayResult) -> tuple[str, str]:
     from smpy.units import format_bytes
 
     return "messages", f"{result.messages:,} carrying {format_bytes(result.bytes)}"
+
+
+def _ranks(n_ranks: int) -> str:
+    return "1 rank" if n_ranks == 1 else f"{n_ranks:,} ranks"
 
 
 def _lines(head: str, facts: list[tuple[str, str]]) -> str:
@@ -186,7 +190,7 @@ def _text(trace: Trace, result: ReplayResult) -> str:
         facts.append(("eager sends", f"{result.n_left_alone:,} were complete at once in the run, and are not here:"))
         facts.append(("", "nobody waits for them; run the program again"))
     facts += _network(result)
-    return _lines(f"smpy: replay of {trace.folder}, {trace.n_ranks:,} ranks", facts)
+    return _lines(f"smpy: replay of {trace.folder}, {_ranks(trace.n_ranks)}", facts)
 
 
 def _ratio(before_s: float, now_s: float) -> str:
