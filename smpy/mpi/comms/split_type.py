@@ -12,6 +12,7 @@ from smpy.engine.running import current, mpi_call
 from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.comms.creation import Creation
 from smpy.mpi.comms.creation_messages import pay_for_new, split_both
+from smpy.mpi.comms.hints import give_hints
 from smpy.mpi.state.arguments import integer
 from smpy.mpi.state.comm_core import member_of
 from smpy.mpi.state.constants import (
@@ -22,7 +23,7 @@ from smpy.mpi.state.constants import (
     UNDEFINED,
 )
 from smpy.mpi.state.exceptions import fail
-from smpy.mpi.state.info import INFO_NULL, Info
+from smpy.mpi.state.info import INFO_NULL, Info, pairs_of
 from smpy.mpi.state.world import Communicator, world
 
 __all__ = ["TypeSplitting"]
@@ -56,7 +57,8 @@ class TypeSplitting(Creation):
         key : int
             Order in the new communicator.
         info : Info
-            Resource to split by; an unguided split stores there the resource that it has used.
+            Resource to split by; an unguided split stores there the resource that it has used. Others are hints of the
+            new communicator, as `Set_info` takes them.
         """
         split_type, key = integer("Split_type", "split_type", split_type), integer("Split_type", "key", key)
         communicator, rank = member_of(self, "Split_type")
@@ -68,6 +70,7 @@ class TypeSplitting(Creation):
             new = split_both(communicator, rank, color, key)
             if new is not None:
                 pay_for_new(new, current().comm_rank(new.number), "Split_type")
+                _give_hints(new, info)
             return self._of_rank(new, communicator, rank)
         collective = enter(communicator, rank, Signature("Split_type"), _Hosts, communicator)
         hosts: _Hosts = collective.payload
@@ -75,6 +78,8 @@ class TypeSplitting(Creation):
             is_in = len(hosts.ranks) > 1
         new = hosts.split(rank, key if is_in else None)
         collective.leave()
+        if new is not None:
+            _give_hints(new, info)
         if new is not None and split_type == COMM_TYPE_HW_UNGUIDED and info:
             info.Set(_RESOURCE, _SHARED_MEMORY)
         return self._of_rank(new, communicator, rank)
@@ -84,6 +89,11 @@ def _splits_by_host(split_type: int, info: Info) -> bool:
     if split_type in (COMM_TYPE_HW_GUIDED, COMM_TYPE_RESOURCE_GUIDED):
         return bool(info) and info.Get(_RESOURCE) == _SHARED_MEMORY
     return split_type == COMM_TYPE_SHARED
+
+
+def _give_hints(new: Communicator, info: Info) -> None:
+    hints = {key: value for key, value in pairs_of(info).items() if key != _RESOURCE}
+    give_hints(new, current().comm_rank(new.number), hints, "Split_type")
 
 
 def _host_of(communicator: Communicator, rank: int) -> str:

@@ -53,6 +53,7 @@ def failure(tmp_path: Path, body: str) -> str:
         "new = MPI.Intracomm.Create_from_group(comm.group, info=info)",
         "new = comm.Create_dist_graph_adjacent([], [], info=info)",
         "new = comm.Create_dist_graph([], [], [], info=info)",
+        "new = comm.Split_type(MPI.COMM_TYPE_SHARED, info=info)",
     ],
 )
 def test_hints_of_any_making_choose_algorithms(tmp_path: Path, made: str) -> None:
