@@ -130,8 +130,8 @@ class Network:
         for part in self.ideal:
             if part not in self.ideal_parts:
                 raise ValueError(
-                    f"ideal is {self.ideal}: its parts are {', '.join(self.ideal_parts)} under the network model "
-                    f"{self.name}"
+                    f"ideal is {', '.join(self.ideal)}: its parts are {', '.join(self.ideal_parts)} under the network "
+                    f"model {self.name}"
                 )
 
     @property
