@@ -183,6 +183,14 @@ def test_an_algorithm_of_mpichs_that_is_not_here_is_told_once(tmp_path: Path) ->
     assert chosen(rules, "barrier", 4, 0) == "dissemination"
 
 
+@pytest.mark.parametrize("tests", ['"collective=bcst": {', '"collective=bcast": {"comm_type=inter": {'])
+def test_a_tuning_file_of_which_no_rule_is_taken_is_told(tmp_path: Path, tests: str) -> None:
+    text = "{" + tests + '"algorithm=MPIR_Bcast_intra_binomial": {}' + "}" * (1 + tests.count("{"))
+    with pytest.warns(PlatformWarning, match="no rule is of a blocking collective within a group: the table mpich-4"):
+        rules = selection(tmp_path, text)
+    assert chosen(rules, "barrier", 4, 0) == "dissemination"
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -97,8 +97,10 @@ def read_mpich(path: str, content: LocatedObject) -> FileTable:
         _branch(path, content.line, key, branch)
         if operation not in BLOCKING or operation not in _ALGORITHMS:
             continue
-        found = list(_rows(path, operation, branch, {}, base, lacking))
-        rows[operation] = closed(found, base, branch.line)
+        if found := list(_rows(path, operation, branch, {}, base, lacking)):
+            rows[operation] = closed(found, base, branch.line)
+    if not rows:
+        say(path, content.line, f"no rule is of a blocking collective within a group: the table {base} chooses")
     for value, line in lacking.items():
         say(path, line, f"{value} has no algorithm here: the table {base} chooses")
     return FileTable(rows, base)
