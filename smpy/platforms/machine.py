@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smpy.errors import PlatformError, meant
+from smpy.errors import PlatformError, PlatformWarning, meant
 from smpy.input_files import read_input
 from smpy.platforms.description import Description
 from smpy.platforms.gc_pause import collection_paused
 from smpy.platforms.models.collective_tables import with_table
 from smpy.platforms.models.network_models import Network, Wire
+from smpy.platforms.models.networks import DESCRIBED
 from smpy.platforms.presets import preset_file, preset_names
 from smpy.platforms.simgrid.options import with_options
 from smpy.platforms.topologies import topology_names
@@ -72,9 +74,12 @@ def read_machine(
         from smpy.platforms.simgrid.reader import read_simgrid_xml  # a run reads one of the formats
 
         with collection_paused():
-            return on_own_links(_changed_alike(read_simgrid_xml(path, simgrid_options, data, network=network), changes))
-    machine = _in_own_format(path, data, str(what), changes, n_ranks, ranks_per_host)
-    return on_own_links(replace(machine, models=with_options(machine.models, simgrid_options, network=network)))
+            machine = _changed_alike(read_simgrid_xml(path, simgrid_options, data, network=network), changes)
+    else:
+        machine = _in_own_format(path, data, str(what), changes, n_ranks, ranks_per_host)
+        machine = replace(machine, models=with_options(machine.models, simgrid_options, network=network))
+    _warn_of_other_networks(changes, machine.models.network)
+    return on_own_links(machine)
 
 
 def _in_own_format(
@@ -126,7 +131,18 @@ def changed(machine: Description, options: Iterable[tuple[str, str]], *, network
     """
     changes, simgrid_options = _split(options)
     machine = _changed_alike(machine, changes)
-    return on_own_links(replace(machine, models=with_options(machine.models, simgrid_options, network=network)))
+    machine = replace(machine, models=with_options(machine.models, simgrid_options, network=network))
+    _warn_of_other_networks(changes, machine.models.network)
+    return on_own_links(machine)
+
+
+def _warn_of_other_networks(changes: Iterable[SettingChange], network: Network) -> None:
+    """Warn of changes to the numbers of a network model that the machine is not timed by."""
+    for change in changes:
+        model = change.key.partition(".")[0]
+        if model in DESCRIBED and not isinstance(network, DESCRIBED[model]):
+            message = f"--set {change.key} is ignored: the network model is {network.name}; --network {model} takes it"
+            warnings.warn_explicit(message, PlatformWarning, "smpy", 1)
 
 
 def on_own_links(machine: Description) -> Description:

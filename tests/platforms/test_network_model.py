@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from smpy.engine.platform import Platform
 from smpy.errors import PlatformError, PlatformWarning, UsageError
 from smpy.platforms import default_cluster, read_simgrid_xml
 from smpy.platforms.default_cluster import MODELS
+from smpy.platforms.machine import read_machine
 from smpy.platforms.models.machine_models import (
     SMPI_LATENCY_FACTOR,
     CallCosts,
@@ -347,3 +349,14 @@ def test_the_first_overhead_also_holds_below_its_threshold() -> None:
 def test_tables_that_the_kernel_has_no_room_for_are_refused(models: Models) -> None:
     with pytest.raises(UsageError, match="has room for"):
         kernel_model(models)
+
+
+@pytest.mark.parametrize("platform", ["flat hosts=2 cores=1", "hdr"])
+def test_numbers_of_a_network_model_that_is_not_used_are_warned_of(platform: str) -> None:
+    change = [("loggp.L", "5us")]
+    told = "loggp.L is ignored: the network model is smpi; --network loggp takes it"
+    with pytest.warns(PlatformWarning, match=told):
+        read_machine(platform, 2, change)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_machine(platform, 2, change, network="loggp")
