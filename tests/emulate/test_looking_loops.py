@@ -85,7 +85,7 @@ def wait(own, other):
     while not flags[other]:
         time.sleep(0)
         n += 1
-        if n == 5_000:
+        if n == 40_000:  # a second: the watch looks each 50 ms
             break
     flags[own] = True
 threads = [threading.Thread(target=wait, args=pair) for pair in ((0, 1), (1, 0))]
