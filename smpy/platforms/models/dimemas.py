@@ -29,7 +29,7 @@ _KEYS: Final = {
 @network_model("dimemas", kernel="dimemas")
 @dataclass(frozen=True, slots=True)
 class Dimemas(Network):
-    """Costs of messages between hosts and within one; a NaN is a number that comes from the machine's links.
+    """Costs of messages between hosts and within one; `FROM_LINKS` is a number that the machine's links give.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from math import isnan, nan
+from math import inf
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, NamedTuple, Self, TypeAlias, TypeVar
@@ -39,8 +39,8 @@ KernelKind: TypeAlias = str | Path | Callable[[], int]
 """Name of a `network_kind` of the kernel; a shared library that exports one as `smpy_network`; or a function that
 returns the address of one, such as a cffi module has."""
 Parameters: TypeAlias = Mapping[str, float | tuple[float, ...]]
-FROM_LINKS: Final = nan
-"""A parameter that the links of the machine give."""
+FROM_LINKS: Final = -inf
+"""A parameter that the links of the machine give; unlike NaN it equals itself, so that models can be compared."""
 N = TypeVar("N", bound=type["Network"])
 
 
@@ -146,11 +146,7 @@ class Network:
 
     def lacking(self) -> tuple[str, ...]:
         """The parameters that the links of the machine are still to give."""
-        return tuple(
-            each.name
-            for each in fields(self)
-            if isinstance(each.default, float) and isnan(each.default) and isnan(getattr(self, each.name))
-        )
+        return tuple(each.name for each in fields(self) if each.default == getattr(self, each.name) == FROM_LINKS)
 
     def on_links(self, wire: Wire, local: Wire, sends: SendCosts) -> Self:
         """The model with what it lacks, from a route between hosts, one within a host, and what a send costs there."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import isnan
 from typing import Final, NamedTuple, TypeVar
 
 from smpy.errors import UsageError
@@ -23,7 +22,7 @@ from smpy.platforms.models.machine_models import (
     Polling,
     Step,
 )
-from smpy.platforms.models.network_models import Network, parameters_of
+from smpy.platforms.models.network_models import FROM_LINKS, Network, parameters_of
 from smpy.platforms.models.networks import DESCRIBED, with_network
 from smpy.platforms.own_format.settings import TomlTable, TomlValue, number_of, quantity_of, shown
 from smpy.units import LARGEST, parse_bandwidth_bytes_per_s, parse_size_bytes, parse_time_s
@@ -143,7 +142,7 @@ def with_settings(base: Network, settings: TomlTable) -> Network:
     numbers = {}
     for parameter in parameters_of(type(base)):
         key, unit, default = parameter.key, parameter.unit, getattr(base, parameter.field)
-        if isnan(default):
+        if default == FROM_LINKS:
             if not settings.mentions(key):
                 continue
             default = 0.0

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, time
-from math import isnan
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +15,7 @@ from smpy.platforms.cluster import Cluster, HostGroup, JoinedNames, ListedNames,
 from smpy.platforms.description import Description
 from smpy.platforms.models.machine_models import CallCosts, Models, NetworkModel, Overhead, Polling, Step
 from smpy.platforms.models.memory import Memory
-from smpy.platforms.models.network_models import Network, parameters_of
+from smpy.platforms.models.network_models import FROM_LINKS, Network, parameters_of
 from smpy.platforms.models.prices import HOST_PROPERTIES, POWER_PROPERTY
 from smpy.platforms.own_format.describe import describe
 from smpy.platforms.own_format.kernels import kernel_tables
@@ -252,7 +251,7 @@ def _network(network: Network, base: Network) -> Iterator[tuple[str, object]]:
     if not (isinstance(network, NetworkModel) and isinstance(base, NetworkModel)):
         for parameter in parameters_of(type(network)):
             number = getattr(network, parameter.field)
-            if not (number == parameter.default or isnan(number)):
+            if number not in (parameter.default, FROM_LINKS):
                 yield parameter.key, parameter.unit.write(number)
         return
     for key in ("latency_factor", "bandwidth_factor"):
