@@ -182,7 +182,8 @@ def test_whatever_a_program_breaks_its_run_ends_with_words_summary_and_record(
     assert ran.code == 1
     assert ran.err.startswith(("smpy: rank ", "smpy: at "))
     assert ran.err.count("\nsmpy: 2 ranks on the default cluster, stopped before the end\n") == 1
-    assert "Exception ignored" not in ran.err
+    # the interpreter itself tells so when it has no memory to remove its modules
+    assert broken == "memory" or "Exception ignored" not in ran.err
     assert json.loads((tmp_path / "run.json").read_text())["is_partial"]
 
 
