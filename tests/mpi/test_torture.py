@@ -57,7 +57,8 @@ def complete(random, pending, *, leave=0):
 
 def known(op):
     """smpy's own algorithms of an operation: others may have registered meanwhile."""
-    return sorted(name for name, each in algorithms_of(op).items() if each.make.__module__.startswith("smpy."))
+    ours = (each for each in algorithms_of(op).values() if each.make.__module__.startswith("smpy."))
+    return sorted(each.name for each in ours if each.only_ranks is None)
 
 
 def some_algorithms(plan):

@@ -151,8 +151,10 @@ def test_what_fails_or_takes_no_time_on_some_ranks_is_told_once(program: Path):
     assert "\nOn 1 rank it takes no time" in result.output
     assert "\nOn 4 ranks it failed: " in result.output
     assert "\nOn 2, 16 ranks no rank computes in the run" in result.output
-    nothing = scaled(str(program), "--ranks", "2,16", *LINE, "--algorithm", "barrier=nothing")
-    assert (nothing.exit_code, "On 2, 16 ranks it failed: " in nothing.output) == (1, True)
+    nothing = scaled(str(program), "--ranks", "4,8", *LINE)
+    assert (nothing.exit_code, nothing.output.count("ranks it failed: ")) == (1, 2)
+    unknown = scaled(str(program), "--ranks", "2,16", *LINE, "--algorithm", "barrier=nothing")
+    assert (unknown.exit_code, "barrier has no algorithm 'nothing'" in unknown.output) == (2, True)
 
 
 @pytest.mark.parametrize(
