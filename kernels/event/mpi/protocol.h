@@ -28,7 +28,7 @@ int protocol_send_of(const transfer *t); /* the request whose message it is, or 
 int protocol_recv_of(const sim *s, const transfer *t); /* the receive that such a message has matched, or 0 */
 int protocol_post(sim *s, int request); /* matches it or queues it; a match starts its transfer. >= 0, or an error */
 /* For a network that uses CPUs, a send is posted once the host's interface takes it, and its rank pays its overhead from then on.
- * They answer as a step does: MADE_A_CALL, BLOCKED, or an error; the first one is to be asked again once it has not. */
+ * The two functions answer as a step does: MADE_A_CALL, BLOCKED, or an error; after BLOCKED the first one is to be asked again. */
 int protocol_await_interface(sim *s, int timeline);
 int protocol_send(sim *s, int timeline, int request);
 /* A send that travels without a match being looked for, and the receive that takes its message: >= 0, or an error. */

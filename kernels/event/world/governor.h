@@ -1,6 +1,6 @@
 /* governor.h -- governors of hosts with several states (DVFS): each period they look at a host's load, and set its state.
  *
- * They decide as SimGrid's plugin host_dvfs (3.32) does under smpirun, where every host has two daemons of the governor. Both wake
+ * Governors decide as SimGrid's plugin host_dvfs (3.32) does under smpirun, where each host has two daemons of them. Both wake
  * at one date and read the host's state before either sets it. The first finds the load of the period, and resets it, so that the
  * second finds none; where both set a state, the second one's counts. So GOVERNOR_ONDEMAND ends at the slowest state whatever the
  * load, and GOVERNOR_CONSERVATIVE speeds up from the slowest state alone.
