@@ -1,1 +1,1 @@
-"""Settings and services of which a process has one, and each rank its own."""
+"""State and services that a process has once and that each simulated rank needs for itself."""

@@ -1,4 +1,4 @@
-"""Limits BLAS to one thread unless the user has set a number: one thread of one rank is measured."""
+"""Limits BLAS to one thread unless the user has set a number: a measured rank computes with one thread."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Final
 from smpy.emulate.patches import Patches
 from smpy.records.remark import Remark
 
-# OpenBLAS, MKL and BLIS have variables of their own, which stand above this one; Apple's Accelerate has but its own
+# OpenBLAS, MKL and BLIS read their own variables first; Apple's Accelerate reads only its own
 _VARIABLES: Final = ("OMP_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 _has_one = False
 
 
 def remarks_on_threads() -> tuple[Remark, ...]:
-    """A remark when BLAS is there before a measured run, and nobody has said how many threads it is to have."""
+    """Remark that BLAS was loaded before a measured run with no number of threads set."""
     if "numpy" not in sys.modules or _has_one or any(name.endswith("_NUM_THREADS") for name in os.environ):
         return ()
     return (Remark("threads", ("BLAS was loaded too early to be given one thread: set OMP_NUM_THREADS=1",), {}),)
 
 
 def load_with_one_thread() -> None:
-    """Load numpy, whose BLAS gets one thread, ahead of measured runs."""
+    """Load numpy before a measured run, with one thread for its BLAS."""
     global _has_one
     patches = Patches()
     install_blas_threads(patches)
@@ -35,7 +35,7 @@ def load_with_one_thread() -> None:
 
 
 def install_blas_threads(patches: Patches) -> None:
-    """Give BLAS, when the program loads it, one thread until the patches are undone.
+    """Limit BLAS to one thread when the program loads it, until the patches are undone.
 
     Only libraries in C see this: `os.environ` has what it would have under mpiexec.
     """

@@ -1,8 +1,8 @@
-"""`datetime` on a rank: the present is what `time.time()` tells.
+"""`datetime` on a rank: "now" is the simulated time, as in `time.time()`.
 
-The types stay what they are, wherever they were imported before and whoever makes objects of them in C: only their
-methods that ask for the present are others for the length of a run. Functions that ask the operating system by
-themselves keep real time: `numpy.datetime64("now")`, dates of files, `resource.getrusage`.
+The types themselves stay in place, because other modules and C code may hold them. During a run only those of their
+methods that read the clock are replaced. Functions that ask the operating system directly keep real time:
+`numpy.datetime64("now")`, dates of files, `resource.getrusage`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DEPRECATED: Final = (
 
 
 def install_dates(patches: Patches) -> None:
-    """Have the present of `datetime` be the simulated one until the patches are undone."""
+    """Make `datetime` return simulated dates until the patches are undone."""
     for kind, name, make in ((datetime, "now", _now), (datetime, "utcnow", _utcnow), (date, "today", _today)):
         real = vars(kind)[name]
         _set_method(kind, name, make(real))
@@ -34,7 +34,7 @@ def install_dates(patches: Patches) -> None:
 
 
 def _set_method(kind: type, name: str, method: object) -> None:
-    """Set an attribute of a type that does not allow it: it is written in C."""
+    """Set an attribute of a type that is written in C and does not allow it."""
     (attributes,) = gc.get_referents(vars(kind))  # the dictionary behind the proxy
     attributes[name] = method
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
@@ -78,6 +78,6 @@ def _today(real: Any) -> Any:
 
 
 def _named(function: Any, real: Any) -> Any:
-    """Give a function the names and documentation of the real one, under which pickle finds it again."""
+    """Copy the name and docstring of the real function, by which pickle finds it again."""
     function.__name__, function.__qualname__, function.__doc__ = real.__name__, real.__qualname__, real.__doc__
     return function

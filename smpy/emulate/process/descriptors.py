@@ -1,4 +1,4 @@
-"""`select`, `selectors` and sockets on a rank: a wait for descriptors is real, one without passes in simulated time."""
+"""`select`, `selectors` and sockets on a rank: a wait for descriptors is real, one without them is simulated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from smpy.engine.messages import WaitKind
 
 _PASSING: Final = (WaitKind.TIME, WaitKind.STORAGE)  # waits that time alone ends
 _FIRST_PAUSE_S: Final = 1e-6
-"""Simulated time between the first two looks whether another rank has connected; it doubles from look to look."""
+"""Simulated time between the first two checks for a connection from another rank; it doubles after each check."""
 _select_now: Final = select.select
 _SELECTORS: Final = ("SelectSelector", "_PollLikeSelector", "EpollSelector", "KqueueSelector")
 _OF_SOCKETS: Final = (
@@ -27,7 +27,7 @@ _OF_SOCKETS: Final = (
 
 
 def install_descriptors(patches: Patches) -> None:
-    """Have waits for descriptors know simulated time until the patches are undone."""
+    """Patch waits for descriptors until the patches are undone."""
     patches.attribute(select, "select", _select(select.select))
     patches.attribute(os, "read", _read(os.read))
     for name, per_s in (("poll", 1000), ("epoll", 1)):  # the units of their time-outs
@@ -40,7 +40,7 @@ def install_descriptors(patches: Patches) -> None:
 
 
 def install_sockets(patches: Patches) -> None:
-    """Have time-outs of sockets that expire count in simulated time; `socket` has been imported."""
+    """Make time-outs of sockets that expire cost simulated time; `socket` has been imported."""
     kind: Any = sys.modules["socket"].socket
     for name in _OF_SOCKETS:
         patches.attribute(kind, name, _of_socket(getattr(kind, name)))
@@ -57,7 +57,7 @@ def _read(real: Callable[[int, int], bytes]) -> Callable[[int, int], bytes]:
 
 
 def _let_threads_go_on(state: RankState, fd: Any) -> None:
-    """Give way to the rank's other threads until a descriptor can be read, if it is one that can be waited for."""
+    """Let the rank's other threads run until a descriptor is ready to read, if it supports waiting."""
 
     def poll(timeout_s: float | None) -> Any:
         try:
@@ -91,7 +91,7 @@ def _of_socket(real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _let_others_connect(server: Any) -> None:
-    """Give way to the other ranks, for a connection may be theirs, until there is one or none goes on."""
+    """Let other ranks run until a connection arrives, which may be theirs, or until none of them can run."""
     state = rank_here()
     if state is None:
         return
@@ -133,7 +133,7 @@ def _selector_select(real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Poller:
-    """A polling object of module `select`."""
+    """Polling object of module `select`."""
 
     def __init__(self, real: Any, per_s: int) -> None:
         self._real = real
@@ -150,17 +150,17 @@ class _Poller:
         self._real.close()
 
     def register(self, fd: Any, *args: Any, **kwargs: Any) -> None:
-        """Poll a descriptor."""
+        """Register a descriptor."""
         self._real.register(fd, *args, **kwargs)
         self._registered.add(_number(fd))
 
     def unregister(self, fd: Any) -> None:
-        """Poll a descriptor no more."""
+        """Unregister a descriptor."""
         self._real.unregister(fd)
         self._registered.discard(_number(fd))
 
     def poll(self, timeout: float | None = None, *args: Any, **kwargs: Any) -> Any:
-        """Wait for events; the time-out is in milliseconds or in seconds, as the original has it."""
+        """Wait for events; the time-out is in milliseconds or in seconds, as for the original object."""
         state = rank_here()
         if state is None:
             return self._real.poll(timeout, *args, **kwargs)

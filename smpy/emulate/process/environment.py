@@ -1,4 +1,4 @@
-"""`os.environ` on a rank: variables that a launcher of MPI sets for a process, and the rank's own changes."""
+"""`os.environ` on a rank: variables that an MPI launcher would set, and the rank's own changes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Variables(MutableMapping[bytes, bytes]):
         self._places_in: dict[int, tuple[dict[int, int], Counter[str]]] = {}
 
     def _places(self, state: RankState) -> tuple[dict[int, int], Counter[str]]:
-        """Number of each rank of a world among those of its host, and the number of ranks of a host."""
+        """Rank of each world rank on its host, and the number of ranks of each host."""
         world = self._engine.world_of(state.rank)
         if world not in self._places_in:
             n_there: Counter[str] = Counter()
@@ -99,7 +99,7 @@ class _Variables(MutableMapping[bytes, bytes]):
             del state.environment[key]
 
     def __reduce__(self) -> Any:
-        """Pickle as a dictionary, which a process outside a run has in this place."""
+        """Pickle as a dictionary: a process outside the run has one here."""
         return dict, (dict(self),)
 
     # ---- as a setting ----

@@ -1,8 +1,9 @@
-"""`asyncio` on a rank: an event loop of its own, whose waits pass in simulated time.
+"""`asyncio` on a rank: each rank has its own event loop, whose waits pass in simulated time.
 
-The interpreter keeps the running loop by thread, and all ranks are one thread: it is exchanged as ranks switch, while
-one of them runs a loop. A loop that waits for nothing but its next scheduled call sleeps; with descriptors, child
-processes or executors to wait for, it does so in real time (`smpy.emulate.process.timed_waits`).
+The interpreter keeps one running loop per thread, and all ranks share one thread. The running loop is therefore
+exchanged when the running rank changes, as long as some rank runs a loop. A loop that waits only for its next
+scheduled call sleeps in simulated time. A loop that also waits for descriptors, child processes or executors waits in
+real time (`smpy.emulate.process.timed_waits`).
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from smpy.emulate.rank_switch_hooks import RankSwitchHooks
 from smpy.emulate.ranks import RankState, rank_here
 from smpy.emulate.threads.rank_threads import RankThreads
 
-_HAS_TASK_OF_THREAD: Final = sys.version_info >= (3, 14)  # before, tasks are kept by loop
+_HAS_TASK_OF_THREAD: Final = sys.version_info >= (3, 14)  # older versions keep tasks by loop
 
 
 class _Running:
-    """The loop that a rank runs, and its task that executes."""
+    """The event loop that a rank runs, and its current task."""
 
     __slots__ = ("loop", "task")
 
@@ -38,7 +39,7 @@ class _Running:
 
 
 class _Exchange:
-    """Exchanges the interpreter's running loop for the running rank's."""
+    """Exchanges the interpreter's running loop for that of the running rank."""
 
     def __init__(self, switches: RankSwitchHooks, threads: RankThreads) -> None:
         self._switches = switches
@@ -48,7 +49,7 @@ class _Exchange:
         self._n_running = 0
 
     def set_running_loop(self, loop: Any) -> None:
-        """`asyncio._set_running_loop`: event loops say by it that they begin, and by None that they end."""
+        """`asyncio._set_running_loop`: event loops call it when they begin, and with None when they end."""
         self._set(loop)
         state = rank_here()
         if state is None:
@@ -82,7 +83,7 @@ _select: Final = inspect.unwrap(selectors.DefaultSelector.select)  # the real on
 
 
 class _Selector(selectors.DefaultSelector):
-    """Selector of an event loop; it always holds one descriptor, by which the loop's own process wakes it."""
+    """Selector of an event loop; it always holds the one descriptor by which other threads wake the loop."""
 
     n_jobs = 0  # jobs of executors and child processes that have not ended
 
@@ -109,7 +110,7 @@ class _Selector(selectors.DefaultSelector):
 
 
 class _OfRank:
-    """An attribute of an event loop policy's `_local`: every rank's own, and every other thread's."""
+    """Attribute of an event loop policy's `_local`, kept per rank and per other thread."""
 
     threads: RankThreads | None = None
 
@@ -141,7 +142,7 @@ class _Local(threading.local):
 
 
 def install_event_loops(patches: Patches, switches: RankSwitchHooks, threads: RankThreads) -> None:
-    """Give every rank, and every thread of it, its own event loops until the patches are undone."""
+    """Give every rank, and each of its threads, its own event loops until the patches are undone."""
     patches.attribute(_OfRank, "threads", threads)
     _allow_descriptors(patches)
     patches.attribute(events, "_set_running_loop", _Exchange(switches, threads).set_running_loop)
@@ -161,7 +162,7 @@ def install_event_loops(patches: Patches, switches: RankSwitchHooks, threads: Ra
 
 
 def _allow_descriptors(patches: Patches) -> None:
-    """Raise the process's limit of descriptors, usually a thousand: every loop of every rank has three."""
+    """Raise the process's limit of descriptors, usually a thousand: every loop of every rank needs three."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -171,7 +172,7 @@ def _allow_descriptors(patches: Patches) -> None:
 
 
 def replace_uvloop(patches: Patches) -> None:
-    """Have `uvloop`, which waits in real time, make loops of the standard library: they do the same."""
+    """Make `uvloop`, which waits in real time, return loops of the standard library, which do the same."""
     patches.attribute(sys.modules["uvloop"], "Loop", asyncio.SelectorEventLoop)
 
 
@@ -183,7 +184,7 @@ def _with_selector(real: Callable[..., None]) -> Callable[..., None]:
 
 
 def _waking(real: Callable[..., None]) -> Callable[..., None]:
-    """`_write_to_self`, by which another thread wakes a loop."""
+    """`_write_to_self`, with which another thread wakes a loop."""
 
     def write_to_self(self: Any) -> None:
         real(self)
@@ -218,7 +219,7 @@ def _counted(real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _watching(real: Callable[..., None]) -> Callable[..., None]:
-    """Method `add_child_handler` of a watcher with a thread for each child process: counts the child as a job."""
+    """Method `add_child_handler` of a watcher with one thread per child process: counts the child as a job."""
 
     def add_child_handler(self: Any, pid: int, callback: Callable[..., None], *args: Any) -> None:
         loop = asyncio.get_running_loop()
@@ -234,7 +235,7 @@ def _watching(real: Callable[..., None]) -> Callable[..., None]:
 
 
 def _count(loop: Any, n: int) -> None:
-    """Add `n` to the jobs under way that the loop may wait for."""
+    """Add `n` to the number of jobs that the loop may wait for."""
     selector = getattr(loop, "_selector", None)
     if isinstance(selector, _Selector):
         selector.n_jobs += n

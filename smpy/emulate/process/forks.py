@@ -1,7 +1,7 @@
-"""Child processes that ranks fork: the run goes on in the parent alone, and a child is a process of its own.
+"""Child processes that ranks fork: the run continues in the parent only, and the child is an ordinary process.
 
-A child prints directly, has signals and `os._exit` as every process, cannot call MPI, and ends with its rank's code
-without telling anything of the run. Its clock is that of a thread (`smpy.engine.thread_ranks`).
+A child prints directly, handles signals and `os._exit` like any process, cannot call MPI, and ends when its rank's
+code ends, without reporting to the run. Its clock is that of a thread (`smpy.engine.thread_ranks`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _forking: Final = threading.local()
 
 
 def install_forks(patches: Patches, outlets: tuple[Outlet, Outlet]) -> None:
-    """Have children that ranks fork leave the run, until the patches are undone."""
+    """Make forked children leave the run, until the patches are undone."""
     patches.attribute(sys.modules[__name__], "_outlets", outlets)
     _register()
     for name in ("execv", "execve"):  # the others call these
@@ -35,12 +35,12 @@ def install_forks(patches: Patches, outlets: tuple[Outlet, Outlet]) -> None:
 
 @functools.cache
 def _register() -> None:
-    """Register the handlers of forks for good: Python cannot unregister them."""
+    """Register the fork handlers permanently: Python cannot unregister them."""
     os.register_at_fork(before=_hold_signals, after_in_parent=_let_signals_come, after_in_child=_leave_run)
 
 
 def _hold_signals() -> None:
-    """Block signals until the child has the handlers of a child."""
+    """Block signals until the child has installed its own handlers."""
     _forking.mask_before = signal.pthread_sigmask(signal.SIG_BLOCK, _handled_by_the_run())
 
 
@@ -78,7 +78,7 @@ def _handled_by_the_run() -> list[int]:
 
 
 def end_child(code: int) -> NoReturn:
-    """End the process, as python does when its program is over."""
+    """End the process as Python does at the end of a program."""
     for outlet in _outlets:
         outlet.flush()
     _real_exit(code)

@@ -1,7 +1,7 @@
-"""Greenlets of a program belong to the rank that switches to them; loops that wait in real time are refused.
+"""A program's greenlets belong to the rank that switches to them; event loops that wait in real time are refused.
 
-gevent and eventlet have one loop a thread. All ranks are one thread, so that the loop would run one rank's greenlets
-while it is another's turn, and its waits would pass in real time.
+gevent and eventlet have one loop per thread. All ranks share one thread: the loop would run greenlets of one rank
+while another rank is running, and its waits would pass in real time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PATCHERS: Final = {
 
 
 def refuse_loops(patches: Patches, importer: Importer) -> None:
-    """Have no rank start the loop of such a package, until the patches are undone; its threads may."""
+    """Refuse ranks, but not their threads, to start the loop of such a package, until the patches are undone."""
     for module, kind in _LOOPS.items():
         importer.when_imported(module, partial(_refuse_loop, patches, module, kind))
     for module, prefix in _PATCHERS.items():

@@ -1,4 +1,4 @@
-"""A rank that sends its process a deadly signal, or aborts, dies alone: it ends the run, as under mpiexec."""
+"""A rank that kills its process by a signal, or aborts, ends the run, as under mpiexec."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _HARMLESS: Final = frozenset(
 
 
 def is_of_run(handler: object) -> bool:
-    """Whether a signal's handler is the run's, and not the program's."""
+    """Whether the handler of a signal is the run's own, not the program's."""
     return str(getattr(handler, "__module__", "")).startswith("smpy.")
 
 
 def install_kills(patches: Patches) -> None:
-    """Have signals that a rank sends to itself mean the rank, until the patches are undone."""
+    """Redirect signals that a rank sends to its own process to that rank, until the patches are undone."""
     real_kill, real_raise, real_abort = os.kill, signal.raise_signal, os.abort
 
     @functools.wraps(real_kill)
@@ -52,7 +52,7 @@ def install_kills(patches: Patches) -> None:
 
 
 def _meet(number: int, call: str) -> None:
-    """Apply a signal to the running rank, unless its program handles it."""
+    """Apply a signal to the running rank, unless its program handles the signal."""
     state = running()
     if state is None or state.is_child or number not in signal.valid_signals() or number in _HARMLESS:
         return

@@ -1,7 +1,7 @@
-"""`logging` on a rank: its own loggers, handlers, classes and record factory, made when it first logs.
+"""`logging` on a rank: its own loggers, handlers, classes and record factory, created at its first use of them.
 
-A logger that a shared package took when it was imported keeps the level that the importing rank gives it; its messages
-go to the handlers of the rank that runs.
+A logger that a shared package created during its import keeps the level that the importing rank set; its messages go
+to the handlers of the running rank.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from smpy.emulate.ranks import RankState, running
 
 
 class _Loggers:
-    """One rank's own set of the objects that module `logging` has once: root, manager, handlers, record factory."""
+    """One rank's root logger, manager, handlers and record factory, of which module `logging` has one set."""
 
     __slots__ = ("handlers", "make_record", "manager", "root")
 
@@ -67,7 +67,7 @@ def shut_down(state: RankState) -> None:
 
 
 def _delegate(kind: type, target: Callable[[], Any]) -> Any:
-    """An instance of `kind` whose every attribute is the target's."""
+    """Subclass of `kind` whose instances read every attribute from the target."""
 
     class Delegate(kind):  # type: ignore[misc]  # any class
         def __init__(self) -> None:
@@ -87,7 +87,7 @@ def _delegate(kind: type, target: Callable[[], Any]) -> Any:
 
 
 class _Handlers(list[Any]):
-    """The handlers of whichever rank runs, in the operations that `logging` uses."""
+    """Handlers of the running rank, with the operations that `logging` uses."""
 
     def __init__(self, handlers: Callable[[], list[Any]]) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
-"""Random numbers of the ranks: a generator per rank, made when it is first asked, and seeded by the rank.
+"""Random numbers of the ranks: each rank has generators of its own, seeded with its number at their first use.
 
-Under mpiexec each process would be seeded by its operating system, differently in every process and in every run. Here
-the seed is the rank, so that ranks differ and runs do not. This holds for all that would ask the operating system:
-`random`, `numpy.random`, generators made without a seed, `secrets`, `uuid.uuid4`.
+Under mpiexec the operating system seeds each process differently in every run. Here the seed is the rank's number:
+ranks differ, and runs repeat. This holds for every source that would ask the operating system: `random`,
+`numpy.random`, generators made without a seed, `secrets`, `uuid.uuid4`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SEED: Final = "smpy"
 
 
 class _Generators:
-    """A rank's own sources of randomness; each has a seed of its own, so that no use of one changes another."""
+    """A rank's sources of randomness; each has its own seed, so that using one does not change another."""
 
     __slots__ = ("numpy", "python", "system")
 
@@ -71,7 +71,7 @@ def install_numpy_random(patches: Patches) -> None:
     shared = mtrand._rand  # the global generator for scipy and others
 
     class RankRandomState(np.random.RandomState):
-        """The global generator of whichever rank runs."""
+        """The global generator of the running rank."""
 
         def __getattribute__(self, name: str) -> Any:
             state = running()
@@ -86,7 +86,7 @@ def install_numpy_random(patches: Patches) -> None:
 
 
 class _MethodOf(Replacement):
-    """Stands for a method of a generator; pickles of it and of the generator are loaded as one generator."""
+    """Stands for a method of a generator; pickled together with the generator, both load as one."""
 
     def __init__(self, function: Callable[..., Any], original: Callable[[], Any], generator: Any) -> None:
         super().__init__(function, original)

@@ -1,4 +1,4 @@
-"""The settings of a process that each rank has of its own: working directory, umask, recursion limit, warnings."""
+"""Settings of a process that each rank has for itself: working directory, umask, recursion limit, warnings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from smpy.emulate.process_state import Change, PerRankProcessState, ProcessSetti
 
 
 def install_process(patches: Patches, settings: PerRankProcessState, importer: Importer) -> None:
-    """Give every rank its own state of the process until the patches are undone."""
+    """Give every rank its own process state until the patches are undone."""
 
     def changed_by(setting: ProcessSetting, owner: ModuleType, *names: str) -> Change:
         change = settings.add(setting)
@@ -50,7 +50,7 @@ def _install_capture(patches: Patches, change: Change) -> None:
 
 
 def _shower_before_capture() -> Any:
-    """Function that showed warnings before `logging` captured them; None: `logging` does not capture them."""
+    """Function that showed warnings before `logging` captured them; None while `logging` does not capture them."""
     return getattr(sys.modules.get("logging"), "_warnings_showwarning", None)
 
 
@@ -60,7 +60,7 @@ def _set_shower_before_capture(shower: Any) -> None:
 
 
 def _directory(real: Callable[[], str]) -> str:
-    """The working directory; "" when it is no more."""
+    """Path of the working directory; "" if it no longer exists."""
     try:
         return real()
     except OSError:
@@ -68,7 +68,7 @@ def _directory(real: Callable[[], str]) -> str:
 
 
 def _enter(real: Callable[[str], None], directory: str) -> None:
-    """Change to a directory, or to one that is no more, when that one is."""
+    """Change to a directory, or to a deleted one if the rank's directory was deleted."""
     try:
         real(directory)
     except OSError:
@@ -87,7 +87,7 @@ def _set_filters(filters: tuple[Any, ...]) -> None:
     vars(warnings)["filters"] = list(filters)
     tell: Callable[[], None] | None = vars(warnings).get("_filters_mutated")
     if tell is not None:
-        tell()  # the interpreter, to look at the filters again
+        tell()  # makes the interpreter read the filters again
         return
     with vars(warnings)["_lock"]:  # from Python 3.14
         vars(warnings)["_filters_mutated_lock_held"]()

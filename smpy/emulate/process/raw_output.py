@@ -1,7 +1,8 @@
-"""Descriptors 1 and 2 on a rank: bytes written to them come at their date, among printed text.
+"""Descriptors 1 and 2 on a rank: bytes written to them appear in order with printed text.
 
-That is `os.write`, and files that `open` and `os.fdopen` make of them. Closing such a file closes no descriptor, which
-is every rank's. Output of child processes, and to copies of the descriptors, comes at once.
+This covers `os.write` and files that `open` and `os.fdopen` make of the descriptors. Closing such a file leaves the
+descriptor open, because all ranks share it. Output of child processes, and output to duplicated descriptors, is
+printed at once.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _WRITING: Final = frozenset({"w", "a", "wb", "ab", "wt", "at"})
 
 
 class _OpenedOutput(io.BufferedIOBase):
-    """File that `open(1, "wb")` gives a rank: written bytes are printed at once, so that none can be lost."""
+    """File that `open(1, "wb")` returns on a rank: written bytes are printed at once, so that none are lost."""
 
     def __init__(self, output: RankOutput, mode: str) -> None:
         super().__init__()
@@ -52,7 +53,7 @@ class _OpenedOutput(io.BufferedIOBase):
 
 
 def install_raw_output(patches: Patches, streams: tuple[RankOutput, RankOutput]) -> None:
-    """Have what ranks write to descriptors 1 and 2 be their output until the patches are undone."""
+    """Redirect writes to descriptors 1 and 2 to the rank's output until the patches are undone."""
     real_write, real_open, fstat, samestat = os.write, open, os.fstat, os.path.samestat
     outputs = {stream.fileno(): stream for stream in streams}
     begun = {}
@@ -63,7 +64,7 @@ def install_raw_output(patches: Patches, streams: tuple[RankOutput, RankOutput])
             continue
 
     def is_output(fd: int) -> bool:
-        """Whether it is a standard stream of the running rank's, and the program has laid no file over it."""
+        """Whether the descriptor is a standard stream of the running rank that the program has not redirected."""
         if fd not in begun or rank_here() is None:
             return False
         try:

@@ -1,9 +1,10 @@
-"""Names in places that processes share: blocks of POSIX shared memory, and temporary files, are a run's own.
+"""Blocks of POSIX shared memory and temporary files have names that only this run uses.
 
-Random numbers are the same in every run (`randomness`), and so are names that programs draw for shared memory: they
-would meet the blocks of a run beside this one, or of one that was killed. A program sees the names that it has drawn;
-the system sees them behind a prefix that no other run has. Names that no rank has created mean blocks from outside the
-run. `multiprocessing`'s tracker knows the system's names, so that it can unlink them when the run is killed.
+Random numbers repeat in every run (`randomness`), so the names that programs draw for shared memory repeat too.
+Without care they would collide with blocks of a run beside this one, or of a killed run. The program sees the name
+that it drew; the system sees it behind a prefix that no other run uses. A name that no rank created refers to a block
+from outside the run. `multiprocessing`'s tracker knows the system's names and unlinks them if the run is killed.
+`tempfile` draws names until one is free; it draws them from the system's own randomness.
 
 Names of `tempfile`, which are drawn until one is free, come from the system's own randomness.
 """
@@ -21,16 +22,16 @@ from typing import Any, Final
 from smpy.emulate.patches import Patches
 
 _KIND: Final = "shared_memory"
-"""The tracker's name for blocks of POSIX shared memory."""
+"""Name of POSIX shared memory in the resource tracker."""
 
 
 def new_prefix() -> str:
-    """Begin of names that no other run has."""
+    """Prefix of names that no other run uses."""
     return f"/smpy-{os.urandom(4).hex()}-"
 
 
 def install_shared_memory(patches: Patches, prefix: str) -> None:
-    """Have names of shared memory be those of a run until the patches are undone, which unlinks what is left."""
+    """Make names of shared memory the run's own until the patches are undone, which unlinks remaining blocks."""
     memory, tracker = map(import_module, ("_posixshmem", "multiprocessing.resource_tracker"))
     names = _Names(prefix, memory, tracker)
     for module in (memory, tracker):
@@ -41,7 +42,7 @@ def install_shared_memory(patches: Patches, prefix: str) -> None:
 
 
 def install_temporary_names(patches: Patches) -> None:
-    """Have `tempfile`, which has been imported, draw names that other runs do not, until the patches are undone."""
+    """Make `tempfile`, which has been imported, draw names that no other run draws, until the patches are undone."""
     system: Callable[[int], bytes] = os.urandom  # outside the ranks, the system's
     seed = system(32)
     patches.attribute(sys.modules["tempfile"], "_Random", lambda: random.Random(seed + b"%d" % os.getpid()))
@@ -70,7 +71,7 @@ class _Names:
         return self._prefix + name.removeprefix("/")
 
     def shm_open(self, path: str, flags: int, mode: int = 0o777) -> int:
-        """Open a block; without ``O_CREAT``, the run's of this name, or one from outside."""
+        """Open a block; without ``O_CREAT``, the run's block of this name or one from outside."""
         try:
             block: int = self._open(self._own(path), flags, mode)
         except FileNotFoundError:
@@ -96,19 +97,19 @@ class _Names:
         return self._own(name) if rtype == _KIND and name not in self._foreign else name
 
     def register(self, name: str, rtype: str) -> None:
-        """Have a resource unlinked if the process ends before it has done so."""
+        """Ask the tracker to unlink a resource if the process ends without unlinking it."""
         self._register(self._tracked_name(name, rtype), rtype)
         if rtype == _KIND:
             self._tracked.add(name)
 
     def unregister(self, name: str, rtype: str) -> None:
-        """Have a resource not unlinked any more."""
+        """Withdraw a resource from the tracker."""
         self._unregister(self._tracked_name(name, rtype), rtype)
         if rtype == _KIND:
             self._tracked.discard(name)
 
     def unlink_rest(self) -> None:
-        """Unlink the run's blocks that its ranks have left."""
+        """Unlink the blocks that the ranks left."""
         for path in self._created:
             with suppress(FileNotFoundError):
                 self._unlink(self._own(path))

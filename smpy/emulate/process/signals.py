@@ -1,4 +1,4 @@
-"""Signals that a rank would wait for: they come in real time, to the process that all ranks share, and are refused."""
+"""Waits for signals are refused: signals arrive in real time, at the one process that all ranks share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TIMERS: Final = {"alarm": 0, "setitimer": 1}  # and which argument is the time;
 
 
 def install_signals(patches: Patches) -> None:
-    """Refuse ranks to wait for signals until the patches are undone."""
+    """Refuse waits for signals on ranks until the patches are undone."""
     for name in (*_WAITS, *_TIMERS):
         if hasattr(signal, name):
             patches.attribute(signal, name, _refused(getattr(signal, name), _TIMERS.get(name)))

@@ -1,7 +1,7 @@
-"""Child processes that `multiprocessing` starts anew, by spawn or forkserver: each is beside the rank that started it.
+"""Child processes that `multiprocessing` starts by spawn or forkserver: each belongs to the rank that started it.
 
-They import the program again, and so mpi4py: what they get is smpy's, where the rank and the size of the world are the
-parent's, and all that would communicate is refused.
+The child imports the program again, and with it mpi4py. It gets smpy's module, with the parent's rank and size; calls
+that communicate are refused.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from smpy.platforms.machine import machine_file
 
 
 def install_spawned(patches: Patches, config: RunConfig, prefix: str) -> None:
-    """Have children join the run beside their ranks, until the patches are undone; `prefix` is that of its names."""
+    """Make children join the run beside their ranks until the patches are undone; `prefix` is that of its names."""
     platform = config.platform
     if isinstance(platform, str | Path):
         platform = _absolute(machine_file(platform)) or platform
@@ -47,7 +47,7 @@ def _with_membership(
     def get_preparation_data(name: str) -> dict[str, Any]:
         data = real(name)
         state = running()
-        if name == "ignore":  # for the fork server, whose children are not of one rank
+        if name == "ignore":  # for the fork server, whose children belong to several ranks
             data.pop("init_main_from_path", None)
             data.pop("init_main_from_name", None)
         elif state is not None:
@@ -58,7 +58,7 @@ def _with_membership(
 
 
 class _Membership:
-    """Object whose unpickling has a child join the run, before the child imports the program."""
+    """Object that makes a child join the run when it is unpickled, before the child imports the program."""
 
     def __init__(self, config: RunConfig, rank: int, prefix: str) -> None:
         self._joined = config, rank, prefix

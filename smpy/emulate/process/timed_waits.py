@@ -1,9 +1,9 @@
 """Waits with a time-out on a rank.
 
-A wait that nothing real can end (no descriptor, no thread) passes in simulated time. One for something real (a socket,
-a child process, a thread) lasts as long as that takes on this machine, for all ranks, and costs no simulated time.
-When it ends by its time-out, that much simulated time has passed, so that a loop of such waits comes to an end. A wait
-that nothing can end is an error. (Waits for threads of ranks: `smpy.emulate.threads`.)
+A wait that nothing real can end (no descriptor, no thread) passes in simulated time. A wait for something real (a
+socket, a child process, a thread) takes real time, for all ranks, and no simulated time. If it ends by its time-out,
+simulated time advances by the time-out, so that a loop of such waits ends. A wait that nothing can end is an error.
+Waits for threads of ranks are in `smpy.emulate.threads`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _REAL_WAIT_S: Final = 1e-3
 def wait(
     state: RankState, poll: Callable[[float | None], T], timeout_s: float | None, *, is_real: bool, what: str
 ) -> T:
-    """Wait on a rank until there is something, or the time-out has passed.
+    """Wait on a rank until `poll` returns something or the time-out has passed.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def wait(
 
 
 def wait_beside_threads(state: RankState, poll: Callable[[float | None], T], timeout_s: float | None) -> T:
-    """Wait while other threads of the rank go on, which may end the wait: look from time to time."""
+    """Check from time to time, while other threads of the rank run that may end the wait."""
     engine = state.engine
     began_s = engine.clock_s()
     waited_s = 0.0
@@ -81,18 +81,18 @@ def wait_beside_threads(state: RankState, poll: Callable[[float | None], T], tim
     return found
 
 
-# The real clock: what a child process does takes real time.
+# The real clock: a child process acts in real time.
 _monotonic_s, _sleep = time.monotonic, time.sleep
 
 
 def install_waits(patches: Patches) -> None:
-    """Have `threading` know simulated time until the patches are undone, when `time` knows it."""
+    """Make `threading` use simulated time until the patches are undone; `time` already does."""
     patches.attribute(threading, "_time", time.monotonic)
     patches.attribute(threading.Thread, "join", _join(threading.Thread.join))
 
 
 def install_child_waits(patches: Patches) -> None:
-    """Have `subprocess` wait in real time."""
+    """Make `subprocess` wait in real time."""
     subprocess: Any = sys.modules["subprocess"]
     if subprocess._time is not _monotonic_s:  # unless it was imported before the run
         patches.attribute(subprocess, "_time", _monotonic_s)

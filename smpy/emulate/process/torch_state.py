@@ -1,7 +1,7 @@
-"""Exchanges the state that PyTorch keeps once per thread as ranks switch: all ranks are one thread.
+"""Exchanges PyTorch's per-thread state when the running rank changes: all ranks share one thread.
 
-The state is the default generator, whether gradients are recorded, and the default type of new tensors (1 us a switch
-in programs that import PyTorch).
+The state is the default generator, the flag that records gradients, and the default type of new tensors. The exchange
+takes 1 us a switch, in programs that import PyTorch.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from smpy.emulate.ranks import rank_here
 
 
 class TorchExchange:
-    """Exchanges the state of PyTorch, once it is imported, as ranks switch."""
+    """Exchanges PyTorch's state, once it is imported, when the running rank changes."""
 
     def __init__(self) -> None:
         self._torch: Any = sys.modules["torch"]
@@ -23,7 +23,7 @@ class TorchExchange:
         self._rank = None if state is None else state.rank
 
     def look(self) -> None:
-        """Exchange the state if another rank runs than before: after each switch, and when a rank begins."""
+        """Exchange the state if another rank ran before: called after each switch, and when a rank begins."""
         state = rank_here()
         if state is None or state.rank == self._rank:
             return
@@ -33,7 +33,7 @@ class TorchExchange:
         self._write(self._kept.pop(state.rank, self._at_import))
 
     def undo(self) -> None:
-        """Leave everything as it was when PyTorch had been imported."""
+        """Restore the state that PyTorch had after its import."""
         self._write(self._at_import)
 
     def _read(self) -> tuple[Any, ...]:

@@ -1,9 +1,9 @@
-"""`sys.settrace`, `sys.setprofile` and cProfile on a rank see what that rank does.
+"""`sys.settrace`, `sys.setprofile` and cProfile on a rank see only the code of that rank.
 
-The functions are announced when they are looked up, not when they are called: a frame around them would be traced.
-A trace function is not shown smpy's own frames and what they call of libraries: under a real MPI there are none, and in
-the midst of them it could not print.
-From Python 3.12 the interpreter lets but one cProfile be enabled: the second rank that enables one gets its ValueError.
+The functions are replaced when they are looked up, not when they are called: a wrapper's own frame would be traced. A
+trace function sees no frames of smpy, nor of libraries that smpy calls: a real MPI has none, and the function could
+not print while one of them runs. From Python 3.12 on the interpreter allows one active cProfile: the second rank that
+enables one gets Python's ValueError.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LIBRARIES: Final = ("<", *{sysconfig.get_path(name) + os.sep for name in ("stdl
 
 
 class _Tracer:
-    """A trace function of the program's, called for its frames and those of libraries."""
+    """A trace function of the program, called for frames of the program and of libraries."""
 
     def __init__(self, function: Any) -> None:
         self.function = function
@@ -48,7 +48,7 @@ class _Tracer:
 
 
 def _is_ours(frame: FrameType | None) -> bool:
-    """Whether a frame is smpy's, or of a library that smpy calls."""
+    """Whether a frame belongs to smpy, or to a library that smpy calls."""
     while frame is not None:
         name = frame.f_code.co_filename
         if name.startswith(OURS):
@@ -98,4 +98,4 @@ def _announced(
 
 
 def _nothing() -> None:
-    """Change nothing yet: the function that was looked up will be called later."""
+    """Change nothing yet: the function was looked up, and will be called later."""

@@ -1,8 +1,8 @@
-"""The functions of `time` on a rank: they tell simulated time.
+"""The functions of module `time` on a rank: they return simulated time.
 
-A look from the program's own code tells the rank's date, and may give way to other ranks until that is known. A look
-from shared code never gives way: the library may hold a lock, and all ranks are one thread. It tells the earliest date
-that the rank can have. Each look takes simulated time, so that waiting for a date ends.
+The program's own code reads the exact date of its rank; other ranks may run first, until that date is known. Shared
+code reads the earliest date that the rank can have, and no other rank runs meanwhile: the library may hold a lock,
+and all ranks share one thread. Each reading costs simulated time, so that a loop that waits for a date ends.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from smpy.emulate.ranks import RankState, running
 from smpy.engine.running import named_call
 
 EPOCH_S: Final = 1_600_000_000
-"""`time.time()` where simulated time begins: 2020-09-13 12:26:40 UTC, in every run the same."""
-_SHORTEST_S: Final = 1e-6  # of a sleep by which a thread gives way: a loop of them comes to an end
-_ORIGIN_OF_CLOCK_S: Final = {time.CLOCK_REALTIME: EPOCH_S}  # the others begin with the run
+"""`time.time()` at simulated time 0: 2020-09-13 12:26:40 UTC, in every run."""
+_SHORTEST_S: Final = 1e-6  # simulated time of a sleep of 0, by which a thread yields: a loop of such sleeps ends
+_ORIGIN_OF_CLOCK_S: Final = {time.CLOCK_REALTIME: EPOCH_S}  # the other clocks start at 0
 
 
 def install_time(patches: Patches) -> None:
-    """Give ranks simulated time until the patches are undone; whoever is no rank keeps the real one.
+    """Give ranks simulated time until the patches are undone; code outside the ranks keeps real time.
 
-    A rank's thread sleeps in real time, and sees it pass (`smpy.engine.thread_ranks`).
+    A rank's thread sleeps in real time, and reads it (`smpy.engine.thread_ranks`).
     """
     origins_s = {"time": EPOCH_S, "monotonic": 0, "perf_counter": 0, "process_time": 0, "thread_time": 0}
     for name, origin_s in origins_s.items():
@@ -47,7 +47,7 @@ def install_time(patches: Patches) -> None:
 
 
 def install_uuid_time(patches: Patches) -> None:
-    """Have `uuid.uuid1` make its numbers of simulated dates and hosts; `uuid` has been imported."""
+    """Make `uuid.uuid1` use simulated dates and hosts; `uuid` has been imported."""
     uuid: Any = sys.modules["uuid"]
     real_getnode, real_generate = uuid.getnode, uuid._generate_time_safe  # the latter of the system, or None
 
@@ -70,12 +70,12 @@ def install_uuid_time(patches: Patches) -> None:
 
 
 def _node(state: RankState) -> int:
-    """48 bits that stand for the rank's host; the multicast bit is set, as in all that are no hardware address."""
+    """Node number of 48 bits for the rank's host; the multicast bit marks it as no hardware address."""
     return random.Random(f"{SEED} node {state.engine.host_name(state.rank)}").getrandbits(48) | 1 << 40
 
 
 def look_s(state: RankState, caller: FrameType) -> float:
-    """The running rank's date, as the code that executes in `caller` may learn it."""
+    """Date of the running rank, as precisely as the code in `caller` may know it."""
     name = caller.f_globals.get("__name__")
     is_shared = name not in state.modules and name in sys.modules
     return state.engine.earliest_clock_s() if is_shared and state.engine.is_here() else _exact_date_s(state)
@@ -88,7 +88,7 @@ def _exact_date_s(state: RankState) -> float:
 
 @named_call("sleep")
 def sleep_s(state: RankState, duration_s: float) -> None:
-    """Let simulated time pass for the running rank, or the thread of it that runs."""
+    """Advance simulated time for the running rank, or for its running thread."""
     engine = state.engine
     if state.n_threads:  # others act while this one sleeps
         engine.sleep_now(max(duration_s, _SHORTEST_S))
@@ -160,7 +160,7 @@ def _sleeper(real: Callable[[float], None]) -> Callable[[float], None]:
 
 
 def _of_now(real: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of a date that takes the present one by default."""
+    """Function of a date that defaults to the present."""
 
     def function(seconds: float | None = None, /) -> Any:
         state = running()
@@ -172,7 +172,7 @@ def _of_now(real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_local_now(real: Callable[..., Any], n_before: int) -> Callable[..., Any]:
-    """A function of a broken-down local date, its last argument, that takes the present one by default."""
+    """Function of a broken-down local date, its last argument, that defaults to the present."""
     broken_down = time.localtime
 
     def function(*args: Any) -> Any:

@@ -1,1 +1,1 @@
-"""One run: it is set up, its ranks live and end."""
+"""One run: its set-up, the life of its ranks, and its end."""

@@ -1,4 +1,4 @@
-"""`--compute record:FILE` and `replay:FILE`: a run writes its bursts of computing, or reads another run's."""
+"""`--compute record:FILE` and `replay:FILE`: a run writes its bursts of computing, or reads those of another run."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class BurstFileMode:
         name = config.program if config.is_module else os.path.basename(os.path.abspath(config.program))
         run = RecordedRun(name, config.args, config.n_ranks)
         if config.record is not None:
-            path = config.record.absolute()  # wherever the program goes
+            path = config.record.absolute()  # wherever the program changes its directory to
             check_writable(path)
             frozen._writer = BurstsWriter(path, run)
             engine.bursts = frozen._recording = BurstRecording(engine, frozen._writer, place)
@@ -84,7 +84,7 @@ class BurstFileMode:
                 _add_source(self._writer, self._home, file)
 
     def end(self, cut_short: str) -> None:
-        """Complete the recording; say why it is not whole, if it is not."""
+        """Complete the recording; return why it is incomplete, if it is."""
         if self._writer is None or self._recording is None:
             return
         self._recording.finish()
@@ -92,7 +92,7 @@ class BurstFileMode:
         writer.close(cut_short)
 
     def end_of(self, exit_code: int, error: SmpyError | None) -> tuple[int, SmpyError | None]:
-        """Complete the recording; the run's exit code and error, with the error of a recording that is not whole."""
+        """Complete the recording; return the run's exit code and error, or the error of an incomplete recording."""
         cut_short = ""
         if error is not None:
             cut_short = "its run was interrupted" if isinstance(error, Interrupted) else "its run failed"
@@ -105,7 +105,7 @@ class BurstFileMode:
         return exit_code, error
 
     def remarks(self) -> Iterable[Remark]:
-        """Remark on recorded bursts that the replay left over or used again."""
+        """Remark on recorded bursts that the replay did not use, or used again."""
         replay = self._replay
         if replay is None:
             return
@@ -118,13 +118,13 @@ class BurstFileMode:
 
 
 def _add_source(writer: BurstsWriter, home: str, file: str) -> None:
-    """Note the content of a file of the program's when its code is read."""
+    """Note the content of a file of the program when its code is read."""
     if os.path.isabs(file):
         writer.add_source(place_of(file, 0, home).rpartition(":")[0], _on_disk(Path(file)))
 
 
 def _shared_files(home: str) -> Iterable[str]:
-    """Files beside the program, of modules that all ranks share."""
+    """Files of modules beside the program that all ranks share."""
     for module in list(sys.modules.values()):
         file = getattr(module, "__dict__", {}).get("__file__")
         if not isinstance(file, str) or not file.startswith(home + os.sep):
@@ -134,7 +134,7 @@ def _shared_files(home: str) -> Iterable[str]:
 
 
 def _on_disk(file: Path) -> Path:
-    """The file itself, or the archive that it lies in."""
+    """The file itself, or the archive that contains it."""
     return next((path for path in (file, *file.parents) if path.exists()), file)
 
 

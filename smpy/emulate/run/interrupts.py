@@ -1,6 +1,6 @@
-"""Ctrl-C, SIGTERM and SIGHUP during a run: it stops at once, wherever a rank is.
+"""Ctrl-C, SIGTERM and SIGHUP stop a run at once, whichever rank is running.
 
-A rank that asks for a signal's default has the run stopped by it, too: the process would end, but without its record.
+A rank that restores a signal's default action gets the same: the default would end the process without its record.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from smpy.emulate.modules.streams import Outlet
     from smpy.engine.engine import Engine
 
-_NAMES: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGXCPU")  # not every system has all
+_NAMES: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGXCPU")  # some systems lack some of these
 _DEFAULTS: Final = (signal.SIG_DFL, signal.default_int_handler)
 
 
 class Interrupts:
     """Turns the first signal into the engine's interruption; a second one has its usual effect.
 
-    Signals that whoever started the process has it ignore, as `nohup` does, stay ignored.
+    Signals that the parent process ignores, as under `nohup`, stay ignored.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Programs that ranks start on further ranks: a Python program of each command, on free cores of the machine."""
+"""Starts programs on further ranks: the Python program of each command, on free cores of the machine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FIRST_LINE_MAX: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """A rank's program, and what comes before it.
+    """A rank's program, with its arguments and starting state.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class _Start:
     begin: Callable[[], None] = lambda: None
 
     def prepare(self, state: RankState) -> Program:
-        """Make the running rank ready for the program."""
+        """Prepare the running rank for the program."""
         path = [self.program.home, *sys.path[1:]]
         sys.argv[:], sys.path[:] = [self.program.name, *self.args], path
         if self.flags is not None:
@@ -107,7 +107,7 @@ class ProgramLauncher:
         self._programs: dict[tuple[str, str, object], Program] = {}
 
     def launch(self, commands: Sequence[Command], begin: Callable[[], None]) -> range:
-        """Start programs at the running rank's date, each on ranks of its own, with one COMM_WORLD.
+        """Start programs at the running rank's date, on new ranks that share one COMM_WORLD.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class ProgramLauncher:
         return {name: number for number, name in enumerate(self._engine.platform.host_names)}
 
     def _hosts_for(self, commands: Sequence[Command]) -> list[int]:
-        """A host with a free core for each rank."""
+        """A host with a free core, for each rank."""
         engine, platform = self._engine, self._engine.platform
         living = (rank for rank, finish_s in enumerate(engine.finish_s()) if isnan(finish_s))
         taken = Counter(engine.hosts_of(living))
@@ -193,7 +193,7 @@ class ProgramLauncher:
         return found
 
     def _allowed_hosts(self, command: Command) -> Sequence[int]:
-        """The hosts that a command may use, in order."""
+        """Hosts that a command may use, in order."""
         platform = self._engine.platform
         if names := command.hints.get("host"):
             unknown = [name for name in names.split(",") if name not in self._host_numbers]
@@ -209,7 +209,7 @@ class ProgramLauncher:
 
 
 def _python_program(command: Command, directory: str) -> PythonLine:
-    """The Python program of a command; a script by its path."""
+    """The Python program of a command; a script is named by its path."""
     if _is_python(command.name):
         line = read_python_line(command.args)
         if not line.kind:
@@ -233,7 +233,7 @@ def _python_program(command: Command, directory: str) -> PythonLine:
 
 
 def _version_of(path: str) -> tuple[int, int] | None:
-    """Date and size of a file, which change with it; None if there is none."""
+    """Date and size of a file, which tell whether it changed; None if the file does not exist."""
     try:
         status = os.stat(path)
     except OSError:
@@ -246,7 +246,7 @@ def _is_python(name: str) -> bool:
 
 
 def _found(command: Command, directory: str) -> str | None:
-    """Path of a program: in the directories of the hint, where it starts, or on the search path."""
+    """Path of a program: in the hint's directories, in the starting directory, or on the search path."""
     for folder in (*filter(None, command.hints.get("path", "").split(os.pathsep)), directory):
         path = os.path.join(folder, command.name)
         if os.path.exists(path):

@@ -1,4 +1,4 @@
-"""The life of a rank: it begins, runs the program, and ends as a process would."""
+"""The life of a rank: it starts, runs the program, and ends as a process would."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from smpy.engine.engine import Engine
 
 
-_CODES_END: Final = sys.maxsize  # the largest number that C has room for
+_CODES_END: Final = sys.maxsize  # largest exit code that C can hold
 
 
 class _Exit(BaseException):
@@ -79,7 +79,7 @@ class Lifetime:
         self.when_out_of_memory: Callable[[], object] = list
 
     def live(self, rank: int) -> None:
-        """The body of a rank; it raises nothing."""
+        """Body of a rank; it raises nothing."""
         state = self._living[rank] = RankState(rank, self._engine)
         begin(state)
         for begun in self.at_begin:
@@ -95,13 +95,13 @@ class Lifetime:
         end(state)
 
     def write_unfinished(self) -> None:
-        """Write the lines that ranks had begun when they failed, or when the run ended before them."""
+        """Write unfinished lines of ranks that failed, or that the end of the run stopped."""
         for _, state in sorted(self._living.items()):
             for stream in self._streams:
                 stream.write_unfinished(state)
 
     def _run(self, state: RankState) -> int | None:
-        """Run the program: its exit code, or None when it failed."""
+        """Run the program; return its exit code, or None if it failed."""
         clock = self._engine.clock
         try:
             start = self.starts.pop(state.rank, None)
@@ -113,7 +113,7 @@ class Lifetime:
         except SystemExit as exit_:
             return _code_of(exit_)
         except _Exit as exit_:
-            state.at_exit = None  # a process that ends so asks nobody
+            state.at_exit = None  # such an exit runs no exit functions
             state.waits_for_threads = False
             return _code_of(exit_)
         except BaseException as error:  # noqa: BLE001  # the rank fails, not smpy
@@ -145,7 +145,7 @@ class Lifetime:
             self.first_exit = f"rank {rank} ended with exit code {code} at {self._engine.now_s:.9g} s"
 
     def _fail(self, state: RankState, error: BaseException) -> None:
-        """End the run where the rank is now, unless another fails before in simulated time."""
+        """End the run where the rank is now, unless another rank fails at an earlier simulated time."""
         if isinstance(error, MemoryError):
             self.when_out_of_memory()
         try:
@@ -191,7 +191,7 @@ def _call_at_exit(state: RankState, code: int) -> int:
 
 
 def _code_of(exit_: SystemExit | _Exit) -> int:
-    """The exit code of a process that ends so; an argument that is no number is printed."""
+    """The exit code of `sys.exit` with this argument; text is printed."""
     code = exit_.code
     if code is None:
         return 0
@@ -202,11 +202,11 @@ def _code_of(exit_: SystemExit | _Exit) -> int:
 
 
 def install_exits(patches: Patches, importer: Importer, threads: RankThreads) -> None:
-    """Have `atexit` and `os._exit` mean the rank until the patches are undone."""
+    """Make `atexit` and `os._exit` act on the rank until the patches are undone."""
     real_register, real_unregister, real_exit = atexit.register, atexit.unregister, os._exit
 
     def register(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Callable[..., Any]:
-        """Have a function called when the rank ends."""
+        """Call a function when the rank ends."""
         state = running()
         if state is None or not _is_rank_code(sys._getframe(1).f_globals, importer):
             return real_register(function, *args, **kwargs)
@@ -216,7 +216,7 @@ def install_exits(patches: Patches, importer: Importer, threads: RankThreads) ->
         return function
 
     def unregister(function: Callable[..., Any]) -> None:
-        """Have a function not called when the rank ends."""
+        """Do not call a function when the rank ends."""
         state = running()
         if state is None or state.at_exit is None:
             real_unregister(function)
@@ -243,7 +243,7 @@ def install_exits(patches: Patches, importer: Importer, threads: RankThreads) ->
 def _is_rank_code(variables: Mapping[str, Any], importer: Importer) -> bool:
     """Whether code with these globals acts for a rank, and not for the process.
 
-    Calls of a shared package during its import are for the process, and those of the standard library at any time.
+    Calls of a shared package during its import act for the process; so do those of the standard library at any time.
     """
     name = variables.get("__name__")
     if not isinstance(name, str) or name not in sys.modules or importer.is_private(name):

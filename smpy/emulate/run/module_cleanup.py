@@ -1,9 +1,9 @@
-"""At the end of a rank, the objects that its modules hold are deleted: they may want to free their MPI objects.
+"""Deletes the objects in a rank's modules when the rank ends, so that they can free their MPI objects.
 
-Its functions may outlive it: others still call functions that it has stored in a shared module. Objects that these use
-are kept. An object outlives it if more references to it exist than are found in the rank's own modules; it uses what it
-refers to and, if it is a function, the globals that its code names. A function that is not found there at all may use
-any of its globals.
+Some functions of the rank outlive it, because other ranks call functions that it stored in a shared module. Objects
+that such functions use are kept. An object outlives the rank if more references to it exist than the rank's own
+modules hold. It uses everything that it refers to and, if it is a function, the globals that its code names. A
+function that none of these modules holds may use any of its globals.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _LOOKED_INTO: Final = frozenset(
     }
 )  # fmt: skip
 _HOLDERS_OF_TABLE: Final = 2  # its module, and the list of tables
-_OBJECTS_MAX: Final = 100_000  # 50 ms; what lies beyond counts as referred to from elsewhere
+_OBJECTS_MAX: Final = 100_000  # limit of 50 ms; objects beyond it count as referred to from elsewhere
 
 
 def release(modules: Iterable[Any], clock: ComputingClock | None) -> None:
-    """Delete objects that modules of a rank hold, last made first, save modules, classes, functions and objects in use.
+    """Delete objects in a rank's modules, last made first, but not modules, classes, functions, or objects in use.
 
-    Finding that out is none of the rank's computing.
+    The search counts as no computing of the rank.
     """
     mark_s = -1.0 if clock is None else clock.pause()
     tables: list[dict[str, Any]] = [getattr(module, "__dict__", {}) for module in modules]
@@ -62,7 +62,7 @@ def _is_held(name: str, value: object) -> bool:
 
 
 def _used_by_others(tables: list[dict[str, Any]]) -> set[tuple[int, str]]:
-    """Variables that are used by objects to which others than these modules refer."""
+    """Variables used by objects that are also referenced from outside these modules."""
     search = _Search(tables)
     n_references: Counter[int] = Counter()
     found: dict[int, Any] = {}
@@ -96,7 +96,7 @@ def _reference_counts(found: dict[int, Any]) -> dict[int, int]:
 
 
 class _Search:
-    """Goes from object to object, but not from a function to all its globals.
+    """Visits objects by reference, but not from a function to all its globals.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class _Search:
     def looks_into(self, thing: Any) -> bool:
         kind = type(thing)
         if kind is FunctionType:
-            return id(thing.__globals__) in self.tables or thing.__closure__ is not None  # a decorator's, say
+            return id(thing.__globals__) in self.tables or thing.__closure__ is not None  # such as a decorator's
         if isinstance(thing, type):
             return thing.__module__ in self._names
         if kind is dict and id(thing) in self.tables:

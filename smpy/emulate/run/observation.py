@@ -1,4 +1,4 @@
-"""Observation of a run's measured bursts: tells the program's files from libraries, and names the sampled lines."""
+"""Observation of a run's measured bursts: separates the program's files from libraries, and samples lines."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _STANDARD: Final = ("stdlib", "platstdlib", "purelib", "platlib")
 
 
 def start_sampler(patches: Patches, home: str, packages: Iterable[str]) -> None:
-    """Sample lines of the program from now on, until the world is over.
+    """Sample the running lines of the program until the world ends.
 
-    No samples are taken without the compiled surface, on a system without such timers, and once the program sets a
+    No samples are taken without the compiled surface, on a system without such timers, or after the program sets a
     handler for the timer's signal.
 
     Parameters
@@ -73,7 +73,7 @@ def _folder(path: str) -> str:
 
 
 def observed_profile(profile: RunProfile, bursts: ObservedBursts, home: str) -> RunProfile:
-    """The profile of a measured run, with the lines in which its ranks computed and the spread of equal bursts."""
+    """The profile of a measured run, with its computing lines and the spread of equal bursts."""
     lines = _computing_lines(bursts, home, profile.computed_s())
     return replace(profile, computing_lines=lines, burst_spread=bursts.spread.spread())
 

@@ -1,4 +1,4 @@
-"""Watch for ranks that do nothing but poll: for messages that do not come, or the clock, until a distant date."""
+"""Detects ranks that only poll: for messages that do not come, or for a distant date on the clock."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from smpy.units import format_time
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
 
-_AIRS_MAX: Final = 100  # stretches of 50 ms of the kernel's work
+_AIRS_MAX: Final = 100  # in stretches of 50 ms of kernel work
 _CLOCK_AIRS: Final = 20
 _MANY_LOOKS: Final = 50_000  # readings of the clock in `_CLOCK_AIRS` stretches
-_LOOKS_A_CALL: Final = 20  # readings of the clock for each other call
-_IDLE_LOOKS_MAX: Final = 200_000  # in loops that wait for what others assign
+_LOOKS_A_CALL: Final = 20  # readings of the clock per other call
+_IDLE_LOOKS_MAX: Final = 200_000  # in loops that wait for another thread's assignment
 
 
 class PollWatch:
-    """Looks from time to time whether ranks get on.
+    """Checks from time to time whether ranks make progress.
 
-    It never ends a run: a rank may count its polls, or look at the clock, and do something else in the end.
+    It never ends a run: a rank may count its polls, or read the clock, and then do something else.
 
     Parameters
     ----------
@@ -44,10 +44,10 @@ class PollWatch:
         self._n_airs = 0
         self._clock_airs, self._looks, self._calls, self._looks_since_s = 0, 0, 0, 0.0
         self._has_told_of_clocks = False
-        self._idle_looks = 0.0  # before they were looked at; infinite once told
+        self._idle_looks = 0.0  # before the check; infinite once the remark was made
 
     def look(self) -> None:
-        """Look at the ranks' progress; called after each 50 ms of the kernel's work."""
+        """Check the ranks' progress; called after each 50 ms of kernel work."""
         progress = self._engine.statistics().progress
         self._look_at_clocks(progress)
         if progress != self._progress:
@@ -92,7 +92,7 @@ class PollWatch:
         )
 
     def describe(self) -> str:
-        """Names of ranks that poll, and of their calls, while nothing else happens; empty when something does."""
+        """Names of ranks that poll, with their calls, while nothing else happens; empty otherwise."""
         polling = self._engine.polling()
         if not polling or self._engine.statistics().progress != self._progress:
             return ""

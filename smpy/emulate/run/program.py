@@ -45,12 +45,12 @@ class Program(Protocol):
     packages: tuple[str, ...]
 
     def prepare(self, state: RankState, importer: Importer) -> Callable[[], None]:
-        """Make the running rank's `__main__`; the function that is returned executes it."""
+        """Create the running rank's `__main__`; return the function that executes it."""
         ...
 
 
 def open_program(program: str, is_module: bool, supply: CodeSupply, home: str | None = None) -> Program:
-    """Find the program and compile it; `home` is the folder of a file's own modules, if it is not the file's.
+    """Find the program and compile it; `home` is the folder of its own modules, by default the program's folder.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def open_program(program: str, is_module: bool, supply: CodeSupply, home: str | 
 
 
 class ScriptProgram:
-    """A file of Python: `python FILE`."""
+    """A Python file: `python FILE`."""
 
     packages: tuple[str, ...] = ()
 
@@ -104,7 +104,7 @@ class ScriptProgram:
             raise RankFailure(f"syntax error in the program:\n{text}") from error
 
     def prepare(self, state: RankState, importer: Importer) -> Callable[[], None]:
-        """Make the running rank's `__main__`; the function that is returned executes it."""
+        """Create the running rank's `__main__`; return the function that executes it."""
         main = ModuleType("__main__")
         attributes: dict[str, Any] = {
             "__builtins__": builtins, "__file__": self._path, "__cached__": None, "__loader__": self._loader
@@ -117,7 +117,7 @@ class ScriptProgram:
 
 
 class TextProgram:
-    """A text of Python: `python -c TEXT`."""
+    """Python source text: `python -c TEXT`."""
 
     name = "-c"
     packages: tuple[str, ...] = ()
@@ -131,7 +131,7 @@ class TextProgram:
             raise RankFailure(f"syntax error in the program:\n{message}") from error
 
     def prepare(self, state: RankState, importer: Importer) -> Callable[[], None]:
-        """Make the running rank's `__main__`; the function that is returned executes it."""
+        """Create the running rank's `__main__`; return the function that executes it."""
         main = ModuleType("__main__")
         vars(main)["__builtins__"] = builtins
         state.modules["__main__"] = main
@@ -149,7 +149,7 @@ class ArchiveProgram:
         self._source = Source(main, supply)
 
     def prepare(self, state: RankState, importer: Importer) -> Callable[[], None]:
-        """Make the running rank's `__main__`; the function that is returned executes it."""
+        """Create the running rank's `__main__`; return the function that executes it."""
         return _prepare(self._source, state)
 
 
@@ -168,14 +168,14 @@ class ModuleProgram:
         self.name = "-m"  # until the module is found, as python does
 
     def prepare(self, state: RankState, importer: Importer) -> Callable[[], None]:
-        """Make the running rank's `__main__`; the function that is returned executes it."""
+        """Create the running rank's `__main__`; return the function that executes it."""
         source = self._find(self._module, importer)
         if source.spec.origin is not None:
             sys.argv[0] = source.spec.origin
         return _prepare(source, state)
 
     def _find(self, name: str, importer: Importer) -> Source:
-        """Import the packages that the module lies in, for this rank too, then find it."""
+        """Import the packages that contain the module, for this rank too, then find the module."""
         try:
             spec = importer.find_spec(name)
         except ModuleNotFoundError as error:
@@ -201,7 +201,7 @@ def _prepare(source: Source, state: RankState) -> Callable[[], None]:
 
 
 def install_runpy(patches: Patches, importer: Importer) -> None:
-    """Have `runpy` execute on a rank in a module of the rank's, which it puts into `sys.modules` for a while."""
+    """Make `runpy` use a module of the rank's own, which it puts into `sys.modules` during the execution."""
     import runpy
 
     shared: Any = vars(runpy)["_TempModule"]
@@ -228,7 +228,7 @@ def install_runpy(patches: Patches, importer: Importer) -> None:
 
 
 def _is_launcher(program: str) -> bool:
-    """Whether it is Python or an mpiexec, which stand before a program by habit, and no file of the user's."""
+    """Whether the word is Python or an mpiexec, written before the program by habit, and no file of the user's."""
     name = os.path.basename(program)
     if name not in _LAUNCHERS and not re.fullmatch(r"python[\d.]*", name):
         return False

@@ -1,4 +1,4 @@
-"""One run: assembles machine, engine and program, turns the loop, and says how it ended."""
+"""One run: assembles machine, engine and program, runs the loop, and reports the end."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ if TYPE_CHECKING:
     from smpy.records.uncertainty import Uncertainty
 
 EXIT_FAILURE: Final = 1
-RANK_BYTES: Final = 10_000  # measured, of a program that does no more than a barrier
+RANK_BYTES: Final = 10_000  # of the measured time of a program that only calls a barrier
 
-# Ranks that had not ended when their world was over. A greenlet that is dropped while suspended runs its program's
-# `finally` blocks, in a world that is over; mpiexec kills processes without asking them, too. None can be ended without
-# that: its frames, and what they refer to, live as long as this process. The kernel's memory is given back.
+# Ranks that had not ended when their world did. Dropping a suspended greenlet would run the program's `finally` blocks
+# in a world that is over; mpiexec kills processes without running them. So these greenlets, their frames and the
+# objects they refer to live as long as this process. The kernel's memory is freed.
 _suspended: Final[list[greenlet]] = []
 
 
@@ -205,7 +205,7 @@ def _tracing(config: RunConfig, engine: Engine, home: str) -> TraceRecording | N
 
 
 def _mistakes(config: RunConfig, engine: Engine, home: str) -> Iterable[Remark]:
-    """Remarks on what checks have found, if there were any."""
+    """Remarks on the mistakes that checks found, if any."""
     if not config.is_checked:
         return ()
     from smpy.emulate.reports.checks import remarks_on_checks  # most runs need not import it
@@ -285,7 +285,7 @@ def _run_engine(
         told = f"\nBefore, {lifetime.first_exit}." if lifetime.first_exit else ""
         return lifetime.exit_code or EXIT_FAILURE, DeadlockError(describe_deadlock(engine, home) + told)
     except Interrupted:
-        for outlet in outlets:  # the program's last output tells where it was
+        for outlet in outlets:  # the program's last output shows its progress
             outlet.write_rest()
         rank = engine.rank
         line = line_of(engine, engine.running_timeline, home) if rank >= 0 else ""
@@ -304,7 +304,7 @@ def _run_engine(
 
 
 def _end_of(stopped: object, engine: Engine, lifetime: Lifetime, home: str) -> tuple[int, SmpyError | None]:
-    """Exit code and error of a run that came back from its loop."""
+    """Exit code and error of a run whose loop has returned."""
     match stopped:
         case CalledInThread(rank, call, thread, frame):
             return EXIT_FAILURE, RankFailure(
@@ -322,7 +322,7 @@ def _end_of(stopped: object, engine: Engine, lifetime: Lifetime, home: str) -> t
 
 
 def _breakdown(error: BaseException, engine: Engine) -> SmpyError:
-    """Error to report for an exception that came from no rank's program."""
+    """Error to report for an exception that no rank's program raised."""
     if isinstance(error, SmpyError):
         return error
     if isinstance(error, (KeyboardInterrupt, SystemExit)):
@@ -337,7 +337,7 @@ def _breakdown(error: BaseException, engine: Engine) -> SmpyError:
 
 
 class _Reporter:
-    """Tells how far a run has come."""
+    """Reports the progress of a run."""
 
     def __init__(self, engine: Engine, began_s: float, tell: Callable[[RunProgress], None] | None) -> None:
         self._engine = engine
@@ -401,7 +401,7 @@ def _uncertainty(engine: Engine, finish_s: Sequence[float]) -> Uncertainty | Non
 def _energy(
     config: RunConfig, machine: Description, engine: Engine, makespan_s: float, profile: RunProfile
 ) -> Energy | None:
-    """Joules of the run; None: no part of the machine says its power."""
+    """Joules of the run; None if no part of the machine states its power."""
     if not engine.keeps_energy:
         return None
     from smpy.emulate.reports.energy import run_energy  # most runs need not import it

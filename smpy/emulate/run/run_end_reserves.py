@@ -17,7 +17,7 @@ _MODULES: Final = (
 
 
 class Rescue:
-    """State of the process before a run, to be restored at its end; made when the run is about to begin.
+    """State of the process before a run, restored at its end; created just before the run begins.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Rescue:
         self._limits = _limits()
 
     def give_memory(self) -> None:
-        """Free the memory that is kept for a rank's last words, when there is no more: the other ranks may go on."""
+        """Free the reserved memory so that a rank can report that memory ran out; other ranks may continue."""
         self._for_words = None
 
     def restore(self) -> None:
@@ -56,14 +56,14 @@ def _limits() -> dict[int, tuple[int, int]]:
     """The process's limits, the soft and the hard one, by number."""
     try:
         import resource
-    except ImportError:  # not every system has limits
+    except ImportError:  # some systems lack some of these limits
         return {}
     numbers = {number for name, number in vars(resource).items() if name.startswith("RLIMIT_")}
     return {number: resource.getrlimit(number) for number in numbers}
 
 
 def _raise_limit(number: int, before: tuple[int, int], hard: int) -> None:
-    """Restore a limit; as far as the hard limit allows, if the program has lowered that too."""
+    """Restore a limit, up to the hard limit if the program lowered that too."""
     import resource
 
     for limits in (before, (before[0], hard), (hard, hard)):

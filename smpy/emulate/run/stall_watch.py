@@ -1,6 +1,6 @@
-"""Watch for a thread that stands in compiled code: all ranks stand with it, and the one it waits for may be one.
+"""Detects a thread inside compiled code that stops all ranks; it may wait for one of them.
 
-It is imported before a run begins: its thread and its clock are the operating system's.
+The module is imported before a run begins, so that its thread and its clock are those of the operating system.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 _LOOKS_MAX: Final = 5
 _INTERVAL_S: Final = 1.0
-_IDLE_S: Final = 0.02  # of processor time in an interval: less is waiting
+_IDLE_S: Final = 0.02  # of processor time per interval: less is waiting
 
 
 class StallWatch:
-    """Looks once a second of real time whether the simulation stands, from a thread of the operating system.
+    """Checks once a second of real time, in an operating-system thread, whether the simulation stands still.
 
     It never ends a run: the wait may be for something real, such as a process.
 
@@ -49,11 +49,11 @@ class StallWatch:
         self._is_over = False
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start checking."""
         start_new_thread(self._look_on, (pthread_getcpuclockid(self._ident),))
 
     def stop(self) -> None:
-        """End the watch: the world may be closed after that."""
+        """Stop the watch: the world may be closed afterwards."""
         self._is_over = True
 
     def _look_on(self, clock: int) -> None:

@@ -1,4 +1,4 @@
-"""The surroundings of ranks: everything that they share but that differs by rank is made to ask who runs."""
+"""Process-wide objects that differ by rank: each is patched to ask which rank is running."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from smpy.options import RunConfig
 
 _MOST_UNCOLLECTED: Final = 200_000
-"""New containers between two collections, at the most: tens of megabytes if all were garbage."""
+"""Maximum number of new containers between two collections: tens of megabytes if all are garbage."""
 
 
 def install_surroundings(
@@ -63,7 +63,7 @@ def install_surroundings(
     supply: CodeSupply,
     outlets: tuple[Outlet, Outlet],
 ) -> Lifetime:
-    """Prepare the process for a run, until the patches are undone; the ranks' `Lifetime`."""
+    """Prepare the process for a run, until the patches are undone; return the ranks' `Lifetime`."""
     path = [program.home, *sys.path]
     patches.attribute(sys, "path", path)
     sources = Sources(supply)
@@ -137,7 +137,7 @@ def _tell_at_once(outlet: Outlet, text: str) -> None:
 
 
 class _FirstLaunch:
-    """Starter of the first programs on further ranks: most runs need not import one."""
+    """Starter of the first programs on further ranks, imported when needed: most runs start none."""
 
     def __init__(self, engine: Engine, new_launcher: Callable[[], Launcher]) -> None:
         self._engine = engine
@@ -196,7 +196,7 @@ def _install_torch_state(patches: Patches, switches: RankSwitchHooks, lifetime: 
 
 
 def _spare_collections(patches: Patches, engine: Engine) -> None:
-    """Have the garbage collector, one for all ranks, work no more often than theirs would, and charge no rank."""
+    """Make the shared garbage collector run as rarely as the ranks' own would, and charge no rank for it."""
     often, *seldom = gc.get_threshold()
     gc.set_threshold(min(often * engine.n_ranks, max(often, _MOST_UNCOLLECTED)), *seldom)
     patches.later(partial(gc.set_threshold, often, *seldom))
