@@ -1,1 +1,1 @@
-"""Modules that each rank has of its own, and modules that all ranks share."""
+"""Modules of which each rank has a copy, and modules that all ranks share."""

@@ -1,8 +1,8 @@
-"""Code objects of a rank's own, while memory allows.
+"""Copies code objects per rank, while memory allows.
 
-The interpreter specialises each instruction for the objects it meets and keeps what it learnt in the code object. Ranks
-have classes and module dictionaries of their own: with one code object for all they keep undoing what the rank before
-learnt. A loop of calls on a user's class, with all ranks taking turns (ns a call, CPython 3.11):
+The interpreter specialises each instruction for the objects it meets, and stores the result in the code object. Ranks
+have their own classes and module dictionaries: with one shared code object, each rank would undo the specialisation
+of the previous one. A loop of calls on a user's class, with all ranks taking turns (ns a call, CPython 3.11):
 
     ranks   work between two turns   own   shared
        64                    15 us   187      409
@@ -47,7 +47,7 @@ class CodeSupply:
         self._left = OWN_CODES_MAX if n_ranks > 1 else 0
 
     def of(self, code: CodeType) -> Callable[[], CodeType]:
-        """Function that returns the code of a module: a copy for the rank that calls it, or one for all if too many."""
+        """Function that returns the code of a module: a copy per rank, or one for all ranks if there are too many."""
         if code.co_filename not in self.files:
             self.files[code.co_filename] = None
             self.when_new(code.co_filename)
@@ -61,15 +61,15 @@ class CodeSupply:
 def body_of(code: CodeType, globals_: dict[str, Any]) -> Callable[[], None]:
     """Function that runs a module's code as `exec` does.
 
-    A function's call by Python needs no C frame of its own, that of `exec` takes three: they lie below everything that
-    a rank does, and are copied with its stack at every switch.
+    A call from Python to Python needs no C frame, while `exec` takes three: they would lie below all frames of a
+    rank, and be copied with its stack at every switch.
     """
     globals_.setdefault("__builtins__", builtins.__dict__)
     return FunctionType(code, globals_)
 
 
 def own_copy(code: CodeType) -> CodeType:
-    """Copy of a code object and of those within it, which the interpreter specialises for itself."""
+    """Copy of a code object and of those nested in it, so that the interpreter specialises the copy."""
     consts = tuple([own_copy(const) if type(const) is CodeType else const for const in code.co_consts])
     return code.replace(co_consts=consts)
 

@@ -1,8 +1,8 @@
 """Compiles the code that the standard library generates for dataclasses and named tuples once for all ranks.
 
-Every rank makes the classes of its private modules anew. Most of what a dataclass costs, half a millisecond and more,
-is the compiler, with the same text each time. (Unlike the rank's own code, which is copied for each so that the
-interpreter can specialise it, these few short functions run seldom.)
+Every rank creates the classes of its private modules anew. Most of the cost of a dataclass, half a millisecond and
+more, is compilation of the same text each time. These short functions run seldom, so ranks share their code, unlike
+the rank's own code, which is copied for the interpreter to specialise.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _eval(text: str, globals_: dict[str, Any]) -> Any:
 
 
 def install_generated(patches: Patches) -> None:
-    """Have generated code compiled once until the patches are undone."""
+    """Compile generated code only once, until the patches are undone."""
     patches.attribute(dataclasses, "exec", _exec)
     patches.attribute(collections, "eval", _eval)
     patches.later(_compiled.cache_clear)

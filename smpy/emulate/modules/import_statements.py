@@ -1,7 +1,7 @@
-"""Imports of a module, found in its source without importing it.
+"""Finds the imports of a module in its source, without importing it.
 
-Most sources are searched for the word `import`: ten times faster than parsing them, and it finds too much rather than
-too little (a line in a docstring that reads like a statement). Sources that mention mpi4py are parsed.
+Most sources are searched for the word `import`. That is ten times faster than parsing, and finds too much rather than
+too little (a line of a docstring that reads like a statement). Sources that mention mpi4py are parsed.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ def imports_of(source: bytes, package: str) -> Imports:
 
 
 def parsed_imports_of(source: bytes, package: str) -> Imports:
-    """Find the imports of a module in `package` by its syntax: no text that only reads like an import."""
+    """Find the imports of a module in `package` by its syntax tree: text that only looks like one is ignored."""
     try:
         return _Parsed(package).imports(ast.parse(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return _searched_imports_of(source, package)  # whoever imports it will hear of that
+        return _searched_imports_of(source, package)  # its importer will get the error
 
 
 def _searched_imports_of(source: bytes, package: str) -> Imports:
@@ -66,7 +66,7 @@ def _searched_imports_of(source: bytes, package: str) -> Imports:
 
 
 def _search(source: bytes, package: str) -> Iterator[tuple[list[str], bool]]:
-    """Names in each line that reads like an import, and whether it stands in a function."""
+    """Names in each line that looks like an import, and whether the line is in a function."""
     for word in _WORD.finditer(source):
         begin = source.rfind(b"\n", 0, word.start()) + 1
         literal = _LITERAL.match(source, word.end())
@@ -90,7 +90,7 @@ def _search(source: bytes, package: str) -> Iterator[tuple[list[str], bool]]:
 
 
 def _opener(source: bytes, begin: int, indent: int) -> bytes:
-    """The `def` or `if TYPE_CHECKING` that an indented line lies below, or nothing."""
+    """The `def` or `if TYPE_CHECKING` that encloses an indented line, or ""."""
     while indent and begin:
         end = begin - 1
         begin = source.rfind(b"\n", 0, end) + 1
@@ -105,7 +105,7 @@ def _opener(source: bytes, begin: int, indent: int) -> bytes:
 
 
 def _absolute(module: str, name: str, package: str) -> str:
-    """The dotted name of `from module import name`, or of `import name`, in a module of `package`."""
+    """Dotted name of `from module import name`, or of `import name`, in a module of `package`."""
     rest = module.lstrip(".")
     level = len(module) - len(rest)
     if level:
@@ -148,7 +148,7 @@ class _Parsed:
             self._visit(child, function)
 
     def _add(self, name: str, bound: str, function: ast.AST | None) -> None:
-        # a package may hand on what it got in a way that cannot be seen here: `from .dependencies import mpi4py`
+        # a package may re-export it in a way that cannot be seen here: `from .dependencies import mpi4py`
         if MPI4PY in (name.partition(".")[0], name.rpartition(".")[2]):
             self._uses_mpi |= function is None or not bound or _mentions(function, bound)
         (self._at_once if function is None else self._later).add(name)
@@ -160,7 +160,7 @@ def _called(call: ast.Call) -> str:
 
 
 def _mentions(function: ast.AST, name: str) -> bool:
-    """Whether a function does anything with a name that it binds by an import."""
+    """Whether a function uses a name that it binds by an import."""
     return any(
         (isinstance(node, ast.Name) and node.id == name) or (isinstance(node, ast.Global) and name in node.names)
         for node in ast.walk(function)

@@ -1,7 +1,7 @@
-"""Importing is not computing: it is a hole in the burst in which a rank imports.
+"""Excludes imports from computing: an import is a gap in the burst of the rank that imports.
 
-The first rank that imports a shared module depends on the order of the ranks; a hole leaves no trace in any rank's
-bursts. A module of the rank's own may call MPI, and what the rank has computed until then is charged before.
+The order of the ranks decides which of them first imports a shared module; a gap leaves no trace in any rank's
+bursts. A rank's own module may call MPI; the rank's earlier computing is charged before the module runs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Loading:
 
     @contextmanager
     def pause(self, state: RankState) -> Iterator[None]:
-        """Exclude the enclosed work of an import from the rank's computing."""
+        """Exclude the work of an import inside this context from the rank's computing."""
         clock = self._engine.clock
         mark_s = -1.0 if clock is None else clock.pause()
         if clock is None or mark_s < 0:
@@ -49,7 +49,7 @@ class Loading:
 
     @contextmanager
     def execute(self, state: RankState) -> Iterator[None]:
-        """Exclude the enclosed execution of a module, too; MPI calls in it leave the clock alone."""
+        """Exclude the execution of a module too; MPI calls in it leave the clock alone."""
         clock = self._engine.clock
         if state.rank in self._marks_s and self._engine.is_here():
             mark_s = self._marks_s[state.rank]

@@ -1,7 +1,7 @@
-"""`import` on a rank: the rank's own copy of a private module, the shared one of all others.
+"""`import` on a rank: its own copy of a private module, or the shared copy of any other module.
 
-`builtins.__import__` is replaced for the length of a run, so the one dictionary of builtins answers each rank in its
-own way. Code that reaches modules otherwise (`sys.modules`, an `import_module` bound before the run) meets a facade.
+`builtins.__import__` is replaced during a run, so that the one dictionary of builtins serves each rank differently.
+Code that reaches modules in other ways (`sys.modules`, an `import_module` bound before the run) gets a proxy.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Importer:
         self._shared_find_spec = importlib.util.find_spec
 
     def install(self, patches: Patches) -> None:
-        """Answer the program's imports until the patches are undone."""
+        """Serve the program's imports until the patches are undone."""
         self._patches = patches
         patches.attribute(builtins, "__import__", self.import_)
 
@@ -101,7 +101,7 @@ class Importer:
         imported: Callable[[], None],
         needs_package: Callable[[RankState], bool],
     ) -> None:
-        """Module `name` is what `load` gives.
+        """Make module `name` the result of `load`.
 
         A rank that imports nothing else of the package it lies in executes no copy of the package, unless it
         `needs_package`. `imported` is called when one that does imports the module.
@@ -111,18 +111,18 @@ class Importer:
         self._needs_package[name] = needs_package
 
     def amend(self, name: str, change: Callable[[ModuleType], None]) -> None:
-        """Have `change` called with each rank's copy of private module `name`, once it is executed."""
+        """Call `change` with each rank's copy of private module `name`, once it is executed."""
         self._changes[name] = change
 
     def provide(self, name: str) -> bool:
-        """Put the facade of a module in `sys.modules` that ranks make themselves; False if a shared one is there."""
+        """Put a module's proxy in `sys.modules`, for ranks to create; return False if a shared module is there."""
         if name in self._modules and not self.is_private(name):
             return False
         self._claim(name)
         return True
 
     def when_imported(self, name: str, action: Callable[[], None]) -> None:
-        """Call `action` once, when shared module `name` is there and before the program has got at it."""
+        """Call `action` once, as soon as shared module `name` exists and before the program gets it."""
         self._awaited[name] = action
         package, _, part = name.rpartition(".")
         if package:
@@ -137,7 +137,7 @@ class Importer:
             return self._privacy.decide(name)
 
     def get(self, name: str) -> ModuleType:
-        """The running rank's view of a module, imported if need be: its own copy, or the shared one."""
+        """The running rank's view of a module, imported if needed: its own copy, or the shared one."""
         if self._is_plain(name):
             return self._modules.get(name) or self._import_shared(name)
         if self.is_private(name):
@@ -153,7 +153,7 @@ class Importer:
                 self._imported[name]()
         return module
 
-    # ---- what replaces the import statement and importlib's functions ----
+    # ---- replacements of the import statement and of importlib's functions ----
 
     def import_(
         self,
@@ -271,7 +271,7 @@ class Importer:
         return name in self._substitutes and not self._needs_package[name](state)
 
     def _bundle(self, package: str, part: str) -> ModuleType:
-        """Module for `from package import part` to take a substitute from: the package without anything else."""
+        """Module that serves `from package import part` with a substitute: the package without anything else."""
         bundle = self._bundles.get(package)
         if bundle is None:
             name = f"{package}.{part}"

@@ -1,4 +1,4 @@
-"""The packages that the user names as private or shared: they must be there, and be able to be it."""
+"""Checks the packages that the user declares private or shared: they must exist and allow it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final
 from smpy.emulate.modules.sources import STAND_INS, is_extension
 from smpy.errors import UsageError
 
-# smpy has these answer each rank in its own way, or lives by them: copies would not
+# smpy makes these serve each rank differently, or depends on them: copies would not work
 _ONE_FOR_ALL: Final = frozenset(
     {
         "asyncio", "atexit", "collections", "concurrent", "contextlib", "dataclasses", "datetime", "enum", "functools",
@@ -49,7 +49,7 @@ def check_names(private: Collection[str], shared: Collection[str], path: list[st
 
 
 def find_module(name: str, path: Sequence[str]) -> ModuleSpec | None:
-    """Find a module with this `sys.path`, without importing the packages that it lies in."""
+    """Find a module on this `sys.path`, without importing the packages that contain it."""
     top, *below = name.split(".")
     spec = _find_top(top, path)
     for number in range(len(below)):

@@ -1,4 +1,4 @@
-"""Functions of numpy's that make ordinary arrays of folded ones without asking them: from when a program folds one."""
+"""Replaces functions of numpy that would turn folded arrays into ordinary ones, once a program folds an array."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from smpy.engine.surface import surface
 
 
 def install_numpy_conversions(patches: Patches, importer: Importer) -> None:
-    """Have folded arrays stay folded, from the first one until the patches are undone."""
+    """Keep folded arrays folded, from the first one on until the patches are undone."""
     importer.when_imported("smpy.compute.folded.conversions", partial(_install, patches))
 
 
 def give_arrays_own_pages() -> None:
-    """Have arrays lie on pages that the surface can guard."""
+    """Allocate arrays on pages that the surface can protect."""
     if surface is not None:
         compiled = sys.modules.get("numpy._core._multiarray_umath") or sys.modules["numpy.core._multiarray_umath"]
         surface.use_own_pages(compiled._ARRAY_API)
@@ -41,7 +41,7 @@ def _install(patches: Patches) -> None:
 
 
 def _converting(original: Callable[..., Any], name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
-    """A conversion that has a rule for folded arrays; without a type some keep them as they are."""
+    """Conversion that has a rule for folded arrays; without a type argument some of them keep the array's type."""
     from smpy.compute.folded import Folded, perform
     from smpy.compute.folded.conversions import has_one_of
     from smpy.compute.folded.modelled_results import are_folded

@@ -1,4 +1,4 @@
-"""Imports of the modules of a top-level package: its sources are searched once, and the result is kept on disk."""
+"""Finds the imports of a package's modules: its sources are searched once, and the result is cached on disk."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ class PackageImports:
 
     @cached_property
     def by_module(self) -> Mapping[str, Imports]:
-        """Imports of each module, unpacked at the first access: few packages are asked for so much."""
+        """Imports of each module, unpacked at first use: few packages need them."""
         return {name: Imports(*found) for name, found in marshal.loads(self._kept).items()}  # noqa: S302  # our own
 
     def parse(self, module: str) -> Imports:
-        """Imports of a module by its syntax: slower than a search, which finds too much."""
+        """Imports of a module from its syntax tree: slower than a search, which finds too much."""
         path = self.files[module]
         return parsed_imports_of(Path(path).read_bytes(), _package_of(module, path))
 
     def read(self, module: str) -> Imports | None:
-        """Imports of one of its tests; None if there is no such file."""
+        """Imports of one of the package's tests; None if the file does not exist."""
         top, *parts = module.split(".")
         for folder in {os.path.dirname(path) for name, path in self.files.items() if name == top}:
             for path in (Path(folder, *parts).with_suffix(".py"), Path(folder, *parts, "__init__.py")):
@@ -73,10 +73,10 @@ class PackageImports:
 
 
 class ImportCache:
-    """Keeps on disk what searches have found.
+    """Caches search results on disk.
 
-    A file that cannot be read, is damaged or of another version counts as missing, and one that cannot be written is
-    not: the packages are searched again.
+    A file that cannot be read, is damaged or has another version counts as missing. A file that cannot be written is
+    skipped: the package will be searched again.
 
     Parameters
     ----------
@@ -109,12 +109,12 @@ class ImportCache:
 
 
 def user_cache() -> ImportCache:
-    """The cache in the user's own folder for such things."""
+    """The cache in the user's own cache folder."""
     return ImportCache(user_cache_folder())
 
 
 def user_cache_folder() -> Path | None:
-    """Folder of that cache; None: there is none."""
+    """Folder of the user's cache; None if there is none."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):
         base = os.path.expanduser("~/.cache")
@@ -150,7 +150,7 @@ def _search(name: str, is_namespace: bool, files: list[_File]) -> tuple[list[Any
         try:
             source = Path(path).read_bytes()
         except OSError:
-            continue  # whoever imports it will hear of that
+            continue  # its importer will get the error
         imports = imports_of(source, _package_of(module, path))
         by_module[module] = imports.at_once, imports.later, imports.uses_mpi
         outside.update(other for other in imports.at_once if other.partition(".")[0] not in (name, MPI4PY))
@@ -162,7 +162,7 @@ def _search(name: str, is_namespace: bool, files: list[_File]) -> tuple[list[Any
 
 
 def _package_of(module: str, path: str) -> str:
-    """The package that relative imports in a module are relative to."""
+    """Package to which relative imports in a module refer."""
     return module if path.endswith("__init__.py") else module.rpartition(".")[0]
 
 
@@ -183,7 +183,7 @@ def _read(path: Path, stamp: bytes) -> list[Any] | None:
 
 
 def _write(path: Path, stamp: bytes, facts: list[Any]) -> None:
-    """Put a whole file there at once: other runs may read it, or write it too."""
+    """Write a file atomically: other runs may read or write it at the same time."""
     body = marshal.dumps(facts)
     path.parent.mkdir(parents=True, exist_ok=True)
     number, partial = tempfile.mkstemp(dir=path.parent)

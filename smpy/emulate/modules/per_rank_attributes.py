@@ -1,7 +1,7 @@
-"""Keeps per rank the attributes of shared modules that programs are meant to assign to.
+"""Keeps, per rank, attributes of shared modules that programs are meant to assign.
 
-These are names of `builtins`, hooks of `sys` and `warnings`, the directory of `tempfile`. All ranks see assignments to
-other shared modules: to notice them would make every use of those modules slower.
+These are names of `builtins`, hooks of `sys` and `warnings`, and the directory of `tempfile`. Assignments to other
+shared modules are visible to all ranks: intercepting them would slow down every use of those modules.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def install_assigned(
 
 
 class _Attributes:
-    """Attributes of a module that ranks have assigned or deleted, as a setting."""
+    """Per-rank values of a module's attributes that ranks have assigned or deleted."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -63,7 +63,7 @@ class _Attributes:
                 vars(sys.modules[self._module])[name] = before
 
     def watch(self, patches: Patches, change: Change, others: Mapping[tuple[str, str], Change]) -> None:
-        """Notice assignments to attributes of the module, which has been imported."""
+        """Intercept assignments to attributes of the module, which has been imported."""
         module = sys.modules[self._module]
         kind: Any = type(module)
         common = self._common
@@ -71,7 +71,7 @@ class _Attributes:
         def changing(name: str) -> Change:
             if (self._module, name) in others:
                 return others[self._module, name]
-            if running() is None or hasattr(kind, name):  # the class takes care of it
+            if running() is None or hasattr(kind, name):  # the class handles it
                 return _at_once
             common.setdefault(name, vars(module).get(name, _MISSING))
             return change
@@ -92,7 +92,7 @@ def _at_once(function: Callable[..., None], *args: Any) -> None:
 
 
 class _Identical:
-    """An object that may have no hash, and equals itself alone."""
+    """Object without a hash that equals only itself."""
 
     __slots__ = ("value",)
 

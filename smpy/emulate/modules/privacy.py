@@ -1,4 +1,4 @@
-"""Modules of which each rank has its own copy."""
+"""Decides which modules each rank has a copy of."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 from smpy.emulate.modules.mpi_users import Find, MpiUsers
 from smpy.emulate.modules.package_imports import user_cache
 
-# mpi4py's pure-Python parts are every rank's own; these are one for all
+# mpi4py's pure-Python parts are private, except these
 SHARED_PARTS: Final = frozenset({"mpi4py.MPI", "mpi4py._mpiabi"})
 _SITE: Final = frozenset({"site-packages", "dist-packages"})
 
@@ -55,7 +55,7 @@ class Privacy:
         self._users = MpiUsers(user_cache(), find, self._judge_imported)
 
     def is_named(self, name: str) -> bool:
-        """Whether the user wants a module, or a package it lies in, to be private."""
+        """Whether the user declared a module, or a package that contains it, private."""
         return any(name == own or name.startswith(f"{own}.") for own in self._named)
 
     def is_beside_program(self, spec: ModuleSpec) -> bool:
@@ -63,7 +63,7 @@ class Privacy:
         return not self._homes.isdisjoint(_places(spec))
 
     def add_home(self, home: str) -> None:
-        """Have modules of another program's directory be its own, from now on."""
+        """Treat modules of another program's directory as its own from now on."""
         self._homes.add(os.path.abspath(home))
 
     def has_private_parts(self, name: str) -> bool:
@@ -71,15 +71,15 @@ class Privacy:
         return self._users.has_some_in(name) or any(own.startswith(f"{name}.") for own in self._named)
 
     def is_decided(self, name: str) -> bool:
-        """Whether the answer for a module stands."""
+        """Whether the decision on a module is final."""
         return name in self._known
 
     def is_known_private(self, name: str) -> bool:
-        """Whether a module has turned out to be private."""
+        """Whether a module was decided to be private."""
         return self._known.get(name, False)
 
     def declare(self, name: str, *, is_private: bool) -> None:
-        """Note that a module turned out private or shared when it was made; modules in a shared one are shared, too."""
+        """Record whether a module was private or shared when it was created; modules in a shared one are shared too."""
         self._known[name] = is_private
         if not is_private:
             self._declared[name] = False
@@ -87,7 +87,7 @@ class Privacy:
     def decide(self, name: str) -> bool:
         """Whether a module is private.
 
-        A name that cannot be found yet is shared for now: the import system will say that it is missing.
+        A name that cannot be found yet counts as shared: the import system will report that it is missing.
         """
         known = self._known.get(name)
         if known is None:
@@ -108,7 +108,7 @@ class Privacy:
         return name in self._users if by_place is None else by_place
 
     def _judge_by_place(self, top: str) -> bool | None:
-        """Whether a package is private by the user's word or its place; None: its sources tell."""
+        """Whether a package is private by the user's declaration or its location; None if its sources must decide."""
         if top in self._declared:
             return self._declared[top]
         if top not in self._by_place:
@@ -119,7 +119,7 @@ class Privacy:
         return self._by_place[top]
 
     def _judge_imported(self, top: str) -> bool | None:
-        """Whether an import of this package makes its importer private; None: the sources of the package tell.
+        """Whether an import of this package makes its importer private; None if the package's sources must decide.
 
         An import from the standard library does not, even if the user names it: the library keeps nothing of a rank
         that others could take, and half of all packages import `unittest`. Finders may do much when they are asked for

@@ -1,4 +1,4 @@
-"""Functions of scipy's that a program calls with folded arrays: they take modelled time from when it imports scipy."""
+"""Gives functions of scipy modelled times on folded arrays, from the program's first import of scipy on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OF_SPARSE: Final = (
 
 
 def install_scipy(patches: Patches, importer: Importer) -> None:
-    """Model what a program computes with scipy on folded arrays, until the patches are undone."""
+    """Model scipy's work on folded arrays until the patches are undone."""
     importer.when_imported("scipy.linalg", partial(_install_linalg, patches))
     importer.when_imported("scipy.sparse", partial(_install_sparse, patches))
     for name in _REFUSING:
@@ -31,7 +31,7 @@ def install_scipy(patches: Patches, importer: Importer) -> None:
 
 
 class _Wrapped:
-    """A compiled function of scipy's that looks for folded arguments; in all else it is the function.
+    """Wrapper of a compiled scipy function that checks for folded arguments and otherwise acts as the function.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class _Wrapped:
 
 
 def _wrapped(original: Callable[..., Any], on_folded: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function written in Python, as `_Wrapped` does; a function, so that pickle finds it by its name."""
+    """Wrap a Python function, as `_Wrapped` does; the result is a function, so that pickle finds it by name."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return on_folded(args, kwargs) if _are_folded(args, kwargs) else original(*args, **kwargs)
@@ -126,13 +126,13 @@ def _install_functions(patches: Patches, linalg: ModuleType) -> None:
 
 
 def _install_package(patches: Patches, name: str) -> None:
-    """Have the functions of a package refuse folded arrays."""
+    """Make the functions of a package refuse folded arrays."""
     _wrap_functions(patches, sys.modules[name], {})
 
 
 def _wrap_functions(patches: Patches, module: ModuleType, modelled: Mapping[str, Callable[..., Any]]) -> None:
-    """Have the public functions of a module look for folded arrays, and refuse them if they have no model."""
-    wrapped_of: dict[int, Callable[..., Any]] = {}  # a function with two names stays one
+    """Make the public functions of a module check for folded arrays, and refuse them if no model exists."""
+    wrapped_of: dict[int, Callable[..., Any]] = {}  # a function with two names keeps one wrapper
     for name in module.__all__:
         function = getattr(module, name)
         is_scipys = str(getattr(function, "__module__", "")).startswith("scipy.")
@@ -153,7 +153,7 @@ def _wrap_functions(patches: Patches, module: ModuleType, modelled: Mapping[str,
 
 
 def _install_sparse(patches: Patches) -> None:
-    """Have sparse matrices refuse folded operands."""
+    """Make sparse matrices refuse folded operands."""
     base = sys.modules["scipy.sparse._base"]._spbase
     for kind in (base, *_below(base)):
         for name in _OF_SPARSE:
@@ -182,7 +182,7 @@ def _refuse(name: str, _args: Any, _kwargs: Any) -> Any:
 
 
 def _install_finder(patches: Patches, linalg: ModuleType, module: ModuleType, name: str) -> None:
-    """Have `get_blas_funcs` and its like find the wrapped functions."""
+    """Make `get_blas_funcs` and similar functions return the wrapped functions."""
     original = getattr(module, name)
     by_function = {id(own.__wrapped__): own for own in vars(module).values() if isinstance(own, _Wrapped)}
 

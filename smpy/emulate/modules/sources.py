@@ -1,4 +1,4 @@
-"""Private modules are found and compiled once; every rank makes its own module from them."""
+"""Finds and compiles private modules once; every rank creates its own module from the result."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from typing import Any, Final
 from smpy.emulate.modules.codes import CodeSupply, body_of
 from smpy.emulate.modules.looking_loops import code_with_giving_way
 
-# Folders of packages that a program expects to be installed, for when they are not.
+# Folders with stand-ins for packages that programs expect to be installed.
 STAND_INS: Final = {"mpi4py": str(Path(__file__).with_name("stand_in"))}
 
 _ASKING: Final[ContextVar[bool]] = ContextVar("asking", default=False)
 
 is_asking: Final[Callable[[], bool]] = _ASKING.get
-"""Whether the import system is asked what it would find if no module were private; finders may ask each other."""
+"""Whether the import system is being asked for its own answer; finders may ask each other."""
 
 
 class Source:
@@ -53,7 +53,7 @@ class Source:
         self._take_code: Callable[[], CodeType] | None = None
 
     def new_module(self) -> ModuleType:
-        """A module of the running rank's, as the import system would make it, not yet executed."""
+        """New module of the running rank, as the import system would create it, not yet executed."""
         if self._template is None or not self._is_plain:
             module = importlib.util.module_from_spec(self.spec)
             self._template = dict(vars(module))
@@ -83,7 +83,7 @@ class Source:
 
     @property
     def _is_plain(self) -> bool:
-        """Whether executing means running a code object, so that it can be compiled once."""
+        """Whether the module executes a code object, so that it can be compiled once."""
         kind = type(self.spec.loader)
         return (
             getattr(kind, "exec_module", None) is SourceFileLoader.exec_module
@@ -103,7 +103,7 @@ class Source:
 
 
 def is_extension(spec: ModuleSpec) -> bool:
-    """Whether a module is compiled, whatever loads it."""
+    """Whether a module is compiled code, whatever its loader."""
     return spec.has_location and (spec.origin or "").endswith(tuple(EXTENSION_SUFFIXES))
 
 
@@ -113,15 +113,15 @@ def _says_shared(spec: ModuleSpec) -> bool:
     try:
         return declares_shared(Path(spec.origin).read_bytes())
     except OSError:
-        return False  # the import system will say what is wrong
+        return False  # the import system will report the error
 
 
 def declares_shared(source: bytes) -> bool:
-    """Whether a statement of the module's own, and not a mention of it, is the declaration."""
+    """Whether the declaration is a statement of the module, and not only mentioned."""
     try:
         return b"__smpy_shared__" in source and any(map(_declares, ast.parse(source).body))
     except (SyntaxError, ValueError):
-        return False  # the import system will say what is wrong
+        return False  # the import system will report the error
 
 
 def _declares(statement: ast.stmt) -> bool:
@@ -153,13 +153,13 @@ class Sources:
         self._by_origin: dict[tuple[str, ...], Source] = {}
 
     def forget(self, name: str) -> None:
-        """Find and compile a module anew when it is asked for again: its file may have changed."""
+        """Find and compile a module anew when it is requested again: its file may have changed."""
         for table in (self._found, self._by_origin):
             for key in [key for key in table if key[0] == name]:
                 del table[key]
 
     def find(self, name: str, path: Sequence[str] | None = None) -> Source | None:
-        """The source of module `name`; a submodule is looked for in its parent's `path`."""
+        """Source of module `name`; a submodule is searched for in its parent's `path`."""
         key = (name, *(sys.path if path is None else path))
         source = self._found.get(key)
         if source is None:

@@ -1,4 +1,4 @@
-"""Standard input, output and error of the ranks: whole lines, in simulated order; input is rank 0's."""
+"""Standard streams of the ranks: whole lines of output in simulated order; input goes to rank 0."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from smpy.engine.running import named_call
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-_ERRORS: Final = "surrogateescape"  # bytes that are not text come out as they went in
+_ERRORS: Final = "surrogateescape"  # bytes that are no valid text are passed through
 _UNFLUSHED_MAX: Final = 1 << 16  # characters
-_WAITING_MAX: Final = 1 << 24  # characters that wait for their dates
+_WAITING_MAX: Final = 1 << 24  # characters that wait for their date
 
 
 @named_call("")
 def _leave_note(state: RankState, what: Callable[[], None], *, waits: bool) -> None:
-    """Have `what` done when simulated time gets to where the rank is now; the rank goes on then, or at once."""
+    """Call `what` when simulated time reaches the rank's date; the rank continues then, or at once."""
     state.engine.note(what)
     if waits:
         state.engine.block("")
@@ -33,10 +33,10 @@ def _nothing() -> None:
 
 
 class Outlet:
-    """The real stream that all ranks' lines go to, one rank at a time.
+    """The real stream, to which all ranks' lines go, one rank at a time.
 
-    The run goes on in silence when nobody reads any more, as in `smpy run ... | head`, or when there is no room for the
-    output; lack of room is reported at the end.
+    The run continues in silence when the reader is gone, as in `smpy run ... | head`, or when the disk is full; the
+    latter is reported at the end.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Outlet:
         self._when_done: Callable[[], None] | None = None
 
     def leave(self, state: RankState, take: Callable[[], str]) -> None:
-        """Have the text that the running rank gives away written at its date; ranks wait while there is much of it."""
+        """Write text of the running rank at its date; ranks wait while much text is pending."""
         with self._undisturbed():
             text = take()
             self._n_waiting += len(text)
@@ -65,7 +65,7 @@ class Outlet:
 
             def write() -> None:
                 with self._undisturbed():
-                    del self._left[number]  # by its number: a function that knows itself would keep the text for long
+                    del self._left[number]  # by number: a function that refers to itself would keep the text for long
                     self._n_waiting -= len(text)
                     self._write(state.rank, text)
 
@@ -73,12 +73,12 @@ class Outlet:
         _leave_note(state, write, waits=self._n_waiting > _WAITING_MAX)
 
     def write_rest(self) -> None:
-        """Write what was left for dates that will not come."""
+        """Write pending text whose dates will not be reached."""
         for write in list(self._left.values()):
             write()
 
     def write_now(self, rank: int, text: str) -> None:
-        """Write a rank's text without waiting for its date, when the run is over."""
+        """Write a rank's text at once, after the run has ended."""
         with self._undisturbed():
             self._write(rank, text)
 
@@ -87,11 +87,11 @@ class Outlet:
             self._flush()
 
     def hurry(self) -> None:
-        """Have a stream that nobody reads given up: the run is to end. A signal handler may call this."""
+        """Stop writing to a stream that nobody reads: the run will end. A signal handler may call this."""
         getattr(self.stream, "hurry", _nothing)()
 
     def when_done(self, action: Callable[[], None]) -> None:
-        """Call `action` after the present write, if any, or at once: a signal handler may interrupt any line."""
+        """Call `action` after the write under way, or at once: a signal handler may interrupt any line."""
         if self._is_busy:
             self._when_done = action
         else:
@@ -99,7 +99,7 @@ class Outlet:
 
     @contextmanager
     def _undisturbed(self) -> Iterator[None]:
-        """Delay a signal's action: it must not repeat or lose a text, or leave a stream in the middle of a write."""
+        """Delay a signal's action during a write, so that no text is lost or repeated."""
         self._is_busy = True
         try:
             yield
@@ -110,7 +110,7 @@ class Outlet:
             action()
 
     def _write(self, rank: int, text: str) -> None:
-        """Write a rank's text; a line that another rank left unfinished is ended first."""
+        """Write a rank's text; first end a line that another rank left unfinished."""
         if self._unfinished_by not in (None, rank):
             text = "\n" + text
         self._unfinished_by = None if text.endswith("\n") else rank
@@ -155,10 +155,10 @@ class Outlet:
 
 
 class RankOutput(io.TextIOBase):
-    """`sys.stdout` or `sys.stderr` of whichever rank runs.
+    """`sys.stdout` or `sys.stderr` of the running rank.
 
-    A line is printed at its date, what a thread of the rank prints at that of the rank's next line. Lines without end
-    are kept until the rank ends them, or itself; when there is but one rank `flush` shows them, too.
+    A line is printed at its date; output of a rank's thread is printed with the rank's next line. Unfinished lines
+    are kept until the rank ends them, or itself ends. With a single rank, `flush` prints them too.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ class RankOutput(io.TextIOBase):
         return len(text)
 
     def _take_lines(self, state: RankState) -> str:
-        """Take the text that a rank has printed, up to the end of its last line."""
+        """Take a rank's printed text, up to the end of its last complete line."""
         pieces = self._begin(state)[self._descriptor]
         n_taken = len(pieces)  # a thread may add to them meanwhile
         text = "".join(pieces[:n_taken])
@@ -220,22 +220,22 @@ class RankOutput(io.TextIOBase):
             self.release(state)
 
     def release(self, state: RankState) -> bool:
-        """Print the line that a rank has begun, as it is; whether there was one."""
+        """Print the rank's unfinished line; return whether there was one."""
         if not any(self._begin(state)[self._descriptor]):
             return False
         self._outlet.leave(state, partial(self._take_all, state))
         return True
 
     def write_unfinished(self, state: RankState) -> None:
-        """Write the line that a rank has begun when the run has ended before the rank."""
+        """Write the unfinished line of a rank that had not ended when the run did."""
         if any(self._begin(state)[self._descriptor]):
             self._outlet.write_now(state.rank, self._take_all(state))
 
     def close(self) -> None:
-        """Keep the stream open: it is every rank's."""
+        """Keep the stream open: all ranks share it."""
 
     def detach(self) -> Any:
-        """Return the stream of bytes; this stream, which is every rank's, stays attached to it."""
+        """Return the byte stream; this text stream stays attached, because all ranks share it."""
         return self.buffer
 
     def reconfigure(self, **how: object) -> None:
@@ -291,7 +291,7 @@ class _OutputBytes(io.BufferedIOBase):
         self._text.flush()
 
     def close(self) -> None:
-        """Keep the stream open: it is every rank's."""
+        """Keep the stream open: all ranks share it."""
 
     def writable(self) -> bool:
         return True
@@ -304,7 +304,7 @@ class _OutputBytes(io.BufferedIOBase):
 
 
 class RankInput(io.TextIOBase):
-    """`sys.stdin` of rank 0: its question is shown before it reads.
+    """`sys.stdin` of rank 0: prints the prompt before it reads.
 
     Parameters
     ----------
@@ -374,9 +374,9 @@ def empty_input() -> TextIO:
 
 
 class Switchboard:
-    """Stream that the interpreter itself finds in `sys`: passes everything on to the running rank's stream.
+    """Stream in `sys` for the interpreter itself: passes everything on to the running rank's stream.
 
-    `print` and `input` take their streams from the dictionary of `sys`, where there can be but one for all ranks.
+    `print` and `input` read their streams from the dictionary of `sys`, which has room for only one.
     """
 
     def __init__(self, stream: Callable[[], Any]) -> None:

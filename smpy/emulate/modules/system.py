@@ -1,4 +1,4 @@
-"""`sys` as each rank sees it: arguments, search path, streams and hooks of its own."""
+"""`sys` of each rank: its own arguments, search path, streams and hooks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Make = Callable[[RankState], Any]
 
 
 class _OfRank:
-    """An attribute of `sys` that the running rank looks at and assigns for itself alone."""
+    """Attribute of `sys` with a value per rank."""
 
     def __init__(self, name: str, make: Make) -> None:
         self._name = name
@@ -52,7 +52,7 @@ class _OfRank:
 
 
 class _ListOfRank(_OfRank):
-    """A list of `sys` that each rank changes for itself; what shared modules change when imported, all ranks see."""
+    """List of `sys` with a copy per rank; changes by shared modules during their import reach all ranks."""
 
     def __get__(self, system: ModuleType | None, owner: object = None) -> Any:
         if system is None:  # the class is asked whether it has the attribute
@@ -73,7 +73,7 @@ class _ListOfRank(_OfRank):
 
 @contextmanager
 def importing_for_all() -> Iterator[None]:
-    """Say that what executes inside is a shared module's code: what it does to the lists of `sys`, all ranks see."""
+    """Mark the enclosed code as a shared module's: its changes to the lists of `sys` reach all ranks."""
     before = {name: getattr(sys, name).copy() for name in _LISTS}
     try:
         with doing_for_all():
@@ -90,7 +90,7 @@ def _copy_of(common: list[Any], state: RankState) -> list[Any]:
 
 
 def _follow(own: list[Any], before: list[Any], now: list[Any]) -> None:
-    """Change a rank's list as the one for all has changed: what came first comes first here, the rest last."""
+    """Apply a change of the common list to a rank's list: new first entries go first, the others last."""
     own[:] = [entry for entry in own if entry in now or entry not in before]
     n_first = next((place for place, entry in enumerate(now) if entry in before), 0)
     own[:0] = [entry for entry in now[:n_first] if entry not in own]
@@ -98,16 +98,16 @@ def _follow(own: list[Any], before: list[Any], now: list[Any]) -> None:
 
 
 class _RankSystem(ModuleType, metaclass=AnyModule):
-    """The class that `sys` has during a run."""
+    """Class of `sys` during a run."""
 
     if sys.version_info >= (3, 14):
-        # the interpreter reads the dictionary of a module at once unless its class has a say
+        # the interpreter reads a module's dictionary directly unless its class intercepts the access
         def __getattribute__(self, name: str) -> Any:
             return ModuleType.__getattribute__(self, name)
 
 
 class _ImportSystem(ModuleType, metaclass=AnyModule):
-    """Class of the object that is `sys` for the import system, with the interpreter's own table of modules."""
+    """Class of the object that the import system sees as `sys`, with the interpreter's own table of modules."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sys, name)

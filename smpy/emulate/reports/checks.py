@@ -1,4 +1,4 @@
-"""Remarks on the mistakes that checks have found: a remark a kind, its lines by rank."""
+"""Remarks on the mistakes that checks found: one remark per kind, with its lines by rank."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _remark(kind: Kind, found: list[tuple[Mistake, int]], home: str) -> Remark:
 
 
 def _side_by_side(told: list[tuple[int, str, str]], n: int) -> list[str]:
-    """A line for each side, also where two say the same."""
+    """A line for each side, even if both say the same."""
     heads = [f"rank {rank}: {what}" for rank, what, _ in told]
     heads[-1] += _times(n)
     width = max(map(len, heads))

@@ -1,8 +1,8 @@
-"""The collective that a waiting rank is in, as its program called it, and the ranks that have not entered it.
+"""Names the collective in which a rank waits, as its program called it, and the ranks that have not entered it.
 
-The kernel may see a call as a message, or as a collective of some inner communicator: the program's own call is
-the outermost frame of the surface. Ranks count the collectives of a communicator as they enter them, so the n-th of
-each is one.
+The kernel may see a call as a message, or as a collective of an inner communicator. The program's own call is the
+outermost frame of the surface. Each rank counts the collectives that it enters on a communicator; calls with equal
+counts belong together.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class CollectiveOfRank(NamedTuple):
 
 
 def collective_call(engine: Engine, wait: WaitingRank) -> CollectiveOfRank | None:
-    """The collective that a rank waits in; None when it is in another call."""
-    from smpy.mpi.state.world import world  # by now the program has imported it; one without MPI needs none
+    """Collective in which a rank waits; None if it is in another call."""
+    from smpy.mpi.state.world import world  # the program has imported it by now; a program without MPI needs none
 
     is_collective = wait.kind == WaitKind.COLLECTIVE
     if not is_collective and wait.kind not in (WaitKind.SEND, WaitKind.RECV):
@@ -64,7 +64,7 @@ def missing_ranks(call: CollectiveOfRank) -> list[int]:
 
 
 def _called(frame: FrameType | None) -> tuple[str, int] | None:
-    """Name of the program's call, and number of the communicator it is called on."""
+    """Name of the program's call, and number of its communicator."""
     from smpy.mpi.state.comm_core import CommCore
 
     found = None
@@ -78,7 +78,7 @@ def _called(frame: FrameType | None) -> tuple[str, int] | None:
 
 
 def _started(communicator: Communicator) -> CollectiveOfRank | None:
-    """The first collective of a communicator that somebody has not entered."""
+    """The first collective of a communicator that some rank has not entered."""
     entered = _n_entered(communicator.joint)
     for place, collective in sorted(communicator.joint.open.items()):
         if min(entered) < place:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from smpy.engine.engine import Engine
     from smpy.mpi.state.world import SharedBySides
 
-_LINES_MAX: Final = 16  # exact descriptions; more of them are put together by call and line
+_LINES_MAX: Final = 16  # number of exact descriptions; further ones are grouped by call and line
 _HINTS_MAX: Final = 3
 
 
@@ -47,7 +47,7 @@ def describe_deadlock(engine: Engine, home: str) -> str:
 
 
 def describe_waits(engine: Engine, waiting: list[WaitingRank], home: str) -> list[str]:
-    """A line for all ranks that are in the same call at the same place."""
+    """One line for all ranks that wait in the same call at the same place."""
     calls = _collective_calls(engine, waiting)
     places = {wait.timeline: line_of(engine, wait.timeline, home) for wait in waiting}
     found = [(wait.rank, _call(wait, calls.get(wait.timeline)), places[wait.timeline]) for wait in waiting]
@@ -61,7 +61,7 @@ def describe_waits(engine: Engine, waiting: list[WaitingRank], home: str) -> lis
 
 
 def _collective_calls(engine: Engine, waiting: list[WaitingRank]) -> dict[int, CollectiveOfRank]:
-    """The collectives that ranks and their threads are in, by timeline."""
+    """Collectives that ranks and their threads have entered, by timeline."""
     return {wait.timeline: call for wait in waiting if (call := collective_call(engine, wait)) is not None}
 
 
@@ -74,7 +74,7 @@ def line_of(engine: Engine, timeline: int, home: str) -> str:
 
 
 def line_in(frame: FrameType | None, home: str) -> str:
-    """File and line of a frame of the program's."""
+    """File and line of a frame of the program."""
     if frame is None:
         return ""
     return place_of(frame.f_code.co_filename, frame.f_lineno, home)
@@ -126,12 +126,12 @@ def _operation(call: str, started_by: str, arguments: str) -> str:
 
 
 def _is_completion(call: str) -> bool:
-    """Whether a call waits for, or tests, an operation that another call has started."""
+    """Whether a call waits for, or tests, an operation that another call started."""
     return call.lower().startswith(("wait", "test", "get_status"))
 
 
 def _kind_of_call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str:
-    """Text of the call without the parts that differ between ranks."""
+    """Text of the call without the parts that differ by rank."""
     if collective is not None:
         return f"{wait.call}({collective.name}())" if collective.is_started else f"{collective.name}()"
     if wait.kind == WaitKind.WINDOW or wait.call.startswith("Win."):
@@ -151,7 +151,7 @@ def _kind_of_call(wait: WaitingRank, collective: CollectiveOfRank | None) -> str
             return _operation(wait.call, "Irecv", "source=various")
 
 
-# ---- what to look at ----
+# ---- hints ----
 
 
 def _hints(engine: Engine, waiting: list[WaitingRank], calls: dict[int, CollectiveOfRank], home: str) -> list[str]:
@@ -188,7 +188,7 @@ def _about_collectives(calls: Iterable[CollectiveOfRank], ended: set[int]) -> li
 
 
 def _about_ended(peers: dict[int, int], ended: set[int]) -> list[str]:
-    """Ranks that wait for one that has ended."""
+    """Ranks that wait for a rank that has ended."""
     waited_for: dict[int, list[int]] = {}
     for rank, peer in peers.items():
         if peer in ended:
@@ -200,7 +200,7 @@ def _about_ended(peers: dict[int, int], ended: set[int]) -> list[str]:
 
 
 def _about_unexpected(engine: Engine, waiting: list[WaitingRank], peers: dict[int, int], home: str) -> list[str]:
-    """Messages for ranks that wait for one which is alike, but for its tag, its communicator or its source."""
+    """Messages that match a waiting receive except in tag, communicator or source."""
     receiving = {wait.rank: wait for wait in waiting if wait.kind in (WaitKind.RECV, WaitKind.PROBE)}
     found: dict[tuple[int, str], str] = {}
     for one in engine.left_over():
@@ -227,7 +227,7 @@ def _name_of_comm(comm: int) -> str:
 
 
 def _about_pairs(waiting: list[WaitingRank], peers: dict[int, int], *, sends_are_synchronous: bool) -> list[str]:
-    """Hint at the usual mistake when point-to-point calls wait for each other; empty if none is recognised."""
+    """Hint at the usual mistake when point-to-point calls wait for each other; empty if it was not made."""
     pairs = {wait.rank: wait for wait in waiting if wait.kind != WaitKind.COLLECTIVE}
     kinds = {wait.kind for wait in pairs.values()}
     alone = [rank for rank in pairs if peers[rank] == rank]
@@ -249,7 +249,7 @@ def _about_pairs(waiting: list[WaitingRank], peers: dict[int, int], *, sends_are
 
 
 def _world_peer(wait: WaitingRank, members: dict[int, list[int]]) -> int:
-    """World rank of the other side, -1 when it is not one."""
+    """World rank of the other side; -1 if there is none."""
     if wait.kind not in (WaitKind.SEND, WaitKind.RECV, WaitKind.PROBE) or wait.peer < 0:
         return -1
     return members[wait.comm][wait.peer]

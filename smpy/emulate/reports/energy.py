@@ -1,4 +1,4 @@
-"""The energy of a run that is over: the kernel's Joules of hosts and links, with those of switches and their price."""
+"""Energy of a finished run: Joules of hosts and links from the kernel, those of switches, and their price."""
 
 from __future__ import annotations
 

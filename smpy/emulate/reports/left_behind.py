@@ -1,4 +1,4 @@
-"""Leftovers of ranks that did not end: files that hold unwritten text, threads, child processes."""
+"""Cleans up after ranks that did not end: unwritten text in files, threads, child processes."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _FILES: Final = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
 
 
 def flush_files() -> None:
-    """Write what open files hold, as Python does when it ends."""
+    """Write the buffers of open files, as Python does at its exit."""
     for found in gc.get_objects():
-        if issubclass(type(found), _FILES):  # isinstance would ask weak references for what they refer to
+        if issubclass(type(found), _FILES):  # isinstance would dereference weak references
             with suppress(OSError, ValueError):  # closed, or the disk is full
                 if stat.S_ISREG(os.fstat(found.fileno()).st_mode):  # a pipe may block
                     found.flush()
 
 
 def leave(code: int) -> NoReturn:
-    """End the process of a run that ended early; mpiexec kills processes without asking, too.
+    """End the process of a run that ended early, without running the ranks' code; mpiexec kills processes likewise.
 
-    Files are flushed, as Python does when a process of its own fails.
+    Files are flushed, as Python does when a process fails.
     """
     flush_files()
     multiprocessing = sys.modules.get("multiprocessing")
@@ -38,12 +38,12 @@ def leave(code: int) -> NoReturn:
     if not (children or has_threads or _exit_is_locked()):
         sys.exit(code)
     for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError, OSError, ValueError):  # closed, or nobody reads
+        with suppress(AttributeError, OSError, ValueError):  # closed, or its reader is gone
             stream.flush()
     os._exit(code)
 
 
 def _exit_is_locked() -> bool:
-    """Whether a rank was stopped as it gave work to a pool of threads, and keeps a lock that the exit takes."""
+    """Whether a rank stopped while it gave work to a pool of threads, and holds a lock that the exit needs."""
     pools = sys.modules.get("concurrent.futures.thread")
     return pools is not None and pools._global_shutdown_lock.locked()

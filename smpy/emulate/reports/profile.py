@@ -1,4 +1,4 @@
-"""The profile of a run that is over: the kernel's accounts, under the program's names."""
+"""Profile of a finished run: the kernel's accounts, under the program's names."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def profile_of(engine: Engine, home: str, finish_s: Sequence[float], makespan_s:
 
 
 def _merged(column: Sequence[float], row: Sequence[int], n_rows: int) -> Sequence[float]:
-    """Column with the entries of one row added up: the kernel tells calls in one line apart."""
+    """Column with the entries of each row added up: the kernel keeps calls of one line apart."""
     if len(column) == n_rows:
         return column
     sums: list[float] = [0] * n_rows
@@ -69,7 +69,7 @@ def _merged(column: Sequence[float], row: Sequence[int], n_rows: int) -> Sequenc
 
 
 def _sites(engine: Engine, home: str, accounts: Accounts) -> tuple[list[CallSite], list[int]]:
-    """Call sites, and the number of the site of each row.
+    """Call sites, and the index of each row's site. Calls in one line are one site: the line is what a user sees.
 
     Calls in one line are one site: the line is what a user sees.
     """

@@ -1,4 +1,4 @@
-"""Many ranks in few lines of text, each with its place in the program."""
+"""Describes many ranks in few lines of text, each with its place in the program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _RANGES_MAX: Final = 6
 
 
 def ranges(ranks: Iterable[int]) -> str:
-    """Numbers, in order, as people write them.
+    """Sorted numbers as text, with ranges.
 
     Examples
     --------
@@ -30,14 +30,14 @@ def ranges(ranks: Iterable[int]) -> str:
 
 
 def ranks_text(ranks: Sequence[int]) -> str:
-    """`rank 3`, `ranks 1-2`; `ranks 1-4094 (4094)` when they are many."""
+    """`rank 3`, `ranks 1-2`; `ranks 1-4094 (4094)` for many."""
     if len(ranks) == 1:
         return f"rank {ranks[0]}"
     return f"ranks {ranges(ranks)}" + (f" ({len(ranks)})" if len(ranks) > 4 else "")
 
 
 def lines_by_rank(found: list[tuple[int, str, str]]) -> list[str]:
-    """A line for all ranks that are in the same call at the same place: (rank, call, place) of each."""
+    """One line for all ranks in the same call at the same place; takes (rank, call, place) of each."""
     groups: dict[tuple[str, str], list[int]] = {}
     for rank, call, place in found:
         groups.setdefault((call, place), []).append(rank)
@@ -47,7 +47,7 @@ def lines_by_rank(found: list[tuple[int, str, str]]) -> list[str]:
 
 
 def place_of(file: str, line: int, home: str) -> str:
-    """`program.py:12`, as seen from the program's directory; empty where the file is not known."""
+    """`program.py:12`, relative to the program's directory; empty if the file is unknown."""
     if not os.path.isabs(file):
         return f"{file}:{line}" if file else ""
     inside = os.path.relpath(file, home)

@@ -1,4 +1,4 @@
-"""Remarks for the user after a run: polls that took long, the source of kernels' times, files, lost messages."""
+"""Remarks for the user after a run: long polls, sources of kernel times, files, lost messages."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from smpy.platforms import Models, Polling
     from smpy.records.profile import RunProfile
 
-_POLLS_SHARE: Final = 0.05  # share of the ranks' time: less is not worth a line
-_SHARED_SHARE: Final = 0.05  # share of the time: a kernel that shared hosts slow by less is not remarked on
+_POLLS_SHARE: Final = 0.05  # share of the ranks' time; a smaller one is not worth a line
+_SHARED_SHARE: Final = 0.05  # share of the time; a kernel slowed down by less gets no remark
 _LINES_MAX: Final = 8  # in the summary
 _LEFT_MAX: Final = 1000  # in its JSON
 
@@ -61,13 +61,13 @@ def remarks_on(engine: Engine, models: Models, home: str) -> tuple[Remark, ...]:
 
 
 def _network(models: Models) -> Iterable[Remark]:
-    """Source of a network model's numbers that the machine does not say."""
+    """Source of the network model's numbers that the machine does not state."""
     if about := models.network.about:
         yield Remark("network", (about,), {"model": models.network.name, "about": about})
 
 
 def _polls(engine: Engine, polling: Polling) -> Iterable[Remark]:
-    """Polls that get longer and longer stretch what they wait for."""
+    """Remark that polls at growing intervals delayed the calls that they wait for."""
     spent_s = engine.spent_s()
     share = (spent_s.polling + spent_s.probing) / (sum(spent_s) or 1.0)
     if share > _POLLS_SHARE and not polling.polls_notice:
@@ -141,7 +141,7 @@ def remarks_on_shared_hosts(engine: Engine, profile: RunProfile) -> Iterable[Rem
 
 
 def _uncertain(engine: Engine) -> Iterable[Remark]:
-    """The largest of several noisy times is more than any of them in the mean, which no single path knows."""
+    """Remark that the mean of the largest of several noisy times exceeds each mean: no single path shows that."""
     n_noisy = len(engine.world_storage.get(Modelling, Modelling()).noisy)
     if n_noisy > 1 and engine.statistics().messages:
         text = "± is of first order, too small where ranks wait for the slowest of several; --noise draws instead"
@@ -149,7 +149,7 @@ def _uncertain(engine: Engine) -> Iterable[Remark]:
 
 
 def _sampled(engine: Engine) -> Iterable[Remark]:
-    """Remark on the regions that were run until their time was known."""
+    """Remark on the regions that were executed until their time was known."""
     sampling = engine.world_storage.get(Sampling, Sampling())
     facts = {name: region.facts() for name, region in sampling.regions.items() if region.has_samples()}
     lines = [f"{name}: {_sample_text(fact)}" for name, fact in facts.items()]
@@ -162,7 +162,7 @@ def _sampled(engine: Engine) -> Iterable[Remark]:
 
 
 def _files(engine: Engine) -> Iterable[Remark]:
-    """Remark on what files would have taken."""
+    """Remark on the time that files would have taken."""
     moved = engine.world_storage.get(BytesOfFiles)
     if moved is not None:
         read, written = format_bytes(moved.n_read), format_bytes(moved.n_written)
@@ -197,7 +197,7 @@ def _left_over(left: list[LeftOver], home: str) -> Iterable[Remark]:
 
 
 def _lines(left: list[LeftOver], home: str) -> list[str]:
-    """A line for all ranks that left the same at the same place."""
+    """One line for all ranks that left the same messages at the same place."""
     lines = _described(left, _text, home)
     if len(lines) > _LINES_MAX:
         lines = _described(left, lambda one: _KINDS[one.kind][0], home)

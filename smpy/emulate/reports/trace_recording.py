@@ -1,4 +1,4 @@
-"""`--trace FOLDER`: the rows that the kernel writes become the tables of a trace."""
+"""`--trace FOLDER`: rows from the kernel become the tables of a trace."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from smpy.platforms.models.machine_models import CollectiveChoice
     from smpy.records.summary import Summary
 
-_EVERY_ROWS: Final = 1 << 15  # as many as the kernel stops for: what it adds to a row does not depend on the clock
+_EVERY_ROWS: Final = 1 << 15  # the number at which the kernel stops; its additions to a row do not depend on the clock
 Columns = dict[str, "NDArray[Any]"]
 
 
@@ -68,10 +68,10 @@ class TraceRecording:
         self._is_governed = config.governor is not None
         self._is_replayable = engine.begin_trace(self._window_s, self._ranks)
 
-    # ---- while the run goes on ----
+    # ---- during the run ----
 
     def take(self) -> None:
-        """Take the rows that the kernel has written, if they are many.
+        """Write the rows that the kernel has produced, once there are many.
 
         Raises
         ------
@@ -175,15 +175,15 @@ class TraceRecording:
             columns = map(list, zip(*ended, strict=True))
             self._writer.add("regions", dict(zip(("rank", "name", "start_s", "end_s"), columns, strict=True)))
 
-    # ---- at its end ----
+    # ---- at the end of the run ----
 
     def abandon(self) -> None:
-        """Close the trace as it is: the run broke."""
+        """Close the trace of a broken run as it is."""
         with suppress(SmpyError):
             self._writer.close()
 
     def finish(self, summary: Summary, machine: Description, host_of_rank: Sequence[int]) -> None:
-        """Complete the trace with facts that are known after the run, and with idle time until its end.
+        """Complete the trace with facts known after the run, and with idle time until its end.
 
         Raises
         ------
@@ -270,7 +270,7 @@ class TraceRecording:
         self._writer.add("sites", columns)
 
     def _choices(self) -> dict[str, list[dict[str, Any]]]:
-        """The choices that hints of communicators have made, and the schedules that they have chosen; if any."""
+        """Choices made by hints of communicators, with the chosen schedules, if any."""
         schedules_of: dict[CollectiveChoice, list[int]] = {}
         for number, choice in algorithms_in(self._engine).chosen_by.items():
             schedules_of.setdefault(choice, []).append(number)

@@ -1,4 +1,4 @@
-"""A traceback as its program's author should read it: without the frames of smpy's own machinery."""
+"""Formats a traceback for the program's author: without the frames of smpy's own machinery."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import smpy
 from smpy.engine import running
 
 _OURS: Final = str(Path(smpy.__file__).parent) + os.sep
-_RAISING: Final = re.compile(r"^raise |\breal(_\w+)?\(")  # `real` is what a function of ours replaces
+_RAISING: Final = re.compile(r"^raise |\breal(_\w+)?\(")  # `real` is the function that one of ours replaces
 _IMPORTS: Final = ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>")
 
 
 def report(error: BaseException) -> str:
-    """The traceback of an error that a program raised.
+    """Traceback of an error that a program raised.
 
     Frames of smpy and of the import system are left out. Frames at the very end stay unless the error was raised there
     on purpose: they show its origin.
@@ -30,7 +30,7 @@ def report(error: BaseException) -> str:
 
 
 def _short_report(error: BaseException) -> str:
-    """Short traceback, the program's lines and the error, made with next to no memory and without `traceback`."""
+    """Short traceback, made with almost no memory and without module `traceback`."""
     places = []
     at = error.__traceback__
     while at is not None:
@@ -56,7 +56,7 @@ def _full_report(error: BaseException) -> str:
 
 
 def _strip(text: traceback.TracebackException, seen: set[int]) -> None:
-    """Drop our frames before the last frame that is not ours, here and in the errors this one followed."""
+    """Drop our frames before the last frame that is not ours, here and in the errors that led to this one."""
     if id(text) in seen:
         return
     seen.add(id(text))
@@ -68,7 +68,7 @@ def _strip(text: traceback.TracebackException, seen: set[int]) -> None:
 
 
 def _drop_tail(text: traceback.TracebackException) -> None:
-    """Drop all our frames, and the error this one followed if it was raised and handled among them."""
+    """Drop all our frames, and the previous error if it was raised and handled within them."""
     text.stack[:] = [frame for frame in text.stack if not _is_ours(frame)]
     if text.__context__ is not None and all(_is_ours(frame) for frame in text.__context__.stack):
         text.__suppress_context__ = True
@@ -86,7 +86,7 @@ def _is_purposeful(error: BaseException) -> bool:
 def _is_worded(error: BaseException, text: traceback.TracebackException) -> bool:
     """Whether an error was raised on purpose, with a message for the program's author.
 
-    So it was, too, if it comes from a function of Python's in whose place one of ours stands.
+    An error from a Python function that one of ours replaces counts as raised on purpose too.
     """
     last = text.stack[-1] if text.stack else None
     if last is not None and not _is_ours(last):

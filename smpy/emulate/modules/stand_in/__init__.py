@@ -1,1 +1,1 @@
-"""Packages that a program expects to be installed, for when they are not."""
+"""Stand-ins for packages that programs expect to be installed."""

@@ -5,7 +5,7 @@ from sys import modules as _modules
 from typing import Any as _Any
 
 __version__ = "4.1.0"  # whose names and behaviour `smpy.mpi` follows
-__all__ = ["MPI"]  # a module of this name is imported by whoever asks for it
+__all__ = ["MPI"]  # importing the submodule imports this module
 
 
 class Rc:

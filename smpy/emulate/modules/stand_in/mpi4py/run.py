@@ -6,7 +6,7 @@ import sys
 
 
 def set_abort_status(status: object) -> None:
-    """Have all ranks aborted when this one ends: with the exit code that an exception stands for, or a number."""
+    """Abort all ranks when this one ends, with a number or the exit code that an exception implies."""
     if isinstance(status, SystemExit):
         status = status.code
     if not isinstance(status, int):
