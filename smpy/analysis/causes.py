@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
     from smpy.analysis.timeline import Timeline
 
-_TOGETHER: Final = 2_000_000  # pieces of windows that are looked at together
-_WIDE: Final = 64  # intervals: time in wider windows is summed up in another way
-_NO_LABEL: Final = -1  # time that is spent waiting for others
+_TOGETHER: Final = 2_000_000  # pieces of windows that are compared together
+_WIDE: Final = 64  # number of intervals: the time in wider windows is summed up differently
+_NO_LABEL: Final = -1  # time spent waiting for others
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +72,7 @@ class _Waits(NamedTuple):
 
     interval: NDArray[np.int64]
     rank: NDArray[np.int64]
-    other: NDArray[np.int64]  # -1: not known
+    other: NDArray[np.int64]  # -1 if unknown
     free: NDArray[np.int64]  # first interval of the rank's free run before it; that of the wait: none
     since_s: NDArray[np.float64]  # date b
     low: NDArray[np.int64]  # the other rank between b and the end of the wait: intervals low to high - 1
@@ -244,7 +244,7 @@ def _excess(spent: Pieces, n_labels: int) -> Pieces:
 
 
 def _pass_on(timeline: Timeline, waits: _Waits, charges: _Charges) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Time that each wait is charged with, its own length included; and the part that could not be passed on.
+    """Time charged to each wait, its own length included; and the part that could not be passed on.
 
     The latter belongs to circles: a wait that was passed on already is charged to itself. A charge passed on to all
     waits between two is kept as a change at the last and one before the first: a rank's waits are met in order.
@@ -280,12 +280,12 @@ def _pass_on(timeline: Timeline, waits: _Waits, charges: _Charges) -> tuple[NDAr
 
 
 def _order(timeline: Timeline, waits: _Waits, on: Pieces) -> NDArray[np.int64]:
-    """Waits from the last to the first, each before the waits that it is passed on to, also within one date."""
+    """Waits from the last to the first, each before the waits that it is passed on to, also at one date."""
     end_s = timeline.end_s[waits.interval]
     date_s, step = end_s.copy(), np.zeros(len(end_s), np.int64)
     tied = end_s[on.what] > end_s[on.owner] - ONE_DATE_S
     source, target = on.owner[tied], on.what[tied]
-    for _ in range(timeline.n_ranks + 1):  # a chain within one date has each rank once, or it is a circle
+    for _ in range(timeline.n_ranks + 1):  # a chain at one date has each rank once, or it is a circle
         before = date_s[target]
         np.minimum.at(date_s, target, date_s[source])
         at_once = date_s[target] == date_s[source]

@@ -53,7 +53,7 @@ class Difference(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """Seconds that the second run has more."""
+        """Seconds by which the second run's time is longer."""
         return self.after_s - self.before_s
 
 
@@ -167,7 +167,7 @@ class Comparison(Result):
         }
 
     def plot(self) -> Figure:
-        """The largest differences, as bars: on the critical path, and summed over all ranks beside them."""
+        """The largest differences, as bars: on the critical path, with the sums over all ranks beside them."""
         graph = needed("plotly.graph_objects")
         from plotly.subplots import make_subplots
 

@@ -1,4 +1,4 @@
-"""Lines of the program in which ranks computed, in place of the calls that ended their computing."""
+"""Lines of the program in which ranks computed; they replace the calls that ended the computing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ComputingLines:
-    """Shares of computing by line, as samples of the recorded run tell them.
+    """Shares of computing by line, from the recorded run's samples.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class ComputingLines:
             self._lines.setdefault(row["ended_by"] or "", []).append((_place(row), row["samples"]))
 
     def split(self, place: Place, seconds: float) -> list[tuple[Place, float]]:
-        """Split time that ranks computed up to a line among the lines in which they computed; unsplit without samples.
+        """Split computing before a line among the lines that computed; unsplit without samples.
 
         Parameters
         ----------

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 CONTENTION: Final = "contention in the network"
-"""The words of all analyses for messages that share links."""
+"""Name that all analyses use for messages that share links."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,17 +58,17 @@ class Messages:
 
     @property
     def contention_s(self) -> NDArray[np.float64]:
-        """[n_messages] extra time of each over the time it takes alone on its links; 0: not known."""
+        """[n_messages] time in excess of the time that the message takes alone on its links; 0 if unknown."""
         return np.maximum(np.nan_to_num(self.ended_s - self.started_s - self.alone_s), 0.0)
 
     def row(self, number: int) -> int:
-        """Row of a message; -1: the trace does not have it."""
+        """Row of a message; -1 if the trace lacks it."""
         at = bisect_left(self.number, number)
         return at if at < len(self.number) and self.number[at] == number else -1
 
 
 def hottest_links(trace: Trace) -> list[str]:
-    """Names of the used links, the longest saturated first; none if the run does not record them.
+    """Names of the used links, the longest saturated first; empty if the run did not record them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The critical path of a run: the chain of computing, overheads and messages that its makespan consists of.
+"""The critical path of a run: the chain of computing, overheads and messages that adds up to its makespan.
 
 Its parts follow each other without a gap from the makespan back to the begin of the run, and add up to the makespan.
 `path_walk` has the algorithm.
@@ -140,7 +140,7 @@ class CriticalPath(Result):
         }
 
     def plot(self) -> Figure:
-        """The rank that the path is on, over time; the longest pieces of a long one."""
+        """The rank that the path is on, over time; of a long path, the longest pieces."""
         graph = needed("plotly.graph_objects")
         parts = self.parts
         length_s = parts.end_s - parts.start_s

@@ -56,7 +56,7 @@ class PathParts:
 
 
 class _Cause(NamedTuple):
-    """Continuation of the path: a rank's activity up to a date, and the message that the path followed to get there."""
+    """Continuation of the path: a rank's activity up to a date, and the message along which the path came."""
 
     rank: int
     date_s: float
@@ -80,7 +80,7 @@ def walk_back(timeline: Timeline, messages: Messages) -> PathParts:
 
 @dataclass(slots=True, eq=False)
 class _Walk:
-    """The path so far, as rows (low, high, from, until, message).
+    """The path as rows (low, high, from, until, message), the last piece first.
 
     A piece without message has the intervals low to high of a rank, the first one from a date on, the last one up to
     another; a piece with one has the interval that it ends, twice, and the dates between which the path follows it.
@@ -139,11 +139,11 @@ class _Walk:
         )
 
     def _last_event(self) -> int:
-        """The interval that ended last, of those before the ends of ranks."""
+        """The interval that ended last, among those before the ends of ranks."""
         return int(np.argmax(np.where(self.timeline.kind == IDLE, -np.inf, self.timeline.end_s)))
 
     def _interval(self, rank: int, date_s: float) -> int:
-        """Index of a rank's interval before a date: the one that ended then, else the one that was under way."""
+        """Index of a rank's interval before a date: the one that ended then, or the one under way."""
         end_s = self.timeline.end_s.data
         low, high = int(self.timeline.first[rank]), int(self.timeline.first[rank + 1])
         at = min(bisect_left(end_s, date_s - ONE_DATE_S, low, high), high - 1)
@@ -174,7 +174,7 @@ class _Walk:
         return _Cause(int(ends[message]), min(float(self.messages.started_s[message]), date_s), message)
 
     def _beside(self, rank: int, date_s: float, came_with: int) -> _Cause | None:
-        """The message that let a rank go on with a collective that it had started."""
+        """Message that let a rank continue a collective that it had started."""
         if came_with < 0 or not self.messages.is_inner[came_with]:
             return None
         if self.arrivals is None:
@@ -186,7 +186,7 @@ class _Walk:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ByDate:
-    """Some messages by target and a date."""
+    """Messages by target and by one of their dates."""
 
     order: NDArray[np.int64]
     date_s: NDArray[np.float64]
@@ -200,7 +200,7 @@ class _ByDate:
         return cls(order, date_s[order], np.searchsorted(target[order], np.arange(n_ranks + 1)))
 
     def next(self, rank: int, date_s: float) -> tuple[int, float]:
-        """Row and date of a rank's first message from a date on; -1: none."""
+        """Row and date of a rank's first message from a date on; -1 if there is none."""
         low, high = int(self.first[rank]), int(self.first[rank + 1])
         found = bisect_left(self.date_s.data, date_s - ONE_DATE_S, low, high)
         return (int(self.order[found]), float(self.date_s[found])) if found < high else (_NO_MESSAGE, np.inf)

@@ -67,17 +67,17 @@ if TYPE_CHECKING:
     from smpy.records.trace import Trace
 
 PARTS: Final = ("contention", "bandwidth", "latency", "overhead")
-"""Parts of the transfer, in the order in which they are taken away."""
+"""Parts of the transfer, in the order in which the replays remove them."""
 
 MEMORY_PARTS: Final = ("memory", "core_memory")
-"""Limits of moving bytes, in the order in which they are taken away: of a host's memory, of a core's."""
+"""Limits of moving bytes, in the order in which the replays remove them: a host's memory, then a core's."""
 
-_LONGER: Final = 1e-9  # relative to the time: a replay that takes longer by more than that is told
+_LONGER: Final = 1e-9  # relative to the time: a replay that is longer by more gets a remark
 
 
 @dataclass(frozen=True, slots=True)
 class Efficiencies:
-    """Efficiencies of one run; None: not known without a replay.
+    """Efficiencies of one run; None: unknown without a replay.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class RunScaling:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pop(Result):
-    """Efficiencies of runs, by rising number of ranks.
+    """Efficiencies of runs, by ascending number of ranks.
 
     Attributes
     ----------
@@ -191,7 +191,7 @@ class Pop(Result):
     predictions: FactorPredictions | None
 
     def table(self) -> str:
-        """A line for each factor, a column for each run, and beside it without noise; then predictions and remarks."""
+        """One line per factor, one column per run, with noise-free columns beside; then predictions and remarks."""
         about = f" of {self.region}" if self.region else ""
         head, runs = [f"Efficiencies{about}"], list(self.runs)
         for n in (run.n_ranks for run in self.runs):
@@ -236,7 +236,7 @@ class Pop(Result):
         }
 
     def plot(self) -> Figure:
-        """The factors over the number of ranks, predictions as lines; of one run, as bars."""
+        """Factors over the number of ranks, with predictions as lines; a single run is drawn as bars."""
         graph = needed("plotly.graph_objects")
         if self.predictions is not None:
             return self.predictions.plot()
@@ -275,14 +275,14 @@ SCALING_TREE: Final = (
     (1, "memory of a core", "core_memory"),
     (1, "memory of a host", "memory"),
 )
-"""The same, of several runs."""
+"""Depth, name and attribute of each factor, for several runs."""
 
 COMPUTING_SHARES: Final = (
     ("computing bound by cores", "cores_share"),
     ("computing bound by memory of a core", "core_memory_share"),
     ("computing bound by memory of a host", "memory_share"),
 )
-"""Name and attribute of the parts of the machine that bound computing."""
+"""Name and attribute of the parts of the machine that limit computing."""
 
 
 def _percent(value: float | None) -> str:
@@ -447,7 +447,7 @@ def _with_ideal(
 
 
 def _placement(trace: Trace) -> dict[str, int]:
-    """Hosts with ranks, and the most ranks of one."""
+    """Number of hosts with ranks, and the largest number of ranks on one."""
     ranks_of_host: dict[int, int] = {}
     for host, n_ranks in trace.info["trace"].get("hosts_of_ranks", ()):
         ranks_of_host[host] = ranks_of_host.get(host, 0) + n_ranks
@@ -455,7 +455,7 @@ def _placement(trace: Trace) -> dict[str, int]:
 
 
 def _operations(trace: Trace) -> float | None:
-    """Flop that all ranks computed together; None: the trace does not have all actions."""
+    """Flop of all ranks together; None if the trace lacks the actions."""
     if why_not_replayed(trace) is not None:
         return None
     table = trace.table("actions", columns=["action", "amount"])
@@ -497,7 +497,7 @@ def scaling_of(run: Efficiencies, reference: Efficiencies, *, is_weak: bool) -> 
 
 
 def _memory_scaling(run: Efficiencies, reference: Efficiencies) -> tuple[float | None, float | None]:
-    """Scaling of the time that memory of a core, and of a host, adds to computing; None: it adds none, or all."""
+    """Scaling of the time that memory of a core, and of a host, adds to computing; None if it adds none, or all."""
     if run.alone_s is None or run.cores_s is None or reference.alone_s is None or reference.cores_s is None:
         return None, None
     if not (_waits_for_memory(run) or _waits_for_memory(reference)):

@@ -1,4 +1,4 @@
-"""Efficiencies of numbers of ranks that nobody ran: curves through the factors of the runs there are."""
+"""Predicts efficiencies for other numbers of ranks: curves through the factors of the runs at hand."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Factors(Protocol):
 
 
 class Crossover(NamedTuple):
-    """Another factor becomes the smallest.
+    """Number of ranks from which another factor is the smallest.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class FactorPredictions:
         return np.asarray(np.prod([factor.curve.at(ranks) for factor in self.factors.values()], axis=0), np.float64)
 
     def half_width(self, name: str, ranks: ArrayLike) -> NDArray[np.float64]:
-        """Half the width of the band around a factor: the wider one of both kinds.
+        """Half the width of the band around a factor: the wider of the two kinds.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ class FactorPredictions:
         return np.asarray(np.atleast_1d(self.parallel(ranks)) * np.sqrt(np.square(relative).sum(axis=0)), np.float64)
 
     def smallest(self, ranks: float) -> str:
-        """The factor that costs most.
+        """The factor with the largest loss.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class FactorPredictions:
         return min(self.factors, key=lambda name: float(self.factors[name].curve.at(ranks)))
 
     def table(self) -> str:
-        """A line for each number of ranks; the curves; from where on another factor costs most."""
+        """One line per number of ranks; the curves; the number of ranks from which another factor costs most."""
         names = [*self.factors, "parallel"]
         rows = []
         for n in self.ranks:
@@ -149,7 +149,7 @@ class FactorPredictions:
         }
 
     def plot(self) -> Figure:
-        """Curves with their bands, and the points they go through."""
+        """Curves with their bands, and the fitted points."""
         graph = needed("plotly.graph_objects")
         figure = graph.Figure()
         lowest = min(float(factor.curve.ranks[0]) for factor in self.factors.values())

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def computing_in_region(trace: Trace, timeline: Timeline, region: str) -> tuple[NDArray[np.float64], float]:
-    """Time that each rank computes in a region, and the longest that one was in it.
+    """Time that each rank computes in a region, and the longest time that a rank was in it.
 
     Parameters
     ----------
@@ -54,14 +54,14 @@ def computing_in_region(trace: Trace, timeline: Timeline, region: str) -> tuple[
         its = slice(int(timeline.first[r]), int(timeline.first[r + 1]))
         dates_s = np.append(timeline.start_s[its], timeline.end_s[its][-1:])
         spent_s = np.where(timeline.kind[its] == COMPUTE, np.diff(dates_s), 0.0)
-        until_s = np.concatenate([[0.0], np.cumsum(spent_s)])  # computed until each date
+        until_s = np.concatenate([[0.0], np.cumsum(spent_s)])  # computing time until each date
         at_start, at_end = np.interp(spans[:, 0], dates_s, until_s), np.interp(spans[:, 1], dates_s, until_s)
         computing_s[r], inside_s[r] = float((at_end - at_start).sum()), float((spans[:, 1] - spans[:, 0]).sum())
     return computing_s, float(inside_s.max())
 
 
 def _merged(start_s: NDArray[np.float64], end_s: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Spans of time without overlap: a region may be within itself."""
+    """Spans of time without overlap: a region may be nested in itself."""
     order = np.argsort(start_s, kind="stable")
     start_s, until_s = start_s[order], np.maximum.accumulate(end_s[order])
     begins = np.flatnonzero(np.append(True, start_s[1:] > until_s[:-1]))

@@ -1,4 +1,4 @@
-"""Interface of replays for analyses: the time that a run would have taken were something otherwise."""
+"""Interface between analyses and replays: a replay gives the time of a run under changed conditions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from smpy.records.trace import Trace
 
 Better = tuple[str, float] | tuple[str, str, float] | tuple[str, str, str, float]
-"""A part of the machine, the name of one where there are several, and how many times better it is."""
+"""Part of the machine, the name of one instance if there are several, and its improvement factor."""
 
 
 class Replayed(Protocol):
@@ -30,7 +30,7 @@ class Replayed(Protocol):
 
     @property
     def n_left_alone(self) -> int:
-        """Sends that were complete at once in the run, are not in the replay, and that nobody waits for there."""
+        """Number of sends that completed at once in the run, would wait in the replay, and are not waited for there."""
 
     @property
     def noise_removed(self) -> str:
@@ -57,7 +57,7 @@ class ReplayFunction(Protocol):
 
 
 def why_not_replayed(trace: Trace) -> str | None:
-    """Why a trace cannot be replayed; None: it can.
+    """Reason why a trace cannot be replayed; None if it can.
 
     Parameters
     ----------
@@ -90,13 +90,13 @@ def check_can_replay(trace: Trace) -> None:
 
 
 def depends_on_time(trace: Trace) -> bool:
-    """Whether the program received from any source, or polled in vain: elsewhere it may do something else."""
+    """Whether the program received from any source, or polled in vain: it may act differently on another machine."""
     facts = trace.info["trace"]
     return bool(facts.get("n_wildcards") or facts.get("n_failed_polls"))
 
 
 def moves_memory(trace: Trace) -> bool:
-    """Whether computing moves bytes of hosts' memory, whose bandwidth then bounds it beside the cores.
+    """Whether computing moves bytes of the hosts' memory, whose bandwidth then limits it together with the cores.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def moves_memory(trace: Trace) -> bool:
 
 
 def not_awaited(replays: Iterable[Replayed]) -> Iterator[str]:
-    """A remark, where replays do not wait for sends that they should wait for."""
+    """Remark for replays that do not wait for sends that they should wait for."""
     n = max((replayed.n_left_alone for replayed in replays), default=0)
     if n:
         yield (

@@ -21,7 +21,7 @@ class Result(ABC):
 
     @abstractmethod
     def table(self) -> str:
-        """The result for people: tables of plain text, the most important rows first."""
+        """Result as text: tables, the most important rows first."""
 
     @abstractmethod
     def to_record(self) -> dict[str, Any]:
@@ -29,7 +29,7 @@ class Result(ABC):
 
     @abstractmethod
     def plot(self) -> Figure:
-        """The result as a figure of plotly's.
+        """Result as a plotly figure.
 
         Raises
         ------
@@ -43,7 +43,7 @@ class Result(ABC):
 
 
 def escaped(text: object) -> str:
-    """Text for a figure of plotly's, which takes tags and entities of any label as markup.
+    """Text for a plotly figure, which interprets tags and entities in every label.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def escaped(text: object) -> str:
 
 
 def needed(module: str, extra: str = "analysis") -> Any:
-    """A module that only analyses need, or one of another extra of ours.
+    """Import a module that only analyses need, or that belongs to another of our extras.
 
     Raises
     ------

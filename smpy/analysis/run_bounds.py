@@ -1,4 +1,4 @@
-"""Bounds of a run: how much shorter it would be were a part of the machine or of the program 10 % better, by replay.
+"""Bounds of a run, by replay: the gain if a part of the machine or of the program were 10 % better.
 
 Let T be the makespan, and T' that of the replay with a part 1.1 times better: latencies of links 1 / 1.1 of what they
 are, bandwidths 1.1 times; calls and polls in 1 / 1.1 of the time. If all of T were that part, T' would be T / 1.1; the
@@ -58,12 +58,12 @@ if TYPE_CHECKING:
 
 FACTOR: Final = 1.1
 _KERNELS: Final = 20
-_DIGITS: Final = 9  # digits of a share: equal shares are in the order in which they were found
+_DIGITS: Final = 9  # digits of a share: equal shares keep the order of the search
 _IN_THE_HEAD: Final = 3
 _SMALLEST_SHARE: Final = 0.005  # in the head
 _SHOWN_SHARE: Final = 0.001  # in the table
 _SPLIT_SHARE: Final = 0.01  # a kernel with a smaller share is not split by host
-_LARGE_PART: Final = 0.5  # share within a part: the head names parts of it with a larger one
+_LARGE_PART: Final = 0.5  # share within a part: the head names sub-parts with a larger one
 _EXECUTE: Final = "execute"
 _WORDS: Final = {
     "computing": "computing",
@@ -134,7 +134,7 @@ class Bounds(Result):
     remarks: Sequence[str]
 
     def table(self) -> str:
-        """In words, and as a table of parts that bound 0.1 % or more."""
+        """Summary in words, and a table of the parts that bound 0.1 % or more."""
         wholes = [bound for bound in self.bounds if not bound.level][:_IN_THE_HEAD]
         words = "; ".join(self._whole_words(whole) for whole in wholes if whole.share >= _SMALLEST_SHARE)
         head = f"{format_time(self.makespan_s)} are bound by {words or 'nothing that is known'}"
@@ -153,7 +153,7 @@ class Bounds(Result):
 
     @property
     def shown(self) -> Sequence[Bound]:
-        """Parts of 0.1 % or more, and the parts that have such parts."""
+        """Parts of 0.1 % or more, and parts that contain such parts."""
         rows: list[Bound] = []
         for bound in reversed(self.bounds):
             if bound.share >= _SHOWN_SHARE or (rows and rows[-1].level > bound.level):
@@ -251,7 +251,7 @@ Branch = list[Bound]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Search:
-    """Search for bounds: performs replays and keeps their results."""
+    """Searches for bounds: performs replays and keeps their results."""
 
     trace: Trace
     replay: ReplayFunction
@@ -319,14 +319,14 @@ def _bandwidth_parts(search: _Search, n_links: int) -> Iterator[Branch]:
 
 
 class _Work(NamedTuple):
-    """Computing of a run: the hosts' names, none where they are not known, and seconds of each kernel by host."""
+    """Computing of a run: names of the hosts, empty if unknown, and seconds of each kernel by host."""
 
     hosts: list[str]
     kernels: dict[str, NDArray[np.float64]]
 
 
 def _work(trace: Trace) -> _Work:
-    """Computing of a run, by kernel, the longest first; an empty name: computing outside of kernels."""
+    """Computing of a run by kernel, the longest first; the empty name stands for computing outside kernels."""
     timeline = read_timeline(trace, with_messages=False)
     hosts = list(dict.fromkeys(trace.host_of_rank))  # numbers, in a large run
     column_of = {host: column for column, host in enumerate(hosts)}

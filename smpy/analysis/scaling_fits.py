@@ -1,4 +1,4 @@
-"""Curves through the efficiencies of some numbers of ranks, and their predictions for others.
+"""Fits curves to the efficiencies of some numbers of ranks, and predicts others.
 
 The family is that of [1]_, with x = P^(1/d), the side of a grid of P ranks in d = 1, 2 or 3 dimensions:
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Family = Literal["constant", "amdahl", "pipeline"]
 
-POINTS_MIN: Final = 3  # two parameters, and one point to judge them
+POINTS_MIN: Final = 3  # two parameters, and one point to judge the fit
 _FLAT: Final = 0.02
 _SIGNIFICANT_T: Final = 2.0
 _TIE: Final = 1.1
@@ -43,7 +43,7 @@ _ZOOMS: Final = 14
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prediction:
-    """The chosen curve, and the curves that leaving out each point would choose.
+    """The chosen curve, and the curves chosen when each point is left out.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Prediction:
     others: Sequence[Curve]
 
     def jackknife(self, ranks: ArrayLike) -> NDArray[np.float64]:
-        """Standard error by leaving out one point at a time, the choice of the curve included.
+        """Standard error by leaving out one point at a time, with the choice of the curve repeated.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class Curve:
         return f"{name}, d = {self.dimension}: a = {self.a:.4g}, f = {self.f:.6g}"
 
     def at(self, ranks: ArrayLike) -> NDArray[np.float64]:
-        """Values, between 0 and 1.
+        """Values of the curve, between 0 and 1.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class Curve:
         return np.clip(self.a * _shape(self.family, self.f, self.dimension, ranks), 0.0, 1.0)
 
     def half_width(self, ranks: ArrayLike) -> NDArray[np.float64]:
-        """Half the width of the 95 % interval that the scatter of the points around the curve makes (delta method).
+        """Half the width of the 95 % interval from the scatter of the points around the curve (delta method).
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class Curve:
         shape = _shape(self.family, self.f, self.dimension, np.atleast_1d(ranks))
         if self.family == "constant":
             return shape[:, None]
-        growth = 1 - x if self.family == "amdahl" else (2 * x - 2) / x  # growth of the denominator, with f
+        growth = 1 - x if self.family == "amdahl" else (2 * x - 2) / x  # growth of the denominator with f
         return np.stack([shape, -self.a * growth * shape**2], axis=1)
 
 
@@ -146,7 +146,7 @@ def _shape(family: Family, f: float | NDArray[np.float64], dimension: int, ranks
 
 
 def fitted(family: Family, dimension: int, ranks: NDArray[np.float64], measured: NDArray[np.float64]) -> Curve:
-    """The least-squares curve of a kind, among curves that are nowhere above 1: a <= 1, as a = y(1).
+    """The least-squares curve of a kind, with a <= 1: no value is above 1, as a = y(1).
 
     For each f the best a is known, so that f alone is searched: over a grid, then ever closer around its best.
 
@@ -174,7 +174,7 @@ def fitted(family: Family, dimension: int, ranks: NDArray[np.float64], measured:
 
 
 def predict(ranks: Sequence[int], measured: Sequence[float], *, can_be_pipeline: bool) -> Prediction:
-    """Choose a curve: a constant if values hardly change, else the one that predicts the largest number of ranks best.
+    """Choose a curve: a constant if values hardly change, else the one that best predicts the largest number of ranks.
 
     It predicts that from the others; of curves that do it equally well, Amdahl's with d = 1 is taken.
 

@@ -31,11 +31,11 @@ TRANSFER: Final = KINDS.index("transfer")
 LATE: Final = tuple(KINDS.index(kind) for kind in ("late_sender", "late_receiver", "late_members"))
 IDLE: Final = KINDS.index("idle")
 ONE_DATE_S: Final = 1e-9
-"""Events that are less apart happen at one date."""
+"""Events closer than this count as simultaneous."""
 
 
 class Place(NamedTuple):
-    """A line of the program, and its call there.
+    """A line of the program, and the call in it.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Place(NamedTuple):
 
     @property
     def what(self) -> str:
-        """Words of tables: "Recv", or "sweep()"; "user code up to" where samples name no function."""
+        """Name in tables: "Recv", or "sweep()"; "user code up to" if samples name no function."""
         return calling(self.function) if self.function else called(self.call, self.file)
 
     @property
@@ -116,16 +116,16 @@ class Timeline:
 
     @property
     def ranks_told(self) -> NDArray[np.int64]:
-        """Ranks that the trace tells of."""
+        """Number of ranks in the trace."""
         return np.flatnonzero(np.diff(self.first))
 
     @property
     def rank(self) -> NDArray[np.int32]:
-        """[n_intervals] rank of each."""
+        """[n_intervals] rank of each interval."""
         return np.repeat(np.arange(self.n_ranks, dtype=np.int32), np.diff(self.first))
 
     def duration_s(self) -> NDArray[np.float64]:
-        """[n_intervals] how long each is."""
+        """[n_intervals] length of each interval in seconds."""
         return self.end_s - self.start_s
 
     def computing_s(self) -> NDArray[np.float64]:
@@ -173,12 +173,12 @@ def read_timeline(trace: Trace, *, with_messages: bool = True) -> Timeline:
 
 
 def integers(column: Any, dtype: type[np.signedinteger[Any]], null: int) -> NDArray[Any]:
-    """A column of numbers, nulls replaced."""
+    """Column of numbers, with nulls replaced."""
     return np.asarray(numbers(column, null), dtype)
 
 
 def floats(column: Any) -> NDArray[np.float64]:
-    """A column of numbers; null: NaN."""
+    """Column of numbers; null becomes NaN."""
     return np.asarray(numbers(column, nan), np.float64)
 
 
@@ -191,7 +191,7 @@ def _kinds(column: Any) -> NDArray[np.int8]:
 
 
 def words_by_number(column: Any) -> tuple[NDArray[np.int64], list[str]]:
-    """A column of words as numbers, and the words; null: an empty word."""
+    """Column of words as numbers, and the words; null becomes the empty word."""
     pyarrow = needed("pyarrow")
     encoded = column if pyarrow.types.is_dictionary(column.type) else column.dictionary_encode()
     chunk = encoded.unify_dictionaries().combine_chunks()
@@ -203,7 +203,7 @@ def words_by_number(column: Any) -> tuple[NDArray[np.int64], list[str]]:
 
 
 def _places(trace: Trace) -> tuple[list[Place], NDArray[np.int32]]:
-    """The places, and the place of each site; site 0 belongs to no call."""
+    """The places, and the index of each site's place; site 0 belongs to no call."""
     table = trace.table("sites", columns=["site", "call", "file", "line", "is_kernel"])
     calls, call_words = words_by_number(table["call"])
     files, file_words = words_by_number(table["file"])

@@ -1,4 +1,4 @@
-"""The waits of a run and their causes; contention in the network, and polls, where nobody is late."""
+"""Waits of a run and their causes; also contention in the network, and polls, for which no rank is late."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from smpy.records.trace import Trace
 
 _ROWS_SHOWN: Final = 20
-_ROUNDING: Final = 1e-9  # share of all waits: tables leave out smaller ones
-_SMALLEST_SHARE: Final = 0.005  # share of the ranks' time: contention or polls with less get no table
+_ROUNDING: Final = 1e-9  # share of all waits: tables omit smaller ones
+_SMALLEST_SHARE: Final = 0.005  # share of the ranks' time: less contention or polling gets no table
 _BARS: Final = 30
 
 
@@ -132,7 +132,7 @@ class Waits(Result):
         return _sum_s(self.waits)
 
     def table(self) -> str:
-        """Waits by line, and their causes; each with the rank that has most of it; the costliest table first."""
+        """Waits by line, and their causes, each with the rank that has most of it; the costliest table first."""
         text = "No rank waited for another one"
         if self.seconds:
             text = f"{self._by_line('Waits', self.waits, '')}\n\nCauses of waits\n{self._causes_by_line()}"
@@ -290,12 +290,12 @@ def _causes(timeline: Timeline, lines: ComputingLines) -> list[Cause]:
 
 
 def _contention(timeline: Timeline, messages: Messages) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Numbers of intervals in which ranks waited for messages that contention slowed; its part of each, in seconds."""
+    """Indices of intervals in which ranks waited for messages slowed by contention, and the part of each in seconds."""
     transfers = np.flatnonzero((timeline.kind == TRANSFER) & np.isin(timeline.message, messages.number))
     row, duration_s = np.searchsorted(messages.number, timeline.message[transfers]), timeline.duration_s()[transfers]
     whose = timeline.rank[transfers].astype(np.int64) * len(messages.number) + row
     _, which = np.unique(whose, return_inverse=True)
-    whole_s = np.bincount(which, weights=duration_s)[which]  # a rank that polls has a transfer in pieces
+    whole_s = np.bincount(which, weights=duration_s)[which]  # a rank that polls has a transfer in several intervals
     seconds = duration_s * np.minimum(messages.contention_s[row] / whole_s, 1.0)
     kept = seconds > 0
     return transfers[kept], seconds[kept]

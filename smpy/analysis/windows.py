@@ -1,4 +1,4 @@
-"""Time of ranks by label, in windows of their time: piece by piece, or, in wide windows, from running sums."""
+"""Time of ranks by label within windows: interval by interval, or from running sums for wide windows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Windows(NamedTuple):
-    """Windows: all of the intervals low to high - 1 of a rank, cut to dates where these begin earlier or end later.
+    """Windows: intervals low to high - 1 of a rank, cut at the dates where the window begins and ends.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Pieces(NamedTuple):
 
 
 def pieces_of(timeline: Timeline, windows: Windows) -> Pieces:
-    """Every interval in every window.
+    """Every pair of an interval and a window that contains it.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def sums_of(timeline: Timeline, windows: Windows, label: NDArray[np.int64]) -> P
 
 
 def together(pieces: list[Pieces]) -> Pieces:
-    """All of them, one after the other.
+    """Concatenation of pieces.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A calibration of this machine: measured as far as that is still to be done, then fitted."""
+"""Calibrates this machine: measures what is missing in the raw file, then fits."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from smpy.calibrate.this_machine import caches, check_quiet, facts, free_memory_
 from smpy.errors import UsageError
 from smpy.units import exact_size, rounded_bandwidth, rounded_speed
 
-_DIGITS: Final = 4  # digits of speeds: they repeat to no more
+_DIGITS: Final = 4  # digits of speeds: measurements repeat to no more
 _WAITED_MAX: Final = 0.02  # share of the time of measured calls
 _TIME_WAS_OVER: Final = "time was over"
-_SAME: Final = ("cpu", "blas", "numpy", "scipy")  # facts of the machine that a measurement may not change midway
+_SAME: Final = ("cpu", "blas", "numpy", "scipy")  # facts of the machine that must not change during a measurement
 
 PlanName = Literal["quick", "full", "host"]
 
@@ -93,7 +93,7 @@ class Calibration:
     failures: tuple[str, ...] = field(default=())
 
     def tables(self) -> dict[str, Table]:
-        """The tables of its file, in the keys of a machine's."""
+        """Tables of the result file, with the keys of a machine file."""
         speed = rounded_speed(self.speed_flop_per_s, _DIGITS)
         host: dict[str, object] = {"speed": speed}
         if self.memory is not None:
@@ -116,7 +116,7 @@ def calibrate(
     clocks: Clocks | None = None,
     progress: Callable[[int, int, Visit], object] = lambda _number, _count, _visit: None,
 ) -> Calibration:
-    """Measure all that is not yet in the raw file, and fit.
+    """Measure visits that the raw file lacks, and fit.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def calibrate(
 
 
 def _recorded(raw: Path) -> Recorded | None:
-    """Measurements made already; None if there are none: a full disk may have left an empty file."""
+    """Existing measurements; None if there are none: a full disk may have left an empty file."""
     return read_samples(raw) if raw.exists() and (not raw.is_file() or raw.stat().st_size) else None
 
 
@@ -183,7 +183,7 @@ def _about(request: CalibrationPlan, command: str) -> dict[str, Any]:
 
 
 def _checked(request: CalibrationPlan, recorded: Recorded) -> dict[str, Any]:
-    """Description in the raw file's first line, if it is of this measurement."""
+    """Description in the raw file's first line, if it belongs to this measurement."""
     about = recorded.about
     try:
         plan = MeasurementPlan(**about["plan"])
@@ -243,7 +243,7 @@ def _measure(
 
 @contextmanager
 def _kept(request: CalibrationPlan, n_visits: int) -> Iterator[None]:
-    """Name the file that keeps the measurements on an interruption."""
+    """Name the file that keeps the measurements when the user interrupts."""
     try:
         yield
     except KeyboardInterrupt:
@@ -291,7 +291,7 @@ def _fitted(
 
 
 def _was_to_be_measured(kernel: str, recorded: Recorded) -> bool:
-    """Whether a kernel without a sample was left out for want of time; else an earlier version did not know it."""
+    """Whether a kernel without a sample was skipped for lack of time; otherwise an earlier version did not know it."""
     is_complete = not any(warning.startswith(_TIME_WAS_OVER) for warning in recorded.warnings)
     return kernel in recorded.about["kernels"] or not is_complete
 
@@ -304,7 +304,7 @@ def _speed_flop_per_s(samples: Sequence[KernelSample]) -> float:
 def _table(
     request: CalibrationPlan, plan: MeasurementPlan, recorded: Recorded, memory: MemorySpeed | None
 ) -> dict[str, Any]:
-    """The table [calibration]."""
+    """The table [calibration] of the result file."""
     about = recorded.about
     waited = 1 - sum(s.processor_s for s in recorded.samples) / max(sum(s.wall_s for s in recorded.samples), 1e-9)
     notes = list(recorded.warnings)

@@ -1,4 +1,4 @@
-"""Costs of kernels from samples: the fit, its error on sizes that it has not seen, and the noise of single calls."""
+"""Costs of kernels from samples: the fit, its error on held-out sizes, and the noise of single calls."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Terms that a kernel's cost may consist of; the fields are those of `smpy.calibrate.kernels.Kernel`."""
+    """Candidate terms of a kernel's cost; the fields are those of `smpy.calibrate.kernels.Kernel`."""
 
     sizes: tuple[str, ...]
     candidates: tuple[str, ...]
@@ -40,7 +40,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """Measured sizes of a kernel, and the time of each.
+    """Measured sizes of a kernel, and the time at each.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Points:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A kernel's cost, and how good it is.
+    """Cost of a kernel, with its quality.
 
     Parameters
     ----------
@@ -87,14 +87,14 @@ class Cost:
 
     @property
     def held_out_errors(self) -> Vector:
-        """Measured over predicted time at the sizes that were kept out, minus 1."""
+        """Measured over predicted time at the held-out sizes, minus 1."""
         if not len(self.held_out.time_s):
             return np.empty(0)
         return np.asarray(self.held_out.time_s / self.fit.predict_s(self.held_out.sizes) - 1)
 
     @property
     def total_error(self) -> float:
-        """Predicted time of all sizes that were kept out over their measured time, minus 1; NaN if there are none."""
+        """Predicted over measured total time of the held-out sizes, minus 1; NaN without such sizes."""
         if not len(self.held_out.time_s):
             return float("nan")
         return float(self.fit.predict_s(self.held_out.sizes).sum() / self.held_out.time_s.sum()) - 1
@@ -169,7 +169,7 @@ def cost_of(
 
 
 def _screened(terms: Terms, points: Points, weighting: Weighting) -> Fit:
-    """The fit; the one coefficient of a combined term becomes those of its parts."""
+    """The fit; the coefficient of a combined term is split among its parts."""
     grid = _grid(points, is_tall=terms.is_tall)
     if not terms.combined:
         return screen(
@@ -190,7 +190,7 @@ def _screened(terms: Terms, points: Points, weighting: Weighting) -> Fit:
 
 
 def _expanded(found: Fit, work: str, parts: Mapping[str, float]) -> Fit:
-    """The fit with one term as its parts, whose coefficients are off together: one was fitted."""
+    """The fit with one term replaced by its parts, whose coefficients are fully correlated: one was fitted."""
     made_of = {term: (work, part) for term, part in parts.items()}
     made_of |= {term: (term, 1.0) for term in found.seconds if term != work}
     fitted = list(found.seconds)
@@ -214,7 +214,7 @@ def _by_sizes(samples: Iterable[KernelSample]) -> dict[tuple[int, ...], list[flo
 def _points(
     names: Sequence[str], times: Mapping[tuple[int, ...], Sequence[float]], sigma: float | None = None
 ) -> Points:
-    """The median of each size; or, if its calls have half-normal noise, the time without that."""
+    """Median time per size; with half-normal noise of calls, the time without noise."""
     rows = np.array(list(times), dtype=float).reshape(-1, len(names))
     middles = [
         np.median(of_size) if sigma is None else min(of_size) / (1 + sigma * _least_of(len(of_size))[0])
@@ -224,7 +224,7 @@ def _points(
 
 
 def _grid(points: Points, *, is_tall: bool) -> dict[str, Vector]:
-    """Sizes all over the box that the measured ones span."""
+    """Sizes across the whole box that the measured sizes span."""
     n_steps = math.ceil(_GRID_POINTS ** (1 / len(points.sizes)))
     axes = [np.geomspace(values.min(), values.max(), n_steps) for values in points.sizes.values()]
     sizes = dict(zip(points.sizes, (axis.ravel() for axis in np.meshgrid(*axes)), strict=True))

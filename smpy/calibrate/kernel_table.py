@@ -10,7 +10,7 @@ import numpy as np
 from smpy.calibrate.costs import Cost
 from smpy.calibrate.result_file import Table
 
-_CORRELATION_DECIMALS: Final = 4  # with three digits of a half width, a time's is right to 2 %
+_CORRELATION_DECIMALS: Final = 4  # with three digits of a half width, the half width of a time is right to 2 %
 
 
 def kernel_table(cost: Cost) -> Table:

@@ -1,4 +1,4 @@
-"""The kernels that are measured: their sizes, the terms that their cost may have, and how one is called.
+"""The kernels to measure: their sizes, the candidate terms of their cost, and their calls.
 
 Operands are parts of pools that are filled once, so that a visit costs its call and nothing else. Their values are
 harmless: triangles are close to the identity, matrices to factorise are restored before each call.
@@ -35,7 +35,7 @@ _TRIES_PER_DRAW: Final = 2000
 
 @dataclass(frozen=True, slots=True)
 class TimedKernel:
-    """A kernel with its operands, ready to be timed.
+    """Kernel with its operands, ready to be timed.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class TimedKernel:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A kernel to measure.
+    """Kernel to measure.
 
     Parameters
     ----------
@@ -99,23 +99,23 @@ class Kernel:
     n_warming: int = 1
 
     def work_of(self, sizes: Sizes) -> float:
-        """Operations of a call."""
+        """Number of operations of a call."""
         return float(sum(count * evaluate(term, sizes) for term, count in self.work.items()))
 
     def elements_of(self, sizes: Sizes) -> float:
-        """Elements of the largest operand."""
+        """Number of elements of the largest operand."""
         return max((float(evaluate(term, sizes)) for term in self.operands), default=0.0)
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """The leading terms and their divisors, work on faces, edges and calls, an intercept last; and others."""
+        """Leading terms and their divisors, work on faces, edges and calls, an intercept last; then other terms."""
         return tuple(
             dict.fromkeys([*self.more, *self.leading, *(part for term in self.leading for part in _divisors(term))])
         )
 
 
 class Pools:
-    """Operands of all kernels: memory that is filled once, and seen as arrays of any type and shape.
+    """Operands of all kernels: memory filled once, and viewed as arrays of any type and shape.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class Pools:
         self._pools: Final[dict[tuple[str, object], Array]] = {}
 
     def vector(self, dtype: type[np.generic], slot: int, n: int) -> Array:
-        """`n` elements of slot 0, 1 or 2, of magnitude 1."""
+        """Array of `n` elements of slot 0, 1 or 2, of magnitude 1."""
         return self._pool(dtype, slot)[:n]
 
     def matrix(self, dtype: type[np.generic], slot: int, m: int, n: int) -> Array:
@@ -139,7 +139,7 @@ class Pools:
         return self._pool(dtype, slot)[: m * n].reshape((m, n), order="F")
 
     def triangle(self, dtype: type[np.generic], n: int) -> Array:
-        """An n x n matrix whose elements are below 1 / n: with a unit diagonal it is close to the identity."""
+        """An n x n matrix with elements below 1 / n: with a unit diagonal it is close to the identity."""
         return self._pool(dtype, "triangle")[: n * n].reshape((n, n), order="F")
 
     def dominant(self, dtype: type[np.generic], n: int) -> Array:
@@ -155,13 +155,13 @@ class Pools:
             numbers = self._rng.random(self.size_bytes // 8, dtype=np.float64)
             numbers -= 0.5
             if slot == "triangle":
-                numbers /= np.sqrt(self.size_bytes / 8)  # the order of the largest one
+                numbers /= np.sqrt(self.size_bytes / 8)  # order of the largest product
             self._pools[key] = np.resize(numbers, self.size_bytes // np.dtype(real).itemsize).astype(real)
         return self._pools[key].view(dtype)
 
 
 def core_speed_kernel() -> Kernel:
-    """The product of two n x n matrices, whose rate is the speed of a core."""
+    """Product of two n x n matrices; its rate is the speed of a core."""
     from scipy.linalg.blas import dgemm
 
     return Kernel(SPEED, ("n",), ("n^3",), {"n^3": 2}, ("n^2",), _square_product(dgemm))
@@ -417,7 +417,7 @@ def _ffts() -> Iterator[Kernel]:
 
 
 def _fft_in_single_precision() -> Any:
-    """Transforms that compute in the precision of their argument: numpy's before 2.0 do not."""
+    """FFT module whose transforms compute in the precision of their argument: numpy's do so from 2.0 on."""
     if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
         return np.fft
     from scipy import fft
@@ -477,9 +477,9 @@ class Limits:
 
 
 def draw_sizes(kernel: Kernel, limits: Limits, rng: np.random.Generator, n_draws: int) -> list[tuple[int, ...]]:
-    """Random sizes of a kernel within limits: uniform and uniform in logarithm, in turn.
+    """Random sizes of a kernel within limits: uniform and log-uniform by turns.
 
-    Most of a program's time goes into large calls, and most of its calls are small.
+    Large calls take most of a program's time, and most of its calls are small.
 
     Parameters
     ----------
@@ -532,7 +532,7 @@ def _range(kernel: Kernel, name: str, limits: Limits) -> tuple[int, int]:
 
 
 def _smooth(n: int) -> int:
-    """The largest number from `n` downwards whose prime factors are 2, 3, 5 and 7."""
+    """Largest number up to `n` whose prime factors are 2, 3, 5 and 7."""
     while n > 1:
         rest = n
         for factor in _FFT_FACTORS:

@@ -1,4 +1,4 @@
-"""Times kernels: visit by visit, each written down before the next."""
+"""Times kernels visit by visit, and writes each visit down before the next."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from smpy.calibrate.samples import KernelSample, SampleFile
 
 Clock = Callable[[], float]
 
-_BLOCK_S: Final = 2e-4  # shorter calls are timed several at once
+_BLOCK_S: Final = 2e-4  # shorter calls are timed in groups
 _CALLS_MAX: Final = 10_000
 _SELF_WARMING_S: Final = 1e-2  # longer calls fill their caches themselves
 
@@ -37,7 +37,7 @@ class Clocks:
 
 
 class Timer:
-    """Times calls, and takes off the cost of reading the clocks."""
+    """Times calls, and subtracts the cost of reading the clocks."""
 
     def __init__(self, clocks: Clocks) -> None:
         self._clocks: Final = clocks
@@ -51,7 +51,7 @@ class Timer:
         return self._less_empty(self._block(call.run, 1), 1)
 
     def several(self, call: TimedKernel, once_s: float) -> tuple[float, float]:
-        """The same, of as many calls as a short one needs to be timed well; `once_s` is about the time of one."""
+        """Processor and wall time per call, over as many calls as needed; `once_s` is about one call's time."""
         if call.restore is not None or once_s >= _BLOCK_S:
             return self.once(call)
         n_calls = min(int(_BLOCK_S / max(once_s, _BLOCK_S / _CALLS_MAX)) + 1, _CALLS_MAX)
@@ -82,7 +82,7 @@ def measure(
     clocks: Clocks,
     progress: Callable[[int, Visit], object] = lambda _number, _visit: None,
 ) -> bool:
-    """Make visits until all are made, or the time is over.
+    """Make visits until all are done or the time is used up.
 
     Parameters
     ----------

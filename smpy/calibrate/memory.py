@@ -20,8 +20,8 @@ ALL_CORES: Final = "all_cores"
 _WORDS_MOVED: Final = 3  # y += x reads two and writes one, of the two that the working set has
 _ARRAYS: Final = 2
 _PASSES_TO_SETTLE: Final = 4  # caches that take what others evict serve a working set at their full rate only then
-_IN_CACHE: Final = 0.75  # share of the last cache that surely holds the set: the rest is others'
-_STRAIGHT: Final = 0.05  # share of a bandwidth that may be lost between the points that are kept
+_IN_CACHE: Final = 0.75  # share of the last cache that surely holds the working set: others use the rest
+_STRAIGHT: Final = 0.05  # largest relative error of the bandwidth between the points that are kept
 _ALL_CORES_S: Final = 0.5
 
 
@@ -50,9 +50,10 @@ class MemorySpeed:
 
 
 def working_set_kernel() -> Kernel:
-    """A sum, y += x, in two arrays of together so many bytes.
+    """Sum y += x of two arrays that together take this many bytes.
 
-    Arrays are allocated anew each time, as a program's are: the place of their pages decides how much a cache can hold.
+    Arrays are allocated anew each time, as a program's are: the location of their pages decides how much of them a
+    cache can hold.
     """
 
     def prepare(_pools: Pools, sizes: Sizes) -> TimedKernel:
@@ -64,7 +65,7 @@ def working_set_kernel() -> Kernel:
 
 
 def memory_speed(samples: Sequence[KernelSample], caches: Sequence[tuple[int, int]]) -> MemorySpeed:
-    """The curve of one core, from samples of `working_set_kernel`.
+    """Curve of one core, from samples of `working_set_kernel`.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ def memory_speed(samples: Sequence[KernelSample], caches: Sequence[tuple[int, in
         rates_of.setdefault(size_bytes, []).append(size_bytes * _WORDS_MOVED / _ARRAYS / sample.processor_s)
     sets = np.array(sorted(rates_of), dtype=float)
     rates = np.array([np.median(rates_of[int(size)]) for size in sets])
-    fastest = int(rates.argmax())  # the overhead of calls makes smaller sets slower: it is not the caches
+    fastest = int(rates.argmax())  # the overhead of calls, not the caches, slows down smaller sets
     rates[:fastest] = rates[fastest]
     rates = _falling(rates)
     n_cached = int(np.searchsorted(sets, _IN_CACHE * caches[-1][0], side="right"))
@@ -94,9 +95,9 @@ def memory_speed(samples: Sequence[KernelSample], caches: Sequence[tuple[int, in
 
 
 def _bends(x: NDArray[np.float64], y: NDArray[np.float64]) -> list[int]:
-    """Points between which straight lines are as good as a curve (Ramer 1972; Douglas and Peucker 1973).
+    """Points at which straight lines approximate the curve (Ramer 1972; Douglas and Peucker 1973).
 
-    The first one is left out where the second says the same.
+    The first point is left out if the second has the same value.
     """
     kept, parts = {0, len(x) - 1}, [(0, len(x) - 1)]
     while parts:
@@ -134,7 +135,7 @@ def _falling(rates: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def all_cores(cores: Sequence[int], memory_bytes: int) -> KernelSample:
-    """Measure the bytes that cores move together, each in memory of its own, and the time they take.
+    """Measure the bytes that all cores move at once, each in memory of its own, and the time they take.
 
     Parameters
     ----------
@@ -164,7 +165,7 @@ def all_cores(cores: Sequence[int], memory_bytes: int) -> KernelSample:
     try:
         for thread in threads:
             thread.start()
-    except RuntimeError:  # the system has no more threads: those that have begun wait for the others
+    except RuntimeError:  # the system allows no more threads: the started ones wait for the others
         ready.abort()
         raise
     for thread in threads:
@@ -176,7 +177,7 @@ def all_cores(cores: Sequence[int], memory_bytes: int) -> KernelSample:
 
 
 def _rate_bytes_per_s(core: int, n_words: int, ready: threading.Barrier) -> float:
-    """Bytes that this thread moves a second on a core, once all threads are ready."""
+    """Bytes per second that this thread moves on a core, once all threads are ready."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {core})
     x, y = np.zeros(n_words), np.ones(n_words)

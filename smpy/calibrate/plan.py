@@ -66,7 +66,7 @@ class MeasurementPlan:
 
     @classmethod
     def of(cls, name: str, *, seed: int, dimension: int | None, memory_bytes: int, cache_bytes: int) -> Self:
-        """The plan of a name, for a machine.
+        """Plan with this name, for a machine.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class MeasurementPlan:
         )
 
     def sizes_of(self, kernel: Kernel) -> tuple[tuple[int, ...], ...]:
-        """The sizes of a kernel, which do not depend on other kernels."""
+        """Sizes of a kernel; they do not depend on other kernels."""
         if kernel.name == SPEED:
             return ((_SPEED_ORDER,),)
         if kernel.name == WORKING_SET:
@@ -111,7 +111,7 @@ class MeasurementPlan:
         return tuple(draw_sizes(kernel, limits, rng, self.n_sizes))
 
     def held_out(self, sizes: Collection[tuple[int, ...]]) -> frozenset[tuple[int, ...]]:
-        """Sizes of a kernel that are kept out of its fit, chosen by their checksums, whoever drew them."""
+        """Sizes of a kernel held out of its fit, chosen by their checksums, independently of the plan."""
         if len(sizes) <= 2 * self.n_held_out:
             return frozenset()
         return frozenset(sorted(sizes, key=lambda one: crc32(repr(one).encode()))[: self.n_held_out])
@@ -136,9 +136,9 @@ class Visit:
 
 
 def visits(plan: MeasurementPlan, kernels: Mapping[str, Kernel], done: Sequence[KernelSample] = ()) -> list[Visit]:
-    """All visits that are still to make, round by round, each round in a random order of its own.
+    """All remaining visits, round by round, each round in its own random order.
 
-    So whatever disturbs the machine for a while disturbs all kernels alike, and each size only once.
+    A disturbance of the machine then affects all kernels alike, and each size only once.
     """
     places: list[tuple[Kernel, tuple[int, ...]]] = []
     for kernel in kernels.values():

@@ -1,4 +1,4 @@
-"""A picture of a calibration: measured over predicted time of each kernel, by predicted time."""
+"""Plots a calibration: measured over predicted time of each kernel, by predicted time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SIZE_INCH: Final = (2.6, 2.0)
 
 
 def check_format(path: Path) -> None:
-    """Refuse a name that says no format.
+    """Refuse a file name without a known format.
 
     Raises
     ------
@@ -28,7 +28,7 @@ def check_format(path: Path) -> None:
 
 
 def draw(path: Path, costs: Sequence[Cost], title: str) -> None:
-    """Write the picture.
+    """Write the plot.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Linear regression of times on terms of sizes: least squares, screening of terms, and how good it is.
+"""Linear regression of times on terms of sizes: least squares, screening of terms, and quality.
 
 Times of one kernel span decades, and their errors are relative: least is the sum of measured over predicted time plus
 predicted over measured, so that twice and half as long count alike (least squares with weights that are repeated
@@ -27,7 +27,7 @@ SIGNIFICANCE: Final = 0.05
 _REWEIGHTINGS: Final = 20
 _REWEIGHTED: Final = 1e-9
 _POINTS_PER_TERM: Final = 3
-_ROUNDING: Final = 1e-12  # relative to a time: a term that explains less explains errors of rounding
+_ROUNDING: Final = 1e-12  # relative to a time: a smaller contribution explains only rounding errors
 
 
 Vector = NDArray[np.float64]
@@ -133,7 +133,7 @@ def screen(
     positive_at: Mapping[str, ArrayLike] | None = None,
     weighting: Weighting = "relative",
 ) -> Fit:
-    """Least squares on the candidates that are significant.
+    """Least squares on the significant candidates.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def screen(
 def _has_fault(
     found: Fit, sizes: Mapping[str, ArrayLike], signed: Collection[str], positive_at: Mapping[str, ArrayLike] | None
 ) -> bool:
-    """Whether a coefficient is negative that must not be, or a time that has to be positive is not."""
+    """Whether a coefficient that must not be negative is, or a time that must be positive is not."""
     places = [sizes] if positive_at is None else [sizes, positive_at]
     return any(found.predict_s(place).min(initial=np.inf) <= 0 for place in places) or any(
         value < 0 for term, value in found.seconds.items() if term not in signed
@@ -187,7 +187,7 @@ def _without_negative(
     signed: Collection[str],
     weighting: Weighting,
 ) -> Fit:
-    """The same screening without negative coefficients; at last without the terms that have them."""
+    """The same screening without negative coefficients; in the end also without their terms."""
     if signed:
         return screen(sizes, times, candidates, leading=leading, weighting=weighting)
     while negative := [term for term, value in found.seconds.items() if value < 0]:
@@ -199,7 +199,7 @@ def _without_negative(
 
 
 class _Screening:
-    """Backward elimination, from the least squares without negative coefficients and with their weights."""
+    """Backward elimination, starting from the non-negative least squares and their weights."""
 
     def __init__(
         self,
@@ -230,14 +230,14 @@ class _Screening:
         return tuple(self._order[at] for at in chosen)
 
     def _active(self, places: Sequence[int]) -> list[int]:
-        """Terms that the least squares without negative coefficients have, and the leading ones."""
+        """Terms of the non-negative least squares, and the leading terms."""
         columns = np.zeros_like(self._columns)
         columns[:, list(places)] = self._columns[:, list(places)]
         found = self._nnls(columns, self._target, np.ones_like(self._target))
         return [at for at in places if found[at] or self._order[at] in self._leading]
 
     def _nnls(self, columns: Vector, times: Vector, weights: Vector) -> Vector:
-        """Coefficients, negative only where that is allowed."""
+        """Coefficients, negative only where allowed."""
         from scipy.optimize import nnls
 
         weighted = columns * weights[:, None]
@@ -249,7 +249,7 @@ class _Screening:
         return coefficients
 
     def _leaving(self, chosen: Sequence[int], variance: float, n_free: int) -> int | None:
-        """The least significant term that may leave, if it is not significant, or there are too many."""
+        """Least significant removable term, if it is insignificant or there are too many; else None."""
         free = [at for at in chosen if self._order[at] not in self._leading]
         if len(chosen) < 2 or not free:
             return None
@@ -286,7 +286,7 @@ def _times(time_s: ArrayLike) -> Vector:
 
 
 def _weights(times: Vector, weighting: Weighting, predict_s: Callable[[Vector], Vector]) -> Vector:
-    """Weights with which least squares have the smallest sum of t / p + p / t, of measured and predicted times."""
+    """Weights with which least squares minimise the sum of t / p + p / t, of measured and predicted times."""
     if weighting == "none":
         return np.ones_like(times)
     weights = 1 / times
@@ -307,7 +307,7 @@ def _columns(sizes: Mapping[str, ArrayLike], terms: Sequence[str]) -> Vector:
 
 
 def _solve(columns: Vector, times: Vector, weights: Vector) -> _Solution:
-    """Weighted least squares by QR of columns that are scaled to the same norm."""
+    """Weighted least squares by QR of columns scaled to the same norm."""
     weighted = columns * weights[:, None]
     scales = np.linalg.norm(weighted, axis=0)
     if (scales == 0).any():
@@ -334,7 +334,7 @@ def _t_quantile(n_free: int) -> float:
 
 
 def _p_of_f(added: float, variance: float, n_free: int) -> float:
-    """p-value of a term without which the sum of squares has so much more."""
+    """p-value of a term whose removal increases the sum of squares by this much."""
     from scipy.special import fdtrc
 
     if variance <= 0:

@@ -1,4 +1,4 @@
-"""Results of a calibration, as tables for a terminal."""
+"""Prints the results of a calibration as tables in a terminal."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def print_result(tables: Mapping[str, Any], name: str, out: TextIO | None = None
 
 
 def _machine(tables: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """The keys of a machine but its kernels, as `--set` writes them."""
+    """Keys of a machine except its kernels, as `--set` writes them."""
     for name, table in tables.items():
         if name not in ("calibration", "kernels") and not name.startswith("kernels.") and isinstance(table, Mapping):
             yield from ((f"{name}.{key}", value) for key, value in table.items())
@@ -112,7 +112,7 @@ def _print_coefficients(console: Console, kernels: Mapping[str, Mapping[str, Any
 
 
 def _print_transfers(console: Console, about: Mapping[str, Any]) -> None:
-    """The pieces that the transfer of a message consists of, and the errors of ping-pongs by size."""
+    """Pieces of a message's transfer, and the errors of ping-pongs by size."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="")

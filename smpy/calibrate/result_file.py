@@ -13,7 +13,7 @@ Table = Mapping[str, object]
 
 
 def toml_text(tables: Mapping[str, Table], comment: str = "") -> str:
-    """TOML of tables, a dictionary in one being an inline table.
+    """TOML of tables; a dictionary within one becomes an inline table.
 
     Parameters
     ----------
@@ -38,14 +38,14 @@ def _value(value: object) -> str:
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, list | tuple):
         rows = [_value(item) for item in value]
-        if value and isinstance(value[0], Mapping):  # a line each
+        if value and isinstance(value[0], Mapping):  # one per line
             return "[\n" + "".join(f"  {row},\n" for row in rows) + "]"
         return f"[{', '.join(rows)}]"
     return json.dumps(value, ensure_ascii=False)
 
 
 def write_result(path: Path, tables: Mapping[str, Table], comment: str = "") -> None:
-    """Write a calibration; an existing file is replaced as a whole.
+    """Write a calibration; replace an existing file as a whole.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Raw measurements in a CSV file: each row is there as soon as it is measured, so that a measurement can go on from it.
+"""Raw measurements in a CSV file: each row is written as soon as it is measured, so that a measurement can resume.
 
 The first line is a comment with the plan and place as JSON. A last line that was cut off is dropped.
 """
@@ -141,7 +141,7 @@ def _sample(path: Path, number: int, row: Sequence[str]) -> KernelSample:
 
 
 class SampleFile:
-    """A file of samples that is written row by row.
+    """A file of samples, written row by row.
 
     Parameters
     ----------
@@ -188,11 +188,11 @@ class SampleFile:
         self._append("".join(rows))
 
     def warn(self, text: str) -> None:
-        """Note a disturbance of the measurement from here on, in a line."""
+        """Note in a line that the measurement was disturbed from here on."""
         self._append(f"{_WARNING}{text}\n")
 
     def end(self) -> None:
-        """Nothing is left to measure."""
+        """Mark the measurement as complete."""
         self._append(_END)
 
     def _append(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""The machine that is measured: its facts, whether it is quiet, and a core for the measurement alone."""
+"""The measured machine: its facts, whether it is quiet, and a core reserved for the measurement."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _TAKEN_AWAY_MAX: Final = 0.05
 
 
 def facts() -> dict[str, str | int]:
-    """Versions, processor, BLAS and date, for whoever reads the result."""
-    import scipy.linalg.blas  # loads its BLAS, which threadpoolctl then lists
+    """Versions, processor, BLAS and date, for the reader of the result."""
+    import scipy.linalg.blas  # loads numpy's BLAS, which threadpoolctl then lists
     from threadpoolctl import threadpool_info
 
     blas = sorted(
@@ -88,7 +88,7 @@ def caches() -> list[tuple[int, int]]:
 
 @contextmanager
 def one_core() -> Iterator[tuple[int, ...]]:
-    """This thread stays on one core, and BLAS takes no other one; gives the cores that it might use before."""
+    """Keep this thread on one core, and BLAS off the others; return the cores that it might use before."""
     from threadpoolctl import threadpool_limits
 
     if not hasattr(os, "sched_setaffinity"):
@@ -96,7 +96,7 @@ def one_core() -> Iterator[tuple[int, ...]]:
             yield tuple(range(os.cpu_count() or 1))
         return
     before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {max(before)})  # interrupts go to the first one more often
+    os.sched_setaffinity(0, {max(before)})  # interrupts go to the first core more often
     try:
         with threadpool_limits(1):
             yield tuple(sorted(before))
@@ -108,7 +108,7 @@ def one_core() -> Iterator[tuple[int, ...]]:
 
 
 def check_quiet(*, may_be_loaded: bool) -> list[str]:
-    """Refuse a machine that does other things; or tell the disturbance, if it may be loaded.
+    """Refuse a busy machine; return the disturbance if a busy one is allowed.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def disturbance(
     wall_s: Callable[[], float] = time.perf_counter,
     processor_s: Callable[[], float] = time.thread_time,
 ) -> str:
-    """Name a disturbance of measurements, or "". The probe takes some milliseconds of this thread alone."""
+    """Name a disturbance of measurements, or "". The probe takes some milliseconds of this thread."""
     busy = (busy_cores or _busy_cores)()
     if busy > _BUSY_CORES_MAX:
         load = f" (load {os.getloadavg()[0]:.2f})" if hasattr(os, "getloadavg") else ""
@@ -162,7 +162,7 @@ def disturbance(
 
 
 def _busy_cores() -> float:
-    """Number of cores that others use while this process sleeps."""
+    """Number of cores in use by others while this process sleeps."""
     before = _processor_ticks()
     time.sleep(_LOOK_S)
     after = _processor_ticks()
@@ -172,10 +172,10 @@ def _busy_cores() -> float:
 
 
 def _processor_ticks() -> tuple[int, int] | None:
-    """Ticks of work and of all since the machine started, over all cores."""
+    """Ticks of work, and of all time, since the machine started, over all cores."""
     if not sys.platform.startswith("linux"):
         return None
     with suppress(OSError, ValueError):
         fields = [int(field) for field in Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:9]]
-        return sum(fields) - fields[3] - fields[4], sum(fields)  # less idle and waiting for input
+        return sum(fields) - fields[3] - fields[4], sum(fields)  # less idle time and waiting for input
     return None

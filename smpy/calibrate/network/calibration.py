@@ -1,4 +1,4 @@
-"""A calibration of messages: measured or recorded, fitted, as the tables of its file."""
+"""Calibrates messages: measured or recorded times, their fit, and the tables of the result file."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _measured(request: NetworkCalibrationPlan, notes: list[str], progress: Calla
 
 
 def _interruption(samples: Samples) -> list[str]:
-    """A warning, if raw measurements of ours have fewer rounds than planned."""
+    """Warning if our own raw measurements have fewer rounds than planned."""
     plan = samples.about.get("plan")
     rounds = plan.get("repetitions") if isinstance(plan, dict) else None
     sizes = [row.size_bytes for row in samples.rows if row.kind == "pingpong"]

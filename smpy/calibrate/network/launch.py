@@ -25,7 +25,7 @@ _LINES_SHOWN: Final = 6
 
 
 def find_mpiexec(command: str | None) -> list[str]:
-    """The words of the command that starts MPI programs.
+    """Words of the command that starts MPI programs.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def measure(
     mpiexec: Sequence[str],
     progress: Callable[[int, int], object] = lambda _n, _total: None,
 ) -> None:
-    """Measure with two ranks; each time is in the raw file as soon as it is known.
+    """Measure with two ranks; each time is in the raw file as soon as it is measured.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def measure(
                 stderr=errors,
                 encoding="utf-8",
                 errors="replace",
-                start_new_session=True,  # Ctrl-C is for us, who end it
+                start_new_session=True,  # smpy handles Ctrl-C, and ends mpiexec itself
             )
         except OSError as error:
             raise UsageError(f"cannot run {mpiexec[0]}: {error.strerror or error}") from error
@@ -116,7 +116,7 @@ def _follow(process: subprocess.Popen[str], progress: Callable[[int, int], objec
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Ends mpiexec, which ends its ranks; and all of them, if it does not."""
+    """End mpiexec, which ends its ranks; kill all of them if it does not."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
         try:

@@ -19,16 +19,16 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from mpi4py import MPI
 
-HEAD = "# smpy calibrate network "  # these two are those of samples.py: this file runs without smpy
+HEAD = "# smpy calibrate network "  # both constants equal those of samples.py: this file runs without smpy
 COLUMNS = "kind,bytes,repetition,time_s"
-ALONE = 3  # exit code of a process that is the only one
-ROUND_TRIPS_S = 2e-4  # short round trips are timed so long together
+ALONE = 3  # exit code of a process without a partner
+ROUND_TRIPS_S = 2e-4  # short round trips are timed together for this long
 ROUND_TRIPS_MAX = 32
-CALLS_MAX = 8  # calls of a short message are timed so many together
+CALLS_MAX = 8  # calls of a short message are timed in groups of this size
 CALLS_BYTES = 1 << 14
-WINDOW_BYTES = 1 << 22  # messages under way at once in a stream
+WINDOW_BYTES = 1 << 22  # messages in flight at once in a stream
 WINDOW_MAX = 16
-LATE_S = 1e-2  # delay of a receive, to see whether its send waits; at least, and longer than a turn of other processes
+LATE_S = 1e-2  # minimum delay of a receive that shows whether its send waits; longer than another process's turn
 LATE_TIMES = 4  # in times of a message
 LATE_TRIALS = 5
 CLOCK_READINGS = 1000
@@ -43,14 +43,14 @@ class NetworkMeasurementPlan(NamedTuple):
     largest: int = 1 << 22
 
     def sizes(self) -> list[int]:
-        """Random ones, uniform in logarithm: one of each of so many equal parts."""
+        """Random sizes, log-uniform: one in each of as many equal parts."""
         rng, octaves = random.Random(self.seed), math.log2(self.largest)
         drawn = {round(2 ** (octaves * (part + rng.random()) / self.n_sizes)) for part in range(self.n_sizes)}
         return sorted(drawn | {1, self.largest})
 
 
 class Pair:
-    """Two ranks, and their measurements; each method gives rank 0 the time in seconds."""
+    """Two ranks and their measurements; each method returns the time in seconds on rank 0."""
 
     def __init__(self, comm: MPI.Comm, plan: NetworkMeasurementPlan) -> None:
         self.comm, self.is_first, self.peer = comm, comm.rank == 0, 1 - comm.rank
@@ -61,20 +61,20 @@ class Pair:
         self.clock_s = float(np.median(np.diff(readings)))
 
     def timed(self, call: Callable[[], Any]) -> float:
-        """Time of a call, less that of reading the clock."""
+        """Time of a call, less the time of reading the clock."""
         began_s = MPI.Wtime()
         call()
         passed_s: float = MPI.Wtime() - began_s
         return max(passed_s - self.clock_s, 0.0)
 
     def wait(self, time_s: float) -> None:
-        """Neither MPI nor sleep: a core that sleeps is slow afterwards."""
+        """Wait without MPI or sleep: a core is slow after a sleep."""
         until_s = MPI.Wtime() + time_s
         while MPI.Wtime() < until_s:
             pass
 
     def pingpong(self, size: int, n_trips: int) -> float:
-        """Half a round trip; the peer waits for the first message when it comes."""
+        """Half a round trip; the peer already waits when the first message arrives."""
         out, into, comm, peer = self.out[:size], self.into[:size], self.comm, self.peer
 
         def trips() -> None:
@@ -92,7 +92,7 @@ class Pair:
         return 0.0
 
     def send(self, size: int, late_s: float, n_calls: int = 1) -> float:
-        """Time per Send, of so many with receives that are posted so late."""
+        """Time per Send, over several with receives that are posted late."""
         out, into, comm, peer = self.out[:size], self.into[:size], self.comm, self.peer
 
         def sends() -> None:
@@ -109,7 +109,7 @@ class Pair:
         return 0.0
 
     def isend(self, size: int, n_calls: int) -> float:
-        """Time per Isend, of so many with receives that are posted."""
+        """Time per Isend, over several with posted receives."""
         out, into, comm, peer = self.out[:size], self.into[:size], self.comm, self.peer
         requests: list[MPI.Request] = []
 
@@ -128,7 +128,7 @@ class Pair:
         return time_s
 
     def recv(self, size: int, after_s: float, n_calls: int) -> float:
-        """Per Wait, of so many receives that were posted before their messages, so long after these were sent."""
+        """Time per Wait, over several receives that were posted before their messages, some time after the sends."""
         out, into, comm, peer = self.out[:size], self.into[:size], self.comm, self.peer
 
         def waits() -> None:
@@ -136,7 +136,7 @@ class Pair:
                 request.Wait()
 
         if self.is_first:
-            comm.Recv(self.token, peer)  # the peer is here
+            comm.Recv(self.token, peer)  # the peer has arrived
             requests = [comm.Irecv(into, peer) for _ in range(n_calls)]
             comm.Send(self.token, peer)
             self.wait(after_s)
@@ -148,7 +148,7 @@ class Pair:
         return 0.0
 
     def stream(self, size: int) -> float:
-        """Per message, of several in one direction; the last is answered."""
+        """Time per message, over several in one direction; the last one is answered."""
         n_messages = max(1, min(WINDOW_MAX, WINDOW_BYTES // size))
         out, into = self.out[:size], self.into[:size]
         requests: list[MPI.Request] = []
@@ -187,7 +187,7 @@ class Record:
 
 
 def eager_limit(pair: Pair, plan: NetworkMeasurementPlan, record: Record) -> int:
-    """The largest size whose Send does not wait for its receive, by bisection; -1: all wait."""
+    """Largest size whose Send does not wait for its receive, by bisection; -1 if every Send waits."""
 
     def waits(size: int) -> bool:
         once_s = min(pair.pingpong(size, 1) for _ in range(LATE_TRIALS))
@@ -212,7 +212,7 @@ def eager_limit(pair: Pair, plan: NetworkMeasurementPlan, record: Record) -> int
 
 def visit(pair: Pair, size: int, repetition: int, limit: int, record: Record) -> None:
     """All times of a size."""
-    once_s = pair.pingpong(size, 1)  # it warms up, too
+    once_s = pair.pingpong(size, 1)  # also warms up
     n_trips = max(1, min(ROUND_TRIPS_MAX, int(ROUND_TRIPS_S / max(2 * once_s, 1e-9))))
     n_trips, once_s = pair.comm.bcast((n_trips, once_s))
     record.add("pingpong", size, repetition, pair.pingpong(size, n_trips))
@@ -226,7 +226,7 @@ def visit(pair: Pair, size: int, repetition: int, limit: int, record: Record) ->
 
 
 def main() -> int:
-    """Measure, and give the exit code."""
+    """Measure, and return the exit code."""
     world = MPI.COMM_WORLD
     if world.size < 2:
         sys.stderr.write("this process is the only one of its MPI_COMM_WORLD\n")

@@ -20,9 +20,9 @@ from smpy.calibrate.network.samples import Kind, Samples
 from smpy.errors import UsageError
 
 ENVELOPE_BYTES: Final = 34.0  # the default of machine files
-TRANSFER_PIECES_MAX: Final = 12  # below and above the eager limit each: machines have room for 32 together
+TRANSFER_PIECES_MAX: Final = 12  # below and above the eager limit each: machine files have room for 32 in all
 _HELD_OUT_EVERY: Final = 5
-_FASTEST: Final = 0.1  # relative to a byte's time in the fastest message: no piece has less
+_FASTEST: Final = 0.1  # relative to the time per byte of the fastest message: no piece has less
 _STREAM_DIFFERS: Final = 0.1
 _OFF_MAX: Final = 0.25
 
@@ -85,7 +85,7 @@ class MessageCosts:
 
 
 def fit_costs(samples: Samples) -> MessageCosts:
-    """Costs from samples; a fifth of the sizes is kept out, and tells the error.
+    """Costs from samples; a fifth of the sizes is held out to estimate the error.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def fit_costs(samples: Samples) -> MessageCosts:
 
 
 def _one_way(samples: Samples, warnings: list[str]) -> tuple[Vector, Vector]:
-    """Sizes and times of ping-pongs; where there are none, those of exchanges."""
+    """Sizes and times of ping-pongs, or of exchanges if there are no ping-pongs."""
     sizes, times = samples.medians("pingpong")
     if not len(sizes):
         sizes, times = samples.medians("exchange")
@@ -156,7 +156,7 @@ def _one_way(samples: Samples, warnings: list[str]) -> tuple[Vector, Vector]:
 
 
 def _held_out(sizes: Vector) -> NDArray[np.bool_]:
-    """Mask of the sizes that the fit does not see: each fifth, but neither the smallest nor the largest."""
+    """Mask of held-out sizes: every fifth, but neither the smallest nor the largest."""
     unseen = np.zeros(len(sizes), dtype=bool)
     if len(sizes) >= _HELD_OUT_EVERY * POINTS_MIN:
         unseen[_HELD_OUT_EVERY // 2 : -1 : _HELD_OUT_EVERY] = True
@@ -191,7 +191,7 @@ def _overhead(samples: Samples, kind: Kind, unseen: Vector, above: float, larges
 
 
 def _byte_s(samples: Samples, sizes: Vector, times: Vector) -> float:
-    """Least time per byte: that of the message that carries most bytes a second, alone or in a stream."""
+    """Smallest time per byte: that of the message with the highest rate, alone or in a stream."""
     streamed, per_message_s = samples.medians("stream")
     shares = [of_kind[at > 0] / at[at > 0] for at, of_kind in ((sizes, times), (streamed, per_message_s))]
     return float(np.concatenate(shares).min(initial=np.inf))
@@ -208,7 +208,7 @@ def _cut(
     largest: float,
     warnings: list[str],
 ) -> tuple[tuple[LinearPiece, ...], tuple[LinearPiece, ...]]:
-    """Overheads that a ping-pong has room for."""
+    """Overheads limited to the time of a ping-pong."""
     eager = sizes <= largest
     at, room = sizes[eager], np.maximum(room_s[eager], 0.0)
     is_over = predict_s(send, at) + predict_s(recv, at) > room
@@ -223,7 +223,7 @@ def _cut(
 
 
 def _lowered(pieces: tuple[LinearPiece, ...], sizes: Vector, room_s: Vector, largest: float) -> tuple[LinearPiece, ...]:
-    """The same with smaller constants, and slopes where that is not enough, so that no time is above its room."""
+    """Overheads with smaller constants, and smaller slopes if needed, so that none exceeds its limit."""
     found = []
     for number, piece in enumerate(pieces):
         end = pieces[number + 1].above_bytes if number + 1 < len(pieces) else math.inf

@@ -1,4 +1,4 @@
-"""Times that are linear in the size of a message, piece by piece; where the pieces meet is found from the times.
+"""Piecewise linear times by message size; the break points are found from the times.
 
 For each number of pieces, dynamic programming finds those with the least squares of relative errors (Bellman 1961,
 "On the approximation of curves by line segments using dynamic programming"); their number has the least Bayesian
@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 RESOLUTION: Final = 1e-3
-SMALLEST_S: Final = 1e-8  # shorter times have the weight of this one: clocks tell no less
-POINTS_MIN: Final = 4  # least sizes of a piece
+SMALLEST_S: Final = 1e-8  # shorter times have the weight of this one: clocks resolve no less
+POINTS_MIN: Final = 4  # minimum number of sizes per piece
 _CONFIDENCE: Final = 0.95
 
 Vector = NDArray[np.float64]
@@ -27,7 +27,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class LinearPiece:
-    """Times of `constant_s + n * per_byte_s` for sizes n above one, up to the next piece's.
+    """Times of `constant_s + n * per_byte_s` for sizes n above the piece's begin, up to the next piece.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class LinearPiece:
 
 
 def predict_s(pieces: Sequence[LinearPiece], sizes: ArrayLike) -> Vector:
-    """Times at sizes, in seconds; 0 where there are no pieces.
+    """Times at sizes, in seconds; 0 if there are no pieces.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def fit_pieces(
     relative_to_s: ArrayLike | None = None,
     pieces_max: int = 7,
 ) -> tuple[LinearPiece, ...]:
-    """Lines by size, no more of them than the times tell apart.
+    """Lines by size, no more of them than the times distinguish.
 
     Parameters
     ----------
@@ -139,10 +139,10 @@ def with_told_slopes(
     envelope_bytes: float = 0.0,
     relative_to_s: ArrayLike | None = None,
 ) -> tuple[LinearPiece, ...]:
-    """The same pieces, without slopes that say nothing.
+    """Pieces without insignificant slopes.
 
-    A piece of few sizes may fit well with any slope: the interval is wider than the slope itself. It gets that of the
-    nearest piece on either side whose times do tell one, unless an F test of 5 % says that its own times contradict it.
+    A piece of few sizes may fit well with any slope: the interval is wider than the slope itself. Such a piece gets
+    the slope of the nearest piece with a significant one, unless an F test at 5 % rejects it.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def with_told_slopes(
 
 
 def _between(before: float, after: float) -> float:
-    """Size at which a piece begins: a power of two, if one lies between the sizes, for libraries switch there."""
+    """Size at which a piece begins: a power of two if one lies between the sizes, because libraries switch there."""
     power = 2.0 ** math.floor(math.log2(after))
     power = power / 2 if power == after else power
     return power if before <= power else float(math.floor(math.sqrt(max(before, 1.0) * after)))
@@ -206,7 +206,7 @@ def _points(sizes: ArrayLike, time_s: ArrayLike, envelope_bytes: float, relative
 
 
 def _errors(at: Vector, times: Vector, weight: Vector, slope_min: float) -> Vector:
-    """Squares of relative errors of the best line through the sizes from i up to and with j, at [i, j]."""
+    """Sum of squared relative errors of the best line through sizes i to j, inclusive, at [i, j]."""
     n = len(at)
     table = np.full((n, n), np.inf)
     for first in range(n):
@@ -222,7 +222,7 @@ def _errors(at: Vector, times: Vector, weight: Vector, slope_min: float) -> Vect
 
 
 def _solved(w: Vector, wx: Vector, wxx: Vector, wy: Vector, wxy: Vector) -> tuple[Vector, Vector]:
-    """Least squares with neither constant nor slope below 0, of many lines at once."""
+    """Least squares of many lines at once, with neither constant nor slope below 0."""
     determinant = w * wxx - wx * wx
     is_line = determinant > 1e-12 * w * wxx
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -237,7 +237,7 @@ def _solved(w: Vector, wx: Vector, wxx: Vector, wy: Vector, wxy: Vector) -> tupl
 
 
 def _line(points: _Points, slope_min: float, slope: float | None = None) -> LinearPiece:
-    """The best line; its slope is fixed if one is given."""
+    """The best line; with a fixed slope if one is passed."""
     x, y, weights = points.x, points.times - slope_min * points.x, points.weights
     sums = [np.array([np.sum(term)]) for term in (weights, weights * x, weights * x * x, weights * y, weights * x * y)]
     (constant,), (above_min,) = _solved(*sums)
@@ -266,11 +266,11 @@ def _t_quantile(n_free: int) -> float:
     return float(stdtrit(n_free, (1 + _CONFIDENCE) / 2))
 
 
-# ---- how many, and where ----
+# ---- number and positions ----
 
 
 def _chosen(errors: Vector, pieces_max: int) -> list[tuple[int, int]]:
-    """First place and end of each piece."""
+    """First and last index of each piece."""
     n = len(errors)
     n_pieces_max = max(1, min(pieces_max, n // POINTS_MIN))
     best, before = [errors[0]], []

@@ -23,7 +23,7 @@ _SIZE_MAX_BYTES: Final = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Layout of a benchmark's table: its kind, and the time in seconds of a row's numbers, the first a size."""
+    """Layout of a benchmark's table: its kind, and the function from a row's numbers, the first a size, to seconds."""
 
     name: str
     kind: Kind
@@ -48,7 +48,7 @@ _PAIR: Final = 2
 
 
 def read_recorded(path: Path) -> Samples:
-    """The times of a file that a benchmark printed, or of raw measurements of ours.
+    """Times in a file that a benchmark printed, or in our own raw measurements.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def read_recorded(path: Path) -> Samples:
 
 
 def _rows(path: Path, lines: Sequence[str]) -> tuple[list[MessageSample], list[str], list[str]]:
-    """Rows of known benchmarks, the names of these, and the names of unknown ones."""
+    """Rows of known benchmarks, names of these, and names of unknown ones."""
     rows: list[MessageSample] = []
     benchmarks: list[str] = []
     skipped: list[str] = []
@@ -99,7 +99,7 @@ def _rows(path: Path, lines: Sequence[str]) -> tuple[list[MessageSample], list[s
             if name not in names:
                 names.append(name)
         elif (processes and int(processes[1]) != _PAIR) or (not line.strip() and n_of_table):
-            table = None  # a table of more than a pair, or the end of one
+            table = None  # a table of more than one pair, or the end of a table
         elif table is not None and line.strip() and not line.lstrip().startswith("#"):
             rows.append(_row(path, number, line, table))
             n_of_table += 1
@@ -107,7 +107,7 @@ def _rows(path: Path, lines: Sequence[str]) -> tuple[list[MessageSample], list[s
 
 
 def _begins(line: str) -> tuple[_Columns | None, str] | None:
-    """The table that a line begins, None of a benchmark that is not known, and its name; None if it begins none."""
+    """Table that a line begins (None for an unknown benchmark) and its name; None if the line begins none."""
     if found := _OSU.match(line):
         plain = _OSU_PLAIN.fullmatch(found[2])
         table, name = _OSU_TABLES.get(plain[1]) if plain else None, found[1]

@@ -1,4 +1,4 @@
-"""Measured times of messages, as a CSV file keeps them.
+"""Measured times of messages in a CSV file.
 
 The first line is a comment with where they were measured, as JSON. A last line that was cut off is dropped.
 """
@@ -64,7 +64,7 @@ class Samples:
     about: dict[str, Any] = field(default_factory=dict)
 
     def medians(self, kind: Kind) -> tuple[Vector, Vector]:
-        """Sizes in bytes, rising, and the median time of each, in seconds."""
+        """Sizes in bytes, ascending, and the median time of each, in seconds."""
         times: dict[int, list[float]] = {}
         for row in self.rows:
             if row.kind == kind:
@@ -73,7 +73,7 @@ class Samples:
         return np.array(sizes, dtype=float), np.array([np.median(times[size]) for size in sizes], dtype=float)
 
     def spread(self, kind: Kind) -> float:
-        """Median over the sizes of half the interquartile range over the median; NaN if none was repeated."""
+        """Median over the sizes of half the interquartile range over the median; NaN if no size was repeated."""
         times: dict[int, list[float]] = {}
         for row in self.rows:
             if row.kind == kind:
@@ -120,7 +120,7 @@ def _sample(name: str, number: int, row: str) -> MessageSample:
 
 
 def joined(parts: Sequence[Samples]) -> Samples:
-    """The samples of several measurements as one: the last says where, and all say which benchmarks."""
+    """Samples of several measurements as one: the last gives the place, and all give their benchmarks."""
     about: dict[str, Any] = {}
     for part in parts:
         for key, value in part.about.items():

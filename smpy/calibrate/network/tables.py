@@ -117,7 +117,7 @@ def quality(costs: MessageCosts) -> dict[str, Any]:
 
 
 def _nominal_latency_s(costs: MessageCosts) -> float:
-    """Latency of the shortest messages; where the calls take all of their time, the largest of all pieces."""
+    """Latency of the shortest messages; if the calls take all of their time, the largest latency of any piece."""
     first_s = costs.transfer[0].constant_s
     return first_s or max(piece.constant_s for piece in costs.transfer)
 
@@ -142,7 +142,7 @@ def _beginning(piece: LinearPiece) -> str:
 
 
 def _half_widths(piece: LinearPiece) -> dict[str, float]:
-    """Half widths of an overhead, constant and per byte; none where it was not fitted."""
+    """Half widths of an overhead, constant and per byte; empty if it was not fitted."""
     widths = {"s": piece.constant_half_width_s, "s_per_byte": piece.per_byte_half_width_s}
     return {name: _share(width) for name, width in widths.items() if math.isfinite(width)}
 
