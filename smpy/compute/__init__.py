@@ -1,1 +1,1 @@
-"""Computing in simulated seconds, and memory whose content does not matter."""
+"""Computing that takes simulated time, and memory whose content does not matter."""

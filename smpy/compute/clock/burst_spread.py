@@ -17,11 +17,11 @@ __all__ = ["BurstSpread", "Spread"]
 _PART: Final = 0.95
 _LEAST_PAIRS: Final = 5
 _DISTURBED_S: Final = 0.05
-"""Longest disturbance of a burst that counts as noise (cold caches, page faults, other processes), in seconds."""
+"""Longest disturbance of a burst, in seconds, that counts as noise (cold caches, page faults, other processes)."""
 _RANKS_MAX: Final = 256
-"""Number of ranks that are compared: they are enough to tell the machine's spread."""
+"""Number of ranks that are compared: enough to estimate the machine's spread."""
 _ROUNDS: Final = 64
-"""Rounds of a line that are kept: ranks further apart are not compared."""
+"""Number of rounds kept per line: ranks further apart are not compared."""
 _SMALLEST: Final = 1e-3
 _BINS_PER_OCTAVE: Final = 8
 _N_BINS: Final = 1 + 11 * _BINS_PER_OCTAVE  # up to 2, the largest relative difference

@@ -1,4 +1,4 @@
-"""Bursts of computing that are written down as they are measured, or read back instead of being measured.
+"""Records measured bursts of computing, or replays recorded ones instead of measuring.
 
 A burst is the computing of a rank between two calls. It is known by its rank, the program's line of the call that
 ends it and of the one that it began behind, whether the rank polls in vain meanwhile, and its ordinal among the
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from smpy.engine.engine import Engine
 
-_CHARGED, _POLLING, _LOOK, _SAMPLE = range(4)  # the first two: whether the rank polls in vain
+_CHARGED, _POLLING, _LOOK, _SAMPLE = range(4)  # the first two differ in whether the rank polls in vain
 _KINDS: Final = "", ", polling in vain", ", looking at the date", ", in a sampled region"
 _KIND_BITS: Final = 2
 _PLACE_BITS: Final = 24
@@ -46,7 +46,7 @@ def _key(rank: int, begins: int, ends: int, kind: int) -> int:
 
 
 class BurstCounter:
-    """Knows which burst the running rank has ended.
+    """Identifies the burst that the running rank has just ended.
 
     Parameters
     ----------
@@ -72,19 +72,19 @@ class BurstCounter:
         self._sequence_of: Final[dict[int, int]] = {}
 
     def _new_place(self, text: str) -> None:
-        """A place was met that has no number yet; it gets the next one."""
+        """Assign the next number to a new place."""
         raise NotImplementedError
 
     def _new_sequence(self, rank: int, begins: int, ends: int, kind: int) -> int:
-        """The number of a sequence that the rank meets for the first time."""
+        """Assign the next number to a sequence that the rank enters for the first time."""
         raise NotImplementedError
 
     def _new_rank(self, parent: int, ordinal: int) -> None:
-        """A rank was started that has no number yet; it gets the next one."""
+        """Assign the next number to a started rank without one."""
         raise NotImplementedError
 
     def start(self, ranks: Iterable[int]) -> None:
-        """Number ranks of the world that the running one starts."""
+        """Number the ranks that the running rank starts."""
         parent = self._running()
         for rank in ranks:
             ordinal = self._n_started.get(parent, 0)
@@ -103,7 +103,7 @@ class BurstCounter:
         return self._numbers.get(rank, rank)
 
     def _ended(self) -> int:
-        """The sequence of the burst that the running rank has ended."""
+        """Sequence of the burst that the running rank has just ended."""
         situation = self._situation()
         rank, line = situation >> 32, situation & _LINE
         if self._numbers:
@@ -116,7 +116,7 @@ class BurstCounter:
         return self._sequence(rank, begins, ends, situation & 1)
 
     def _under_way(self, kind: int) -> int:
-        """The sequence of readings of the clock that this one is among."""
+        """Sequence of clock readings to which this reading belongs."""
         situation = self._situation()
         rank = self._running()
         return self._sequence(rank, self._begins[rank], self._number_of(situation & _LINE), kind)
@@ -156,7 +156,7 @@ class BurstCounter:
 
 
 class BurstRecording(BurstCounter):
-    """Writes bursts down.
+    """Records bursts.
 
     Parameters
     ----------
@@ -174,19 +174,19 @@ class BurstRecording(BurstCounter):
         self._n_short: Final = array("I")
 
     def take(self, measured_s: float) -> float:
-        """Seconds to charge for the burst that the running rank has ended."""
+        """Seconds to charge for the burst that the running rank has just ended."""
         return self._note(self._ended(), measured_s if measured_s >= THRESHOLD_S else 0.0)
 
     def look(self, measured_s: float) -> float:
-        """Seconds of a burst under way, for shared code that looks at the date."""
+        """Seconds of the burst under way, for shared code that reads the clock."""
         return self._note(self._under_way(_LOOK), measured_s if measured_s >= THRESHOLD_S else 0.0)
 
     def sample(self, measured_s: float) -> float:
-        """The same, for the clock of a sampled region."""
+        """Seconds of the burst under way, for the clock of a sampled region."""
         return self._note(self._under_way(_SAMPLE), measured_s)
 
     def finish(self) -> None:
-        """Note the short bursts that no other has followed."""
+        """Record the short bursts that no longer burst has followed."""
         for sequence, n_short in enumerate(self._n_short):
             if n_short:
                 self._writer.add(sequence, n_short, 0.0)
@@ -211,7 +211,7 @@ class BurstRecording(BurstCounter):
 
 
 class BurstReplay(BurstCounter):
-    """Reads bursts back.
+    """Replays recorded bursts.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class BurstReplay(BurstCounter):
     """
 
     def __init__(self, engine: Engine, recorded: RecordedBursts, place_of: Callable[[str, int], str]) -> None:
-        import numpy as np  # other runs need not import it
+        import numpy as np  # imported here: other runs do not need it
 
         super().__init__(engine, place_of, recorded.places)
         self._path: Final = recorded.path
@@ -262,11 +262,11 @@ class BurstReplay(BurstCounter):
 
     @property
     def n_unused(self) -> int:
-        """Recorded bursts that nobody has taken."""
+        """Number of recorded bursts that the replay has not used."""
         return sum(max(has - taken, 0) for has, taken in zip(self._n_recorded, self._n_taken, strict=True))
 
     def take(self, measured_s: float) -> float:
-        """Recorded seconds of the burst that the running rank has ended."""
+        """Recorded seconds of the burst that the running rank has just ended."""
         number = self._ended()
         if self._looked_s:
             self._looked_s.pop(self._sequences[number][0], None)
@@ -274,7 +274,7 @@ class BurstReplay(BurstCounter):
         return self._again(number) if seconds is None else seconds
 
     def look(self, measured_s: float) -> float:
-        """Recorded seconds of the burst under way; those of the last look if nobody looked here in the recorded run."""
+        """Recorded seconds of the burst under way; of the last reading if the recorded run has none here."""
         seconds = self._next(self._under_way(_LOOK))
         rank = self._running()
         if seconds is None:
@@ -289,7 +289,7 @@ class BurstReplay(BurstCounter):
         return self._miss(number) if seconds is None else seconds
 
     def _next(self, number: int) -> float | None:
-        """The next one of a sequence; None: there is none."""
+        """Next burst of a sequence; None at its end."""
         self._n_taken[number] += 1
         while not self._n_short_left[number]:
             seconds = self._then_s[number]
@@ -306,7 +306,7 @@ class BurstReplay(BurstCounter):
         return 0.0
 
     def _again(self, number: int) -> float:
-        """The next one of a sequence that is over: of polls in vain, from the first one again."""
+        """Next burst of a sequence that has ended: a poll in vain starts the sequence again."""
         if self._sequences[number][3] != _POLLING or self._first[number] == self._end[number]:
             self._miss(number)
         self.n_again += 1

@@ -63,12 +63,12 @@ class MeasuredClock:
         self._anchor_s, self._anchor_processor_s = _monotonic_s(), _processor_s()
 
     def start(self) -> None:
-        """The rank's own code begins."""
+        """Start the clock: the rank's own code begins."""
         if self._engine.is_here():
             self._start_after(0.0)
 
     def stop(self) -> bool:
-        """The rank's own code ends: charge it. Whether the clock ran."""
+        """Stop the clock and charge the rank; return whether the clock ran."""
         if not self._is_running or not self._engine.is_here():
             return False
         self._is_running = False
@@ -83,7 +83,7 @@ class MeasuredClock:
         return True
 
     def pause(self) -> float:
-        """Stop before code that is not the rank's; return the seconds it has computed so far, for `resume`.
+        """Stop before code that is not the rank's; return the seconds computed so far, for `resume`.
 
         Negative when the clock did not run.
         """
@@ -93,12 +93,12 @@ class MeasuredClock:
         return self._carried_s + self._burst_s()
 
     def resume(self, mark_s: float) -> None:
-        """The rank's own code goes on, if it was `pause` that stopped it."""
+        """Continue the rank's own code, if `pause` stopped it."""
         if mark_s >= 0:
             self._start_after(mark_s)
 
     def charge_s(self, mark_s: float) -> float:
-        """Convert a mark of `pause` to simulated seconds on a core of the rank's own."""
+        """Convert a mark of `pause` to simulated seconds on one of the rank's cores."""
         if mark_s >= 0 and self._bursts is not None and self._engine.is_here():
             mark_s = self._bursts.look(mark_s)
         if mark_s < THRESHOLD_S:

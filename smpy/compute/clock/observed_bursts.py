@@ -1,4 +1,4 @@
-"""Observer of measured bursts: the program's lines in which they were spent, and the spread of equal ones."""
+"""Observes measured bursts: counts the program's lines in which they were spent, and the spread of equal ones."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from smpy.engine.engine import Engine
 
 OBSERVED_S: Final = 100e-6
-"""Shorter bursts are observed only if a sample was taken in them: observing one takes some microseconds."""
+"""Shorter bursts are observed only if they contain a sample: observing one takes some microseconds."""
 
 Place = tuple[str, int]
 
 
 class ObservedBursts:
-    """Observer that the clock calls with bursts that have ended.
+    """Observer that the clock calls with each finished burst.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class ObservedBursts:
         self.samples: Final[dict[Place, Counter[tuple[str, str, int]]]] = {}
 
     def __call__(self, seconds: float) -> None:
-        """Note a burst of the running rank, which has just made the call that ended it."""
+        """Note a burst of the running rank, which has just made the call that ended the burst."""
         _, frame = called_from()
         end = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
         if seconds >= OBSERVED_S:

@@ -1,4 +1,4 @@
-"""The clock of a run that samples: it knows the ranks in bodies of sampled regions, and the calls refused there."""
+"""The clock of a run that samples: follows ranks into bodies of sampled regions, and refuses some calls there."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from smpy.engine.engine import Engine
 
 _REFUSED: Final = tuple(f"{thread_ranks.OURS}{part}/" for part in ("mpi", "compute", "engine"))
-_SLEEP: Final = "sleep_s"  # a name of smpy.emulate.process.virtual_time
+_SLEEP: Final = "sleep_s"  # name defined by smpy.emulate.process.virtual_time
 _FOLDED: Final = f"{thread_ranks.OURS}compute/folded/__init__.py"
-_ON_FOLDED: Final = "call_on_folded"  # a name of calls of BLAS, and scipy's
+_ON_FOLDED: Final = "call_on_folded"  # name used by calls of BLAS, also scipy's
 
 
 @dataclass(slots=True)
 class Body:
-    """A rank's run of the body of a sampled region, under way.
+    """A rank's unfinished execution of the body of a sampled region.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Body:
 
 
 class SampledClock:
-    """A run's clock, once it samples.
+    """The clock of a run that samples.
 
     In the body of a sampled region a rank computes. It cannot call MPI or sleep, which would let other ranks run, and
     would be missing where the body is skipped. It may print, import modules and ask for the time: there the clock
@@ -66,12 +66,12 @@ class SampledClock:
         self.pause, self.resume, self.charge_s = real.pause, real.resume, real.charge_s
 
     def read(self) -> float:
-        """The rank's mark, as of `pause`; results of samples depend on it, so it is recorded with the bursts."""
+        """Mark of the rank, as `pause` returns it, recorded with the bursts: results of samples depend on it."""
         mark_s, bursts = self._real.pause(), self._engine.bursts
         return mark_s if mark_s < 0 or bursts is None else bursts.sample(mark_s)
 
     def start(self) -> None:
-        """The rank's own code begins, or goes on in the body that it is in."""
+        """Start the clock: the rank's own code begins, or continues in its body."""
         body = self._open.get(self._engine.rank) if self._open and self._engine.is_here() else None
         if body is None:
             self._real.start()
@@ -80,7 +80,7 @@ class SampledClock:
             self._real.resume(body.kept_s)
 
     def stop(self) -> bool:
-        """The rank's own code ends: charge it. Whether the clock ran."""
+        """Stop the clock and charge the rank; return whether the clock ran."""
         body = self._open.get(self._engine.rank) if self._open and self._engine.is_here() else None
         if body is None:
             return self._real.stop()
@@ -102,11 +102,11 @@ class SampledClock:
         return 0.0
 
     def inside(self) -> Body | None:
-        """The body that the running rank is in."""
+        """Body that the running rank executes."""
         return self._open.get(self._engine.rank)
 
     def enter(self, name: str, mark_s: float, *, is_charged: bool) -> Body:
-        """The running rank, whose clock was paused at a mark, begins with a body."""
+        """Begin a body on the running rank, whose clock was paused at this mark."""
         if not self._open and surface is not None:
             surface.watch(True)
         body = self._open[self._engine.rank] = Body(name, is_charged, mark_s)
@@ -129,7 +129,7 @@ class SampledClock:
 
 
 def _check(body: Body) -> None:
-    """Refuse the call that has stopped the clock, unless it is one whose time is not the rank's."""
+    """Refuse the call that stopped the clock, unless the call's time is not the rank's."""
     called, file, is_modelled = "", "", False
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename.startswith(thread_ranks.OURS):

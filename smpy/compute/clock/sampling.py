@@ -1,4 +1,4 @@
-"""Computing that is run until its mean time is known, and then takes that time without being run."""
+"""Executes computing until its mean time is known, and from then on takes that time without executing it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COUNT, _SUM, _SQUARES, _NUMBERS = range(4)
 
 
 class Region:
-    """The samples of a region: those of all ranks, or of each its own.
+    """Samples of a region: of all ranks together, or of each rank.
 
     Parameters
     ----------
@@ -70,24 +70,24 @@ class Region:
         return rank
 
     def is_enough(self, slot: int) -> bool:
-        """Whether the region need not be run any more."""
+        """Whether the region need not be executed any more."""
         n, sum_s, squares_s2 = self._samples(slot)
         return self.rule.is_enough(int(n), sum_s, squares_s2)
 
     def add(self, slot: int, seconds: float) -> None:
-        """Note how long a run took."""
+        """Record the time of one execution."""
         at, numbers = slot * _NUMBERS, self._numbers
         numbers[at + _COUNT] += 1
         numbers[at + _SUM] += seconds
         numbers[at + _SQUARES] += seconds * seconds
 
     def mean_s(self, slot: int) -> float:
-        """Mean time of a run."""
+        """Mean time of an execution."""
         n, sum_s, _ = self._samples(slot)
         return sum_s / n
 
     def has_samples(self) -> bool:
-        """Whether it has run at all."""
+        """Whether the region has been executed at all."""
         return any(self._numbers)
 
     def _samples(self, slot: int) -> tuple[float, float, float]:
@@ -95,7 +95,7 @@ class Region:
         return n, sum_s, squares_s2
 
     def facts(self) -> dict[str, Any]:
-        """Statistics of its samples, if it has any: runs, their mean, and the widest interval of a rank."""
+        """Statistics of the samples, if there are any: executions, their mean, and the widest interval of a rank."""
         slots = [self._samples(slot) for slot in range(len(self._numbers) // _NUMBERS)]
         used = [samples for samples in slots if samples[_COUNT]]
         n_run, sum_s, _ = (sum(column) for column in zip(*used, strict=True))
@@ -129,7 +129,7 @@ class Sampling:
         self.clock: SampledClock | None = None
 
     def clock_of(self, engine: Engine, name: str) -> SampledClock | None:
-        """Clock that measures the running rank in a region; None where nothing is measured."""
+        """Clock that measures the running rank in a region; None if nothing is measured."""
         if engine.clock is None:
             self.unmeasured[name] = None
             return None
@@ -140,7 +140,7 @@ class Sampling:
         return self.clock
 
     def region(self, engine: Engine, name: str, scope: Scope, rule: StoppingRule) -> Region:
-        """The region of that name."""
+        """Region of this name."""
         region = self.regions.get(name)
         if region is None:
             region = self.regions[name] = Region(name, scope, rule, engine.n_ranks)
@@ -174,7 +174,7 @@ def sample(
     least: int = 5,
     rule: SmpiRule | None = None,
 ) -> Any:
-    """Run a loop, or a function, until its mean time is known; from then on it takes that time and is not run.
+    """Execute a loop or function until its mean time is known; from then on take that time without executing it.
 
     ``for item in sample("name", items):`` runs the body for the first items, and leaves the loop when there are enough
     samples. Items that are left take the mean time of a run each. ``@sample("name")`` does the same with a function
@@ -245,7 +245,7 @@ def sample(
 
 
 class _Loop:
-    """Iterable over the items of a sampled loop; each iteration begins anew, as over a list."""
+    """Iterable over the items of a sampled loop; each iteration starts anew, as over a list."""
 
     def __init__(self, name: str, scope: Scope, rule: StoppingRule, items: Collection[Any]) -> None:
         self._name, self._scope, self._rule, self._items = name, scope, rule, items
@@ -268,7 +268,7 @@ class _Loop:
 
 def _runs(rank: int, clock: SampledClock, region: Region, items: Collection[Any]) -> Iterator[Any]:
     mark_s = clock.read()
-    if mark_s < 0:  # an import runs, say
+    if mark_s < 0:  # by an import, for example
         yield from items
         return
     slot, n_run, is_whole = region.slot(rank), 0, region.rule.is_injected_whole
@@ -279,7 +279,7 @@ def _runs(rank: int, clock: SampledClock, region: Region, items: Collection[Any]
         n_skipped = 0
         for item in items:
             if region.is_enough(slot):
-                n_skipped = max(len(items) - n_run, 1)  # the body may make a list longer
+                n_skipped = max(len(items) - n_run, 1)  # the body may extend a list
                 break
             body = clock.enter(region.name, mark_s, is_charged=not is_whole)
             is_ended = False

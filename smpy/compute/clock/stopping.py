@@ -1,4 +1,4 @@
-"""Rules that say when a sampled region has run often enough: from the count, sum and sum of squares of its times."""
+"""Rules that decide when a sampled region has enough samples, from their count, sum and sum of squares."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _NORMAL: Final = 1.959964
 
 
 class StoppingRule(Protocol):
-    """Rule that says when there are enough samples."""
+    """Rule that decides when there are enough samples."""
 
     @property
     def is_injected_whole(self) -> bool:
-        """Whether a loop takes its number of iterations times the mean, those that ran included."""
+        """Whether a loop takes its number of iterations times the mean, executed iterations included."""
 
     def is_enough(self, n: int, sum_s: float, squares_s2: float) -> bool:
-        """Whether the mean is known well enough."""
+        """Whether the mean is known precisely enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceInterval:
-    """Run until the 95 % confidence interval of the mean is narrow.
+    """Stop when the 95 % confidence interval of the mean is narrow.
 
     The interval is Student's. It is looked at after every run, and runs end when it happens to be narrow: the mean is
     within the bound a little less often than in 95 % of cases.
@@ -95,7 +95,7 @@ class SmpiRule:
             raise ValueError(f"version = {self.version!r}: the rules known are those of 3.32 and 4")
 
     def is_enough(self, n: int, sum_s: float, squares_s2: float) -> bool:
-        """Whether SMPI would run it no more."""
+        """Whether SMPI would stop here."""
         if n == 0:
             return False
         return not (n < self.iters and (self.thres < 0 or n < 2 or self._error(n, sum_s, squares_s2) >= self.thres))
@@ -109,7 +109,7 @@ class SmpiRule:
 
 
 def relative_half_width(n: int, sum_s: float, squares_s2: float) -> float:
-    """Half of the 95 % confidence interval of a mean, over the mean; infinite for fewer than 2 samples.
+    """Half of the 95 % confidence interval of a mean, divided by the mean; infinite for fewer than 2 samples.
 
     Parameters
     ----------

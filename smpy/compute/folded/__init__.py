@@ -48,7 +48,7 @@ _FUNCTIONS: Final = [
     "trace",
     "var",
 ]
-"""Methods that are functions of the same names and arguments."""
+"""Methods that call the numpy function of the same name and arguments."""
 _REFUSED: Final = [
     "__dlpack__",
     "argpartition",
@@ -72,14 +72,14 @@ _getitem: Final = np.ndarray.__getitem__
 
 
 class Folded(np.ndarray):
-    """An array of one element for all; made by `folded`, by taking parts of one, and by computing with one.
+    """An array whose elements all share one; made by `folded`, by indexing, and by computing with one.
 
     Operations take the time of a memory or of a kernel, give folded arrays and touch nothing. Numbers are results, too,
     computed as if an array were its one element.
     """
 
     _taken: tuple[Any, Any] = (None, None)
-    """The array that this is a part of, and by which key."""
+    """Array of which this is a part, and the key of the part."""
 
     @property
     def __smpy_folded__(self) -> bool:
@@ -122,7 +122,7 @@ class Folded(np.ndarray):
             perform(assigned, self, key, value)
 
     def _is_there(self, array: Any, key: Any) -> bool:
-        """Whether it is this part of an array itself: numpy copies nothing then, at the end of `array[key] += 1`."""
+        """Whether the value is this very part: numpy copies nothing then, at the end of `array[key] += 1`."""
         source, taken_by = self._taken
         is_same = source is not None and source() is array and type(taken_by) is type(key)
         return is_same and bool(taken_by == key) and self.shape == _getitem(array, key).shape
@@ -167,7 +167,7 @@ class Folded(np.ndarray):
 
     @property
     def flat(self) -> Any:
-        """Not modelled: an element put there would be in all places."""
+        """Refuse: not modelled, because a new element would appear everywhere."""
         if self.__smpy_folded__ and self.ndim:
             raise refused("numpy.ndarray.flat")
         return np.ndarray.flat.__get__(self)
@@ -179,7 +179,7 @@ class Folded(np.ndarray):
         vars(np.ndarray)["flat"].__set__(self, value)
 
     def view(self, *args: Any, **kwargs: Any) -> Any:
-        """View, as of `numpy.ndarray`; the last axis of an array of larger or smaller elements is shorter or longer."""
+        """View, as of `numpy.ndarray`; elements of another size change the length of the last axis."""
         dtype = kwargs.get("dtype", args[0] if args else None)
         if dtype is None or (isinstance(dtype, type) and issubclass(dtype, np.ndarray)) or not self.__smpy_folded__:
             return super().view(*args, **kwargs)
@@ -200,14 +200,14 @@ class Folded(np.ndarray):
         return self.copy() if self.__smpy_folded__ else super().__deepcopy__(memo)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Pickle to as many bytes as a real array: messages and files keep its size; it is loaded as a folded array."""
+        """Pickle to as many bytes as a real array, as messages and files need; load as a folded array."""
         if not self.__smpy_folded__ or not self.nbytes:
             return super().__reduce_ex__(protocol)
         if self.dtype.hasobject:
             raise refused("pickle", " where its elements are objects")
         if protocol < 5:
             return _frombuffer, (super().tobytes(), self.dtype, self.shape, "C"), None
-        content: Any = np.zeros(self.nbytes, np.uint8)  # only its first element is read again
+        content: Any = np.zeros(self.nbytes, np.uint8)  # only its first element is read back
         content[: self.itemsize] = memoryview(_getitem(self, (0,) * self.ndim).tobytes())
         return _frombuffer, (PickleBuffer(content), self.dtype, self.shape, "C"), None
 
@@ -224,12 +224,12 @@ class Folded(np.ndarray):
 
     def fill(self, value: Any) -> None:
         """Fill with a value, as `numpy.ndarray.fill` does."""
-        np.empty(0, self.dtype).fill(value)  # refuses what is no element
+        np.empty(0, self.dtype).fill(value)  # refuses values that are no element
         self[...] = value
 
 
 def _delegate(name: str) -> Callable[..., Any]:
-    """A method that is a function of numpy's: those of arrays in C ask no subclass."""
+    """Method that calls a numpy function: compiled methods of arrays ignore subclasses."""
     function, of_array = getattr(np, name), getattr(np.ndarray, name, None)
 
     def method(self: Folded, *args: Any, **kwargs: Any) -> Any:
@@ -262,7 +262,7 @@ for _name in _REFUSED:
 
 @named_call("")
 def perform(rule: Callable[..., Modelled], *args: Any, **kwargs: Any) -> Any:
-    """Take the time of an operation, and make its result."""
+    """Take the time of an operation, and create its result."""
     modelled = rule(*args, **kwargs)
     charge(modelled.charges)
     return _as_folded(modelled.result)
@@ -281,7 +281,7 @@ def _as_folded(result: Any) -> Any:
 
 
 def _is_view(key: Any) -> bool:
-    """Whether indexing with it gives a view, or one element."""
+    """Whether indexing with this key gives a view, or a single element."""
     for part in key if type(key) is tuple else (key,):
         if type(part) not in _BASIC and not isinstance(part, np.integer) and not is_of_fields(part):
             return False
@@ -320,7 +320,7 @@ def folded(shape: int | Sequence[int], dtype: DTypeLike = float) -> NDArray[Any]
 
 
 def _note_in_run() -> None:
-    """A run that has folded arrays says so, and numpy's functions ask for them."""
+    """Mark the run as one with folded arrays, and make numpy's functions check for them."""
     if is_running():
         import smpy.compute.folded.conversions  # noqa: F401  # which is what patches them
 
@@ -337,16 +337,16 @@ def _frombuffer(content: Any, dtype: np.dtype[Any], shape: tuple[int, ...], _ord
 
 
 def without_backing(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Folded:
-    """A folded array as the result of an operation on others."""
+    """Folded array as the result of an operation on others."""
     return _of_element(shape, _element(dtype))
 
 
 def _of_element(shape: tuple[int, ...], element: NDArray[Any]) -> Folded:
-    """An array whose element is its own: compiled code that writes into it changes no other array."""
+    """Array with an element of its own: compiled code that writes to it changes no other array."""
     return np.ndarray.__new__(Folded, shape, element.dtype, element.copy(), strides=(0,) * len(shape))
 
 
 @cache
 def _element(dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The element of folded arrays of a type: 1 where there is such a thing, by which programs may divide."""
+    """Element of folded arrays of a type: 1 if the type has it, so that programs can divide by it."""
     return np.ones(1, dtype) if dtype.kind in "biufc" else np.zeros(1, dtype)

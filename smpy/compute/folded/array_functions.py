@@ -1,4 +1,4 @@
-"""Functions of numpy on folded arrays: some take time, some are views or questions; others are refused."""
+"""Numpy functions on folded arrays: some take time, some return views or facts, the others are refused."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ AS_THEY_ARE: Final = [
     "shares_memory",
     "may_share_memory",
 ]
-"""Views, and questions about shapes and types: they take no time."""
+"""Views and queries of shapes and types: they take no time."""
 COMPOSED: Final = [
     "allclose",
     "append",
@@ -88,7 +88,7 @@ COMPOSED: Final = [
     "meshgrid",
     "trapezoid",
 ]
-"""Functions that numpy makes of those that have models: each of those takes its time."""
+"""Functions that numpy builds from modelled ones: each of those takes its time."""
 ELEMENTWISE: Final = [
     "where",
     "clip",
@@ -101,7 +101,7 @@ ELEMENTWISE: Final = [
     "isclose",
     "real_if_close",
 ]
-"""Functions of each element that are no universal functions."""
+"""Elementwise functions that are no universal functions."""
 REDUCTIONS: Final[Mapping[str, int]] = {
     **dict.fromkeys(
         [
@@ -141,14 +141,14 @@ REDUCTIONS: Final[Mapping[str, int]] = {
         2,
     ),
 }
-"""Functions that reduce axes, and how often they read their array."""
+"""Functions that reduce axes, and the number of times they read their array."""
 _LIKE: Final = {
     "empty_like": ("prototype", "dtype", "order", "subok", "shape"),
     "zeros_like": ("a", "dtype", "order", "subok", "shape"),
     "ones_like": ("a", "dtype", "order", "subok", "shape"),
     "full_like": ("a", "fill_value", "dtype", "order", "subok", "shape"),
 }
-"""Functions that make an array like another, and their parameters, which compiled ones do not tell."""
+"""Functions that create an array like another, with their parameters, which compiled functions do not tell."""
 
 
 def _elementwise(function: Callable[..., Any]) -> Rule:
@@ -187,7 +187,7 @@ def _where(condition: Any, *values: Any) -> Modelled:
 def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Modelled:
     array = np.asanyarray(x)
     nan, posinf, neginf = as_arrays((nan, posinf, neginf))
-    np.nan_to_num(*map(one_of_each, (array, True, nan, posinf, neginf)))  # refuses types
+    np.nan_to_num(*map(one_of_each, (array, True, nan, posinf, neginf)))  # refuses wrong types
     for value in (nan, posinf, neginf):
         if array.dtype.kind in "fc" and not fits_into(np.shape(value), array.shape):
             raise ValueError(f"could not broadcast values of shape {np.shape(value)} into shape {array.shape}")
@@ -231,7 +231,7 @@ def _copied(shape: Sequence[int], element: Any) -> Modelled:
 
 
 def _copy(a: Any, order: Any = "K", subok: bool = False) -> Modelled:
-    np.copy(np.empty(0), order)  # refuses orders that there are not
+    np.copy(np.empty(0), order)  # refuses unknown orders
     return _copied(a.shape, one_of_each(a))
 
 
@@ -245,7 +245,7 @@ def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> 
 def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> Modelled:
     src, where = as_arrays((src, where))
     mask = np.ones((1,) * np.ndim(where), np.asarray(where).dtype)
-    np.copyto(room_like(dst, (1,) * dst.ndim), one_of_each(src), casting, mask)  # refuses types
+    np.copyto(room_like(dst, (1,) * dst.ndim), one_of_each(src), casting, mask)  # refuses wrong types
     if not all(fits_into(np.shape(operand), dst.shape) for operand in (src, where)):
         raise ValueError(f"could not broadcast input array from shape {np.shape(src)} into shape {dst.shape}")
     return Modelled(None, copying(dst.nbytes))
@@ -254,7 +254,7 @@ def _copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -
 def _concatenate(arrays: Sequence[Any], axis: Any = 0, out: Any = None, **named: Any) -> Modelled:
     arrays = [np.asanyarray(array) for array in arrays]
     ones = [one_of_each(array) for array in arrays]
-    element = np.concatenate(ones, axis, **named)  # refuses axes and numbers
+    element = np.concatenate(ones, axis, **named)  # refuses wrong axes and numbers
     if axis is None:
         shape = [sum(array.size for array in arrays)]
     else:
@@ -280,7 +280,7 @@ def _stack(arrays: Sequence[Any], axis: int = 0, out: Any = None, **named: Any) 
     if len({array.shape for array in arrays}) != 1:
         raise ValueError("all input arrays must have the same shape")
     n_dimensions = arrays[0].ndim + 1
-    np.stack([one_of_each(arrays[0])], axis)  # refuses an axis
+    np.stack([one_of_each(arrays[0])], axis)  # refuses a wrong axis
     at = axis % n_dimensions
     wider = [_with_axis(array, at) for array in arrays]
     return _concatenate(wider, at, out, **named)
@@ -320,7 +320,7 @@ def _repeat(a: Any, repeats: Any, axis: Any = None) -> Modelled:
         raise refused("numpy.repeat", " as often as a folded array says")
     a, n_repeats = np.atleast_1d(a), np.asarray(repeats)
     if isinstance(repeats, np.ndarray):
-        np.repeat(np.zeros(1), np.ones((1,) * n_repeats.ndim, n_repeats.dtype))  # refuses types
+        np.repeat(np.zeros(1), np.ones((1,) * n_repeats.ndim, n_repeats.dtype))  # refuses wrong types
     if n_repeats.size and n_repeats.min() < 0:
         raise ValueError("repeats may not contain negative values.")
     shape = [a.size] if axis is None else list(a.shape)
@@ -353,7 +353,7 @@ def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "
     places, n_places = np.asarray(indices), a.size if axis is None else a.shape[axis]
     one = one_of_each(a)
     zeros = np.zeros((1,) * len(taken), places.dtype if isinstance(indices, np.ndarray) else int)
-    found = np.take(one, zeros, axis, mode=mode)  # refuses types
+    found = np.take(one, zeros, axis, mode=mode)  # refuses wrong types
     if mode == "raise" and places.size and not is_folded(indices):
         for place in (places.min(), places.max()):
             if not -n_places <= place < n_places:
@@ -365,7 +365,7 @@ def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "
 
 def _broadcast_to(array: Any, shape: Any, subok: bool = False) -> Modelled:
     result_shape = as_shape(shape)
-    np.broadcast_to(array.view(np.ndarray), result_shape)  # refuses what does not fit
+    np.broadcast_to(array.view(np.ndarray), result_shape)  # refuses shapes that do not match
     return Modelled(New(result_shape, one_of_each(array).reshape(1), is_array=True))
 
 
@@ -376,7 +376,7 @@ def _broadcast_arrays(*args: Any, subok: bool = False) -> Modelled:
 
 
 def _ravel(a: Any, order: Any = "C") -> Modelled:
-    np.ravel(np.empty(1), order)  # refuses orders that there are not
+    np.ravel(np.empty(1), order)  # refuses unknown orders
     return Modelled(a.reshape(-1, order="F" if order == "F" else "C"))
 
 
@@ -403,7 +403,7 @@ COPIES: Final[Mapping[str, Rule]] = {
     "roll": _roll,
     **{name: _triangle(getattr(np, name)) for name in ("tril", "triu")},
 }
-"""Functions that copy their input elsewhere."""
+"""Functions that copy their input to a new place."""
 
 
 def _by_function() -> dict[Callable[..., Any], Rule]:
@@ -430,7 +430,7 @@ def _by_function() -> dict[Callable[..., Any], Rule]:
 
 
 def named(name: str) -> Callable[..., Any] | None:
-    """A function of numpy's by its name in it; None if this version has it not."""
+    """Numpy function of a name; None if this version of numpy lacks it."""
     try:
         function: Callable[..., Any] = attrgetter(name)(np)
     except AttributeError:
@@ -439,6 +439,6 @@ def named(name: str) -> Callable[..., Any] | None:
 
 
 RULES: Final[Mapping[Callable[..., Any], Rule]] = _by_function()
-"""By function."""
+"""Models by numpy function."""
 VIEWS: Final = frozenset(filter(None, map(named, AS_THEY_ARE + COMPOSED)))
-"""`AS_THEY_ARE` and `COMPOSED` themselves: functions that folded arrays go through as other arrays do."""
+"""Functions of `AS_THEY_ARE` and `COMPOSED`: they treat folded arrays like other arrays."""

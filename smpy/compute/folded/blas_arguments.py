@@ -1,4 +1,4 @@
-"""Arguments of a BLAS routine as f2py's wrappers take and check them."""
+"""Arguments of a BLAS routine, taken and checked as f2py's wrappers do."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ Shape = tuple[int, ...]
 
 
 class BadArgument(Exception):
-    """Invalid argument of a call: f2py's wrappers raise an `error` of their own for it."""
+    """Invalid argument of a call: f2py's wrappers raise their own `error` for it."""
 
 
 class BlasArguments:
-    """The arguments of one call, by name; options that were not given have their defaults."""
+    """Arguments of one call, by name; options that were not passed have their defaults."""
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
         self._arguments: Final = arguments
 
     def has(self, name: str) -> bool:
-        """Whether an array was given."""
+        """Whether an array was passed."""
         return self._arguments.get(name) is not None
 
     def number(self, name: str, default: int = 0) -> int:
-        """A whole number."""
+        """Value of an integer argument."""
         value = self._arguments.get(name)
         return default if value is None else int(value)
 
     def flag(self, name: str) -> bool:
-        """Whether an option of 0 or 1 is 1."""
+        """Whether a 0-or-1 option is 1."""
         value = self.number(name)
         check(value in (0, 1), f"{name}==0||{name}==1")
         return value == 1
@@ -59,13 +59,13 @@ class BlasArguments:
 
 
 def check(holds: bool, condition: str) -> None:
-    """Refuse a call whose arguments do not fit together."""
+    """Refuse a call whose arguments do not match each other."""
     if not holds:
         raise BadArgument(f"({condition}) failed")
 
 
 def as_rank(shape: Shape, rank: int) -> Shape:
-    """The shape in which f2py takes an array of another rank: axes of 1 go or come, the last ones become one."""
+    """Shape to which f2py converts an array of another rank: axes of 1 are added or removed, the last ones merged."""
     if len(shape) <= rank:
         return shape + (1,) * (rank - len(shape))
     left = list(shape)
@@ -79,7 +79,7 @@ def as_rank(shape: Shape, rank: int) -> Shape:
 
 
 def fixed(name: str, shape: Shape, expected: Shape) -> None:
-    """Refuse an array of another shape; an axis of 1 is as good as one of 0."""
+    """Refuse an array of another shape; an axis of 1 matches one of 0."""
     for axis, (has, needs) in enumerate(zip(shape, expected, strict=True)):
         if has != max(needs, 1):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Calls of BLAS routines on folded arrays: they take modelled time; results have scipy's shapes and types."""
+"""BLAS routines on folded arrays: they take modelled time; results have scipy's shapes and types."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["call_on_folded", "has_folded", "model_too"]
 
 @named_call("")
 def call_on_folded(name: str, error: Callable[[], type[Exception]], args: tuple[Any, ...], kwargs: Any) -> Any:
-    """A routine's results for arguments some of which are folded; memory that is there is left as it is.
+    """Results of a routine with some folded arguments; real memory is left unchanged.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def call_on_folded(name: str, error: Callable[[], type[Exception]], args: tuple[
 
 
 def model_too(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A routine that also takes modelled time, where the computing of programs does.
+    """Routine that also takes modelled time, wherever a program's computing does.
 
     Parameters
     ----------

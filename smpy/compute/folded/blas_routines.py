@@ -34,7 +34,7 @@ _SAME_COST: Final = {"dotc": "dotu", "gerc": "geru"}
 
 @dataclass(frozen=True, slots=True)
 class ArrayResult:
-    """An array that a call returns.
+    """Array that a call returns.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class BlasRoutine:
     rule: Callable[[BlasArguments], Done]
 
     def charge_of(self, done: Done) -> Charge:
-        """Charge for a call."""
+        """Charge the running rank for a call."""
         factor = _COMPLEX_FLOP if self.dtype.kind == "c" else 1
         moved_bytes, rewritten_bytes = (count * self.dtype.itemsize for count in (done.elements, done.rewritten))
         name = self.kernel + done.variant
@@ -116,7 +116,7 @@ class BlasRoutine:
 
 
 def bind(routine: BlasRoutine, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments by name.
+    """Arguments of a call by name.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def _holds(length: int, offset: int, step: int, n: int, name: str) -> None:
 
 
 def _count(args: BlasArguments, *names: str, rounds_up: bool = False, takes_fewest: bool = False) -> int:
-    """Number of elements of its vectors that a routine takes."""
+    """Number of elements that a routine uses of its vectors."""
     parts = [(name, args.length(name), _step(args, name)) for name in names]
     parts_with_offsets = [(name, length, step, _offset(args, name, length)) for name, length, step in parts]
     counts = [
@@ -239,14 +239,14 @@ def _index_of_largest(args: BlasArguments) -> Done:
 
 
 def _vector(args: BlasArguments, name: str, n: int) -> int:
-    """The length of a vector of which n elements are taken."""
+    """Length of a vector of which n elements are used."""
     length, step = args.length(name), _step(args, name)
     check(length > _offset(args, name, length) + (n - 1) * step, f"len({name})>off{name}+(n-1)*abs(inc{name})")
     return length
 
 
 def _result_vector(args: BlasArguments, n: int) -> ArrayResult:
-    """The vector y := ... + beta y, as long as it has to be unless it was given."""
+    """Vector y := ... + beta y, of the needed length unless it was passed."""
     if args.has("y"):
         return ArrayResult((_vector(args, "y", n),), "y", args.number("overwrite_y") != 0)
     step, offset = _step(args, "y"), args.number("offy")
@@ -282,7 +282,7 @@ def _ger(args: BlasArguments) -> Done:
 
 
 def _symmetric_update(vectors: str) -> Callable[[BlasArguments], Done]:
-    """The rule of a += alpha x x^T, or of a += alpha (x y^T + y x^T)."""
+    """Rule of a += alpha x x^T, or of a += alpha (x y^T + y x^T)."""
 
     def rule(args: BlasArguments) -> Done:
         args.flag("lower")
@@ -321,7 +321,7 @@ def _trsv(args: BlasArguments) -> Done:
 
 
 def _result_matrix(args: BlasArguments, m: int, n: int) -> ArrayResult:
-    """The matrix c := ... + beta c."""
+    """Matrix c := ... + beta c."""
     if args.has("c"):
         fixed("c", args.matrix("c"), (m, n))
     return ArrayResult((m, n), "c", args.number("overwrite_c") != 0)
@@ -466,7 +466,7 @@ _X: Final = "x,[n,offx,incx]"
 _Y: Final = "[incx,offx,beta,y,incy,offy,lower,overwrite_y]"
 _TRIANGLE: Final = "[incx,offx,lower,trans,diag,overwrite_x]"
 _FAMILIES: Final[tuple[tuple[str, str, Callable[[BlasArguments], Done]], ...]] = (
-    # names of all types, arguments, rule; {} is a letter
+    # names of all types, arguments, rule; {} stands for the type's letter
     ("{sd}asum scasum dzasum", _X, _sum),
     ("{sdcz}axpy", "x,y,[n,a,offx,incx,offy,incy]", _axpy),
     ("{sdcz}copy", _XY, _copy),
@@ -525,7 +525,7 @@ def _routines() -> Iterator[BlasRoutine]:
 
 
 def _spelled(pattern: str) -> Iterator[tuple[str, str]]:
-    """Names with the letter of their arrays' type: the second one of "dznrm2", a norm in doubles of complex numbers."""
+    """Names with the letter of their arrays' type: the second letter of "dznrm2", a norm of complex doubles."""
     if "{" in pattern:
         before, _, rest = pattern.partition("{")
         letters, _, after = rest.partition("}")
@@ -540,4 +540,4 @@ def _table() -> dict[str, BlasRoutine]:
 
 
 ROUTINES: Final[Mapping[str, BlasRoutine]] = _table()
-"""By name."""
+"""Routines by name."""

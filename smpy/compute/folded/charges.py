@@ -1,4 +1,4 @@
-"""Charges of operations: calls of kernels, in the terms of `charge_kernel`, and the functions that charge them."""
+"""Charges of operations: calls of kernels, with the names and sizes of `charge_kernel`, and their charging."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class Charge:
 
 
 def streaming(moved_bytes: float, flop: float = 0, rewritten_bytes: float = 0) -> tuple[Charge, ...]:
-    """An operation on each element: the machine's triad, y += a x, moves as many bytes."""
+    """Charge of an elementwise operation: the machine's triad, y += a x, of as many bytes."""
     array_bytes = round(moved_bytes / _ARRAYS_OF_TRIAD) or int(moved_bytes > 0)
     charge = Charge("triad", (array_bytes,), flop, moved_bytes, rewritten_bytes=rewritten_bytes)
     return (charge,) if moved_bytes else ()
 
 
 def copying(result_bytes: int) -> tuple[Charge, ...]:
-    """A copy of so many bytes."""
+    """Charge of copying this number of bytes."""
     return (Charge("copy_memory", (result_bytes,), 0, 2 * result_bytes),) if result_bytes else ()
 
 
@@ -71,5 +71,5 @@ def charge(charges: Iterable[Charge], *, is_folded: bool = True) -> None:
 
 
 def is_folded(array: object) -> bool:
-    """Whether it stands for memory that is not there."""
+    """Whether an array stands for memory that does not exist."""
     return bool(getattr(array, "__smpy_folded__", False))

@@ -19,16 +19,16 @@ from smpy.compute.folded.small_arrays import SmallSizes
 __all__ = ["einsum"]
 
 Term = tuple[Any, ...]
-"""Indices of an operand: letters or numbers as a call has them, and ("...", place from the end)."""
+"""Indices of an operand: letters or numbers as in the call, and ("...", position from the end)."""
 
 
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **named: Any) -> Modelled:
-    """The rule of `numpy.einsum`."""
+    """Rule of `numpy.einsum`."""
     if optimize is not False:
         raise refused("numpy.einsum", f" with optimize={optimize!r}")
     small = SmallSizes(operands)
     cut = [small.cut(operand) for operand in operands]
-    found = np.einsum(*cut, **named)  # refuses what does not fit
+    found = np.einsum(*cut, **named)  # refuses operands that do not match
     shape = small.shape(np.shape(found))
     arrays, terms, result = _parsed(operands)
     result_of = new(shape, found.dtype, is_array=isinstance(found, np.ndarray))
@@ -47,7 +47,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **named: Any)
 
 
 def _parsed(operands: Sequence[Any]) -> tuple[list[Any], list[Term], Term]:
-    """Arrays, their indices, and those of the result; numpy has found them to fit."""
+    """Arrays, their indices, and those of the result; numpy has checked that they match."""
     if isinstance(operands[0], str):
         arrays = [np.asanyarray(array) for array in operands[1:]]
         inputs, arrow, output = operands[0].replace(" ", "").partition("->")
@@ -75,7 +75,7 @@ def _letters(term: str) -> list[Any]:
 
 
 def _with_axes(term: Sequence[Any], n_more: int) -> Term:
-    """Indices with those that dots stand for, by their places from the end."""
+    """Indices with the dots expanded to positions from the end."""
     return tuple(
         index for one in term for index in ([("...", at) for at in range(n_more, 0, -1)] if one is ... else [one])
     )

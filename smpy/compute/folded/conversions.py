@@ -1,4 +1,4 @@
-"""Functions that make arrays of arrays: conversions of folded arrays stay folded."""
+"""Functions that create arrays from arrays: conversions of folded arrays stay folded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LISTS: Final = frozenset({list, tuple})
 
 
 def has_one_of(kind: type, items: Sequence[Any]) -> bool:
-    """Whether an array of a kind is in a list, or in lists in it.
+    """Whether an array of a kind is in a list, or in nested lists.
 
     A list that begins with a number has numbers, and so have those beside it: numpy refuses others.
     """
@@ -60,13 +60,13 @@ def _array(
 
 
 def _refuse_if_unwanted(copy: Any) -> None:
-    """Before numpy 2.0 `copy=False` was a wish."""
+    """Before numpy 2.0 `copy=False` was only a request."""
     if copy is False and np.lib.NumpyVersion(np.__version__) >= "2.0.0":
         raise ValueError("Unable to avoid copy while creating an array as requested.")
 
 
 def _joined(parts: Sequence[Any], dtype: Any, ndmin: int) -> Modelled:
-    """An array of a list's elements, also of those in lists of its own."""
+    """Array of a list's elements, nested lists included."""
     if dtype is not None and np.dtype(dtype).hasobject:
         raise refused("numpy.array", " as an object in a list")
     shape, arrays = _shape_and_arrays(parts)
@@ -109,7 +109,7 @@ CONVERSIONS: Final[Mapping[str, Rule]] = {
     "asfortranarray": _contiguous,
     "require": _require,
 }
-"""Rules of numpy's functions, by name; contiguous arrays are copies, as folded ones do not say how they lie."""
+"""Rules of numpy's functions, by name; contiguous arrays are copies, as folded ones do not show their layout."""
 _BEFORE_2: Final = tuple(name for name in ("fastCopyAndTranspose", "mat") if hasattr(np, name))
 REFUSED: Final = ("asarray_chkfinite", "asmatrix", "bmat", "lib.stride_tricks.as_strided", "poly", *_BEFORE_2)
-"""Functions that look at the memory of an array."""
+"""Functions that inspect the memory of an array."""

@@ -1,4 +1,4 @@
-"""Operations on each element of folded arrays, and reductions: they take memory's time and touch nothing.
+"""Elementwise operations and reductions on folded arrays: they take the memory's time and touch nothing.
 
 Numpy itself is asked for types, errors and the value of the one element: it computes with one element of each array.
 """
@@ -37,7 +37,7 @@ _COMPUTED_KINDS: Final = "fc"
 def of_ufunc(
     ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], out: tuple[Any, ...], named: Mapping[str, Any]
 ) -> Modelled:
-    """A universal function, or one of its methods, on arrays some of which are folded.
+    """Universal function, or one of its methods, on arrays some of which are folded.
 
     Parameters
     ----------
@@ -98,12 +98,12 @@ def _on_elements(ufunc: np.ufunc, inputs: tuple[Any, ...], out: tuple[Any, ...],
 
 
 def _with_mask(named: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Arguments with a mask that is an array, where it is a list."""
+    """Arguments with a mask converted from a list to an array."""
     return {**named, "where": as_arrays((named["where"],))[0]} if "where" in named else named
 
 
 def _cut(named: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments cut to one element, of which all are computed."""
+    """Arguments cut to one element, all of which are computed."""
     cut = {name: one_of_each(value) for name, value in named.items()}
     if isinstance(named.get("where"), np.ndarray):
         cut["where"] = np.ones_like(cut["where"], subok=False)
@@ -115,7 +115,7 @@ def _reduce(ufunc: np.ufunc, array: Any, out: tuple[Any, ...], named: Mapping[st
 
 
 def reduction(function: Callable[..., Any], n_passes: int = 1) -> Rule:
-    """The rule of a function like `numpy.sum`, which reads its array so many times."""
+    """Rule of a function like `numpy.sum`, which reads its array this many times."""
     parameters = signature(function)
 
     def rule(*args: Any, **named: Any) -> Modelled:
@@ -128,7 +128,7 @@ def reduction(function: Callable[..., Any], n_passes: int = 1) -> Rule:
 
 
 def _reduced(reduce: Callable[..., Any], array: Any, named: Mapping[str, Any], out: Any, n_passes: int = 1) -> Modelled:
-    """A reduction; `named` are the arguments besides the array and the one that receives the result."""
+    """A reduction; `named` are the arguments except the array and the output array."""
     cut = _cut(named)
     for name in ("where", "mean"):
         if not fits_into(shape := np.shape(named.get(name, 0)), array.shape):
@@ -146,7 +146,7 @@ def _reduced(reduce: Callable[..., Any], array: Any, named: Mapping[str, Any], o
 
 
 def reduced_shape(shape: Shape, axis: Any, *, keepdims: bool) -> Shape:
-    """The shape that is left when axes have been reduced."""
+    """Shape that remains after axes have been reduced."""
     axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     gone = {at % len(shape) for at in axes} if shape else set()
     if keepdims:
@@ -165,7 +165,7 @@ def _same_shape(function: Any, array: Any, out: tuple[Any, ...], named: Mapping[
 
 
 def broadcast(*arrays: Any) -> Shape:
-    """The common shape of arrays.
+    """Common shape of arrays.
 
     Raises
     ------
@@ -181,5 +181,5 @@ def broadcast(*arrays: Any) -> Shape:
 
 
 def _spelled(shape: Shape) -> str:
-    """A shape in the words of numpy's errors."""
+    """A shape as numpy's errors write it."""
     return str(shape).replace(" ", "")

@@ -1,4 +1,4 @@
-"""Fourier transforms of folded arrays: one kernel an axis, of as many lines as there are.
+"""Fourier transforms of folded arrays: one kernel per axis, with as many lines as the array has.
 
 Shapes, types and errors are numpy's own, which transforms an empty stack of such arrays. A transform of n numbers is
 5 n log2(n) operations, one between real numbers and half a spectrum as half of that (Frigo & Johnson 2005, benchFFT).
@@ -25,7 +25,7 @@ _FLOP_PER_N_LOG_N: Final = 5
 
 
 def _lines(n: int, n_elements: int, dtype: np.dtype[Any], *, is_half: bool) -> tuple[Charge, ...]:
-    """Transforms of n numbers, as many as make so many elements."""
+    """Charge of transforms of n numbers, as many as the array has room for."""
     if not n or not n_elements:
         return ()
     spectrum = np.result_type(dtype, np.complex64)
@@ -42,7 +42,7 @@ def _of_one_axis(name: str) -> Rule:
     def rule(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Modelled:
         a = np.asanyarray(a)
         if not -a.ndim <= axis < a.ndim:
-            function(one_of_each(a), n, axis, norm)  # refuses it; in a stack it would be another one
+            function(one_of_each(a), n, axis, norm)  # refuses it; in a stack it would be a valid axis
         stack, at = np.empty((0, *a.shape), a.dtype), axis - a.ndim if axis >= 0 else axis
         found = function(stack, n, at, norm)
         transform = new(found.shape[1:], found.dtype, is_array=True)
@@ -64,7 +64,7 @@ def _of_axes(name: str) -> Rule:
             axes = range(-(a.ndim if s is None else len(s)), 0)
         if not all(-a.ndim <= at < a.ndim for at in axes) or (s is not None and len(s) != len(axes)):
             function(one_of_each(a), s, axes, norm)  # likewise
-        axes = [at - a.ndim if at >= 0 else at for at in axes]  # from the end: the stack's axis is in front
+        axes = [at - a.ndim if at >= 0 else at for at in axes]  # counted from the end: the stack's axis is in front
         stack = np.empty((0, *a.shape), a.dtype)
         found = function(stack, s, axes, norm)
         transform = new(found.shape[1:], found.dtype, is_array=True)

@@ -1,4 +1,4 @@
-"""Parts of folded arrays that are copies: those taken by arrays of indices, and values assigned to parts.
+"""Parts of folded arrays that are copies: indexing by arrays, and assignments to parts.
 
 Shapes and errors are numpy's own: it indexes an array of the same shape whose elements are empty.
 """
@@ -30,7 +30,7 @@ _RANGES_ARE_WARNINGS = np.lib.NumpyVersion(np.__version__) < "2.0.0"
 
 
 def taken(array: Any, key: Any) -> Modelled:
-    """The rule of ``array[key]``, where it is a copy."""
+    """Rule of ``array[key]``, if it is a copy."""
     keys = _keys(key)
     if any(_is_folded_mask(part) for part in keys):
         raise refused("numpy.ndarray.__getitem__", " with a mask that is folded, too: how much it takes is not known")
@@ -39,7 +39,7 @@ def taken(array: Any, key: Any) -> Modelled:
 
 
 def assigned(array: Any, key: Any, value: Any) -> Modelled:
-    """The rule of ``array[key] = value``."""
+    """Rule of ``array[key] = value``."""
     keys, values = _keys(key), np.asanyarray(value)
     index_bytes = traffic_bytes(keys, ())
     if any(_is_folded_mask(part) for part in keys):
@@ -60,7 +60,7 @@ def assigned(array: Any, key: Any, value: Any) -> Modelled:
 
 
 def is_of_fields(key: Any) -> bool:
-    """Whether it names fields of a record, one or several."""
+    """Whether the key names fields of a record, one or several."""
     return isinstance(key, str) or (isinstance(key, list) and any(isinstance(part, str) for part in key[:1]))
 
 
@@ -70,7 +70,7 @@ def _keys(key: Any) -> tuple[Any, ...]:
 
 
 def _indices(part: Any) -> Any:
-    """A list as the array of indices that numpy takes it for; an empty one is of whole numbers."""
+    """A list as the index array that numpy makes of it; an empty one has integers."""
     array = np.asanyarray(part)
     return array if array.size else array.astype(np.intp)
 

@@ -48,10 +48,10 @@ def _matmul(a: Any, b: Any, /, out: Any = None, **named: Any) -> Modelled:
     a, b = np.asanyarray(a), np.asanyarray(b)
     if not (a.ndim and b.ndim):
         room = None if out is None else np.empty(1, out.dtype)
-        np.matmul(np.empty((1,) * a.ndim, a.dtype), np.empty((1,) * b.ndim, b.dtype), room)  # refuses numbers
+        np.matmul(np.empty((1,) * a.ndim, a.dtype), np.empty((1,) * b.ndim, b.dtype), room)  # refuses scalars
     if out is not None:
         one, other = (np.empty((0, 1, 1), array.dtype) for array in (a, b))
-        np.matmul(one, other, room_like(out, (0, 1, 1)), **named)  # refuses types
+        np.matmul(one, other, room_like(out, (0, 1, 1)), **named)  # refuses wrong types
     rows = a.shape if a.ndim > 1 else (1, *a.shape)
     columns = b.shape if b.ndim > 1 else (*b.shape, 1)
     n_dimensions = max(len(rows), len(columns))
@@ -72,7 +72,7 @@ def _matmul(a: Any, b: Any, /, out: Any = None, **named: Any) -> Modelled:
 
 
 def _into(out: Any, result: New) -> Any:
-    """The array that a program has given for the result, which stays as it is."""
+    """Array passed for the result, unchanged."""
     if out is None:
         return result
     if out.shape != result.shape:
@@ -98,7 +98,7 @@ def _dot(a: Any, b: Any, out: Any = None) -> Modelled:
 
 
 def _dot_into(out: Any, result: New) -> Any:
-    """`numpy.dot` takes no array of another type, and none that is not C-contiguous."""
+    """Array that receives a product; refuse another type, or one that is not C-contiguous, as `numpy.dot` does."""
     if isinstance(out, np.ndarray):
         is_contiguous = is_folded(out) or out.flags.c_contiguous
         if (out.shape, out.dtype) != (result.shape, result.element.dtype) or not is_contiguous:
@@ -176,11 +176,11 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Modelled:
     return Modelled(new((*left, *right), dtype, is_array=True), product_charges(dtype, prod(left), prod(right), k))
 
 
-# ---- factorisations and what is made of them ----
+# ---- factorisations and their uses ----
 
 
 def _stacked(function: Any, *arrays: Any, **named: Any) -> Any:
-    """Result of a function for empty stacks of matrices: types, shapes behind the first axis, errors."""
+    """Result of a function for empty stacks of matrices: types, trailing shapes, errors."""
     return function(*(np.empty((0, *np.shape(array)), np.asanyarray(array).dtype) for array in arrays), **named)
 
 
@@ -195,7 +195,7 @@ def _unstacked(found: Any) -> New:
 
 
 def _is_matrix(a: Any) -> None:
-    if np.ndim(a) < 2:  # an axis more would make it a matrix
+    if np.ndim(a) < 2:  # another axis would make it a matrix
         raise np.linalg.LinAlgError(f"{np.ndim(a)}-dimensional array given. Array must be at least two-dimensional")
 
 
@@ -203,7 +203,7 @@ def _solve(a: Any, b: Any) -> Modelled:
     a, b = np.asanyarray(a), np.asanyarray(b)
     _is_matrix(a)
     if not b.ndim:
-        np.linalg.solve(np.empty((1, 1)), np.empty(()))  # refuses a number
+        np.linalg.solve(np.empty((1, 1)), np.empty(()))  # refuses a scalar
     right = b.shape if b.ndim > 1 else (*b.shape, 1)
     n_dimensions = max(a.ndim, len(right))
     left, right = ((1,) * (n_dimensions - len(shape)) + shape for shape in (a.shape, right))
@@ -274,7 +274,7 @@ def _eigvalsh(a: Any, UPLO: str = "L") -> Modelled:  # noqa: N803  # numpy's nam
 
 
 def _computed_in(a: Any, values: Any) -> np.dtype[Any]:
-    """The type of a matrix whose values are real."""
+    """Type of a matrix with real values."""
     is_complex = np.asanyarray(a).dtype.kind == "c"
     return np.result_type(values.dtype, np.complex64) if is_complex else values.dtype
 

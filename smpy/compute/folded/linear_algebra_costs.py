@@ -1,4 +1,4 @@
-"""Costs of dense linear algebra: calls of BLAS and LAPACK kernels, with the operations that textbooks count.
+"""Costs of dense linear algebra: calls of BLAS and LAPACK kernels, with the operation counts of textbooks.
 
 A complex number is four times the operations. Sizes of a factorisation's kernel have the larger one first: kernels are
 measured with tall matrices, and a wide one takes as many operations as its transpose.
@@ -75,14 +75,14 @@ def product_charges(dtype: np.dtype[Any], m: int, n: int, k: int, n_calls: int =
 
 
 def lu_charges(dtype: np.dtype[Any], m: int, n: int, n_calls: int = 1) -> Charges:
-    """Factors L and U of an m x n matrix: m n^2 - n^3 / 3 operations if it is tall, and the same of its transpose."""
+    """L and U of an m x n matrix: m n^2 - n^3 / 3 operations if it is tall; a wide one costs as its transpose."""
     tall, short = max(m, n), min(m, n)
     flop = float(tall) * short**2 - short**3 / 3
     return kernel_charges("getrf", dtype, (tall, short), flop, 2 * m * n, n_calls, rewritten=m * n)
 
 
 def qr_charges(dtype: np.dtype[Any], m: int, n: int, n_calls: int = 1) -> Charges:
-    """R, and reflectors that stand for Q: 2 m n^2 - 2 n^3 / 3 operations."""
+    """R, and reflectors that represent Q: 2 m n^2 - 2 n^3 / 3 operations."""
     tall, short = max(m, n), min(m, n)
     flop = 2.0 * tall * short**2 - 2 * short**3 / 3
     return kernel_charges("geqrf", dtype, (tall, short), flop, 2 * m * n, n_calls, rewritten=m * n)
@@ -96,12 +96,12 @@ def q_charges(dtype: np.dtype[Any], m: int, n: int, k: int, n_calls: int = 1) ->
 
 
 def cholesky_charges(dtype: np.dtype[Any], n: int, n_calls: int = 1) -> Charges:
-    """A triangle whose product with its transpose is an n x n matrix: n^3 / 3 operations."""
+    """Triangle whose product with its transpose is an n x n matrix: n^3 / 3 operations."""
     return kernel_charges("potrf", dtype, (n,), float(n) ** 3 / 3, n * (n + 1), n_calls, rewritten=n * (n + 1) / 2)
 
 
 def triangular_charges(dtype: np.dtype[Any], n: int, n_right: int, n_calls: int = 1) -> Charges:
-    """An n x n triangle's solution for some right-hand sides."""
+    """Solution with an n x n triangle for some right-hand sides."""
     elements = n * (n + 1) / 2 + 2 * n * n_right
     if n_right == 1:
         return kernel_charges("trsv", dtype, (n,), float(n) ** 2, elements, n_calls, rewritten=n)
@@ -115,7 +115,7 @@ def _triangle_charges(dtype: np.dtype[Any], n: int, n_right: int, n_calls: int, 
 
 
 def solve_charges(dtype: np.dtype[Any], n: int, n_right: int, n_calls: int = 1) -> Charges:
-    """An LU factorisation and two triangles' solutions."""
+    """LU factorisation, and solutions with two triangles."""
     triangle = _triangle_charges(dtype, n, n_right, n_calls, "_left")
     return (*lu_charges(dtype, n, n, n_calls), *triangle, *triangle)
 
@@ -123,7 +123,7 @@ def solve_charges(dtype: np.dtype[Any], n: int, n_right: int, n_calls: int = 1) 
 def apply_q_charges(
     dtype: np.dtype[Any], m: int, n: int, k: int, n_calls: int = 1, *, is_right: bool = False
 ) -> Charges:
-    """An m x n matrix times the Q of k reflectors: 4 m n k - 2 n k^2 operations; with Q on the right m and n swap."""
+    """Product of an m x n matrix and the Q of k reflectors: 4 m n k - 2 n k^2 operations; on the right m and n swap."""
     family, order = "unmqr" if dtype.kind == "c" else "ormqr", n if is_right else m
     flop = 4.0 * m * n * k - 2.0 * (m * n // max(order, 1)) * k**2
     elements = order * k + 2 * m * n
@@ -134,13 +134,13 @@ def apply_q_charges(
 def triangular_inverse_charges(
     dtype: np.dtype[Any], n: int, family: Literal["potri", "trtri"], n_calls: int = 1
 ) -> Charges:
-    """The inverse of an n x n triangle: n^3 / 3 operations; of the matrix it is a Cholesky factor of: 2 n^3 / 3."""
+    """Inverse of an n x n triangle: n^3 / 3 operations; from a Cholesky factor, of its matrix: 2 n^3 / 3."""
     flop = float(n) ** 3 * (2 if family == "potri" else 1) / 3
     return kernel_charges(family, dtype, (n,), flop, n * (n + 1), n_calls, rewritten=n * (n + 1) / 2)
 
 
 def inverse_of_factors_charges(dtype: np.dtype[Any], n: int, n_calls: int = 1) -> Charges:
-    """The inverse of L U: that of U, and a solution with L from the right: 4 n^3 / 3 operations [2]_."""
+    """Inverse from L and U: that of U, and a solution with L from the right: 4 n^3 / 3 operations [2]_."""
     return triangular_inverse_charges(dtype, n, "trtri", n_calls) + _triangle_charges(dtype, n, n, n_calls, "_right")
 
 
@@ -155,7 +155,7 @@ def eigh_charges(dtype: np.dtype[Any], n: int, n_calls: int = 1, *, with_vectors
 def svd_charges(
     dtype: np.dtype[Any], m: int, n: int, n_calls: int = 1, *, vectors: Literal["none", "reduced", "full"]
 ) -> Charges:
-    """Singular values of an m x n matrix, and as many vectors as are wanted: the cheaper of two algorithms [1]_.
+    """Singular values of an m x n matrix, with the wanted vectors: the cheaper of two algorithms [1]_.
 
     The two are Golub and Reinsch's, and the one that begins with a QR factorisation.
     """
@@ -174,7 +174,7 @@ def svd_charges(
 
 
 def least_squares_charges(dtype: np.dtype[Any], m: int, n: int, n_right: int, n_calls: int = 1) -> Charges:
-    """Least squares by singular values [1]_, and two products for each right-hand side."""
+    """Least squares by singular values [1]_, and two products per right-hand side."""
     tall, short = float(max(m, n)), float(min(m, n))
     flop = min(4 * tall * short**2 + 8 * short**3, 2 * tall * short**2 + 11 * short**3)
     flop += 2 * n_right * (m + n) * short

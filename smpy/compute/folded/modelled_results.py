@@ -1,4 +1,4 @@
-"""Results and costs of operations on folded arrays, as shapes, one element each, and kernels."""
+"""Results and costs of operations on folded arrays: shapes, one element each, and kernels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class New:
-    """A folded array to be made; of no dimension, a number.
+    """Folded array to be created; without dimensions, a number.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class New:
 
     @property
     def nbytes(self) -> int:
-        """Size in bytes of the array that it stands for."""
+        """Size in bytes of the array that this stands for."""
         return int(np.prod(self.shape, dtype=object)) * self.element.itemsize
 
 
@@ -73,16 +73,16 @@ class Modelled:
 
 
 Rule = Callable[..., Modelled]
-"""Takes the arguments of the function that it models."""
+"""Take the arguments of the modelled function."""
 
 
 def new(shape: Iterable[int], dtype: Any, *, is_array: bool = False) -> New:
-    """An array of ones."""
+    """Array of ones."""
     return New(tuple(shape), np.ones(1, dtype), is_array)
 
 
 def arrays_in(arguments: Iterable[Any]) -> Iterator[np.ndarray[Any, Any]]:
-    """Arrays among arguments, and in their lists and tuples."""
+    """Arrays among arguments, also in lists and tuples."""
     for argument in arguments:
         if isinstance(argument, np.ndarray):
             yield argument
@@ -91,12 +91,12 @@ def arrays_in(arguments: Iterable[Any]) -> Iterator[np.ndarray[Any, Any]]:
 
 
 def as_arrays(arguments: Iterable[Any]) -> tuple[Any, ...]:
-    """Arguments with lists as the arrays that numpy takes them for."""
+    """Arguments with lists replaced by the arrays that numpy makes of them."""
     return tuple(np.asanyarray(argument) if isinstance(argument, (list, tuple)) else argument for argument in arguments)
 
 
 def as_shape(argument: Any) -> tuple[int, ...]:
-    """A shape as numpy understands it: a number is one axis.
+    """A shape as numpy reads it: an integer is one axis.
 
     Raises
     ------
@@ -126,21 +126,21 @@ def one_of_each(argument: Any) -> Any:
 
 
 def traffic_bytes(read: Iterable[Any], written: Iterable[Any]) -> int:
-    """Bytes of the arrays that are read, each once, and of those that are written."""
+    """Bytes of the arrays that are read, once each, and of the arrays that are written."""
     arrays = {id(array): array for array in arrays_in(read)}
     results = sum(int(array.nbytes) for array in written if isinstance(array, (np.ndarray, New)) and array.shape)
     return sum(array.nbytes for array in arrays.values() if array.ndim) + results
 
 
 def one_pass(read: Sequence[Any], written: Sequence[Any], flop: float = 0) -> tuple[Charge, ...]:
-    """The charges of an operation on elements: arrays are read once, and results written, perhaps where they were."""
+    """Charge of an elementwise operation: arrays are read once; results are written, perhaps in place."""
     arrays = {id(array) for array in arrays_in(read)}
     rewritten_bytes = sum(int(array.nbytes) for array in written if id(array) in arrays)
     return streaming(traffic_bytes(read, written), flop, rewritten_bytes)
 
 
 def fits_into(shape: tuple[int, ...], room: tuple[int, ...]) -> bool:
-    """Whether an array of a shape can be assigned to another: by axes of 1, and more of them in front."""
+    """Whether an array of one shape can be assigned to another: axes of 1 stretch, leading axes are added."""
     n_more = max(len(shape) - len(room), 0)
     pairs = zip(reversed(shape[n_more:]), reversed(room), strict=False)
     return all(size == 1 for size in shape[:n_more]) and all(size in (1, place) for size, place in pairs)
@@ -154,7 +154,7 @@ def room_like(out: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray[A
 
 
 def into(out: Any, new_array: New, element: Any, call: Callable[[Any], Any], *, is_broadcast: bool = False) -> Any:
-    """The array that a program gives to receive a result, which stays as it is; without one, the result.
+    """Array passed for the result, unchanged; the result if none was passed.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def into(out: Any, new_array: New, element: Any, call: Callable[[Any], Any], *, 
         room = room_like(out, (1,) * out.ndim if is_broadcast else np.shape(element))
     with np.errstate(all="ignore"):
         returned = call(room)
-    if out is ... or returned is not room:  # some functions do not look at it
+    if out is ... or returned is not room:  # some functions do not check it
         return replace(new_array, is_array=isinstance(returned, np.ndarray))
     if not isinstance(out, np.ndarray):
         raise TypeError(f"what receives the result is no array, but {type(out).__name__}")
@@ -191,7 +191,7 @@ def into(out: Any, new_array: New, element: Any, call: Callable[[Any], Any], *, 
 
 
 def refused(function: str, what: str = "") -> UsageError:
-    """An operation that has no model."""
+    """Refuse an operation without a model."""
     return UsageError(
         f"{function} of a folded array is not modelled{what}: tell its time with smpy.execute or @smpy.kernel, or use "
         "an array that is there"
@@ -199,5 +199,5 @@ def refused(function: str, what: str = "") -> UsageError:
 
 
 def are_folded(arguments: Iterable[Any]) -> bool:
-    """Whether an array among arguments is folded."""
+    """Whether an argument is or contains a folded array."""
     return any(map(is_folded, arrays_in(arguments)))

@@ -1,4 +1,4 @@
-"""Routines of `scipy.linalg` on folded arrays: scipy is asked with small arrays, whose sizes stand for the real ones.
+"""Routines of `scipy.linalg` on folded arrays: scipy is called with small arrays that stand for the real ones.
 
 Types and errors are scipy's own (in its errors sizes are the small ones). Matrices are taken as regular: no rows are
 exchanged, and nothing is singular.
@@ -38,9 +38,9 @@ from smpy.engine.running import named_call
 
 __all__ = ["LAPACK", "SCIPY_LINALG", "ScipyRoutine", "call_on_folded", "of_lapack", "of_linalg"]
 
-_WORK_PER_COLUMN: Final = 3  # workspace that scipy gives a routine by default
-_BLOCK: Final = 32  # columns of a block of LAPACK's
-_WORK_OF_SMALL: Final = 10_000  # is enough for small arrays
+_WORK_PER_COLUMN: Final = 3  # default workspace that scipy gives a routine
+_BLOCK: Final = 32  # columns per block in LAPACK
+_WORK_OF_SMALL: Final = 10_000  # enough for small arrays
 _LSTSQ_RANK_AT: Final = 2
 _CHO_FACTOR_FLAG_AT: Final = 1
 Charges = tuple[Charge, ...]
@@ -48,7 +48,7 @@ Arguments = Mapping[str, Any]
 
 
 def _matrix(args: Arguments) -> tuple[int, int, int]:
-    """Rows, columns and number of the matrices that come first."""
+    """Rows, columns and number of the leading matrices."""
     first = next(arrays_in(args.values()))
     *stack, m, n = (1, 1, *first.shape)[-max(first.ndim, 2) :]
     return m, n, prod(stack)
@@ -158,7 +158,7 @@ def _eigvalsh(args: Arguments, dtype: np.dtype[Any]) -> Charges:
 
 
 def _input_type(args: Arguments, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The type that is computed in where results are real, whatever the matrix is."""
+    """Type of the computation when results are real but the matrix may be complex."""
     is_complex = next(arrays_in(args.values())).dtype.kind == "c"
     return np.result_type(dtype, np.complex64) if is_complex else dtype
 
@@ -288,7 +288,7 @@ class ScipyRoutine:
 
 
 def of_lapack(function: Callable[..., Any], rule: ChargeRule) -> ScipyRoutine:
-    """A routine of `scipy.linalg.lapack`, whose arguments and results its documentation begins with."""
+    """A routine of `scipy.linalg.lapack`; its docstring begins with its arguments and results."""
     results, _, call = str(function.__doc__).partition("\n")[0].partition(" = ")
     required, _, optional = call.partition("(")[2].rstrip(")").partition("[")
     names = [tuple(filter(None, re.split(r"[\[\],]+", part))) for part in (required, optional)]
@@ -297,7 +297,7 @@ def of_lapack(function: Callable[..., Any], rule: ChargeRule) -> ScipyRoutine:
 
 
 def of_linalg(function: Callable[..., Any], name: str) -> ScipyRoutine:
-    """A function of `scipy.linalg`, which has a rule."""
+    """A function of `scipy.linalg` that has a rule."""
     rank_at = _LSTSQ_RANK_AT if name == "lstsq" else -1
     flag_at = _CHO_FACTOR_FLAG_AT if name == "cho_factor" else -1
     names = tuple(signature(function).parameters)
@@ -306,7 +306,7 @@ def of_linalg(function: Callable[..., Any], name: str) -> ScipyRoutine:
 
 @named_call("")
 def call_on_folded(routine: ScipyRoutine, args: tuple[Any, ...], kwargs: Arguments) -> Any:
-    """A routine's results for arguments some of which are folded; arrays that are there are left as they are.
+    """Results of a routine with some folded arguments; real arrays are left unchanged.
 
     A query for the size of its workspace (``lwork=-1``) is answered, and takes no time.
     """
@@ -345,7 +345,7 @@ def call_on_folded(routine: ScipyRoutine, args: tuple[Any, ...], kwargs: Argumen
 
 
 def _rows_of_small(asked: dict[str, Any]) -> None:
-    """Rows of `laswp` that are in a matrix are all rows of a small one; others are in neither."""
+    """Adapt the rows of `laswp`: rows inside the matrix become all rows of the small one; others stay outside both."""
     n_pivots = np.size(asked.get("piv", ()))
     first, last = int(asked.pop("k1", 0)), int(asked.pop("k2", n_pivots - 1))
     if not 0 <= first <= last < n_pivots:
@@ -353,7 +353,7 @@ def _rows_of_small(asked: dict[str, Any]) -> None:
 
 
 def _grown(part: Any, small: SmallSizes) -> Any:
-    """A result with a folded array in place of a small one; row exchanges are there."""
+    """Result with a folded array in place of a small one; row exchanges are real."""
     if isinstance(part, np.ndarray) and part.ndim:
         shape = small.shape(part.shape)
         return unmoving_pivots(shape, part.dtype) if part.dtype.kind in "iu" else without_backing(shape, part.dtype)

@@ -1,4 +1,4 @@
-"""Arrays whose pages several arrays share: real memory, less of it than there seems to be.
+"""Arrays whose pages several arrays share: real memory, but less than the arrays' sizes suggest.
 
 A simulated run holds the arrays of all its ranks at once. If their content does not matter they may share their
 pages, as a whole (`shared_array`) or but for private zones (`partial_shared_array`); messages copy zones private on
@@ -28,22 +28,22 @@ from smpy.units import format_bytes
 __all__ = ["partial_shared_array", "shared_array"]
 
 _BLOCK_BYTES: Final = 1 << 21
-"""The least that pages are shared of: a huge page."""
+"""Smallest unit in which pages are shared: a huge page."""
 _MOST_PIECES: Final = 4096
-"""Larger arrays show a larger block, so that there are not more pieces of memory than that."""
+"""Larger arrays repeat a larger block, so that there are at most this many mappings."""
 _FEWEST_PIECES: Final = 4
 _SHARE_OF_AREAS: Final = 8
 """Such a part of the areas of memory that are left goes to one array of every rank."""
 _LARGEST_BYTES: Final = 1 << 46
 
 _shared: Final[weakref.WeakValueDictionary[tuple[Any, ...], Any]] = weakref.WeakValueDictionary()
-"""Memory by the key of the arrays that share it; it goes with its last array."""
+"""Memory by the key of the arrays that share it; freed with its last array."""
 
 
 def shared_array(
     shape: int | Sequence[int], dtype: DTypeLike = float, scope: Literal["local", "global"] = "local"
 ) -> NDArray[Any]:
-    """An array that shares its memory with those of other ranks; outside a simulated run it is ``np.zeros``.
+    """Array that shares its memory with the same array of other ranks; outside a simulated run it is ``np.zeros``.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def shared_array(
 def partial_shared_array(
     shape: int | Sequence[int], dtype: DTypeLike = float, *, private: Sequence[tuple[int, int]]
 ) -> NDArray[Any]:
-    """An array of which some zones are the rank's own, and the rest is memory that many arrays share.
+    """Array with some zones of the rank's own; the rest is memory that many arrays share.
 
     Private zones begin as zeros and hold their content. The rest is one small block of memory, over and over, as
     far as there are whole pages between the zones; its content has no meaning, and messages neither read nor write
@@ -126,7 +126,7 @@ def partial_shared_array(
 
 
 def _size(what: str, shape: int | Sequence[int], dtype: DTypeLike) -> tuple[tuple[int, ...], np.dtype[Any], int]:
-    """Dimensions, type of an element, and bytes of all."""
+    """Dimensions, element type, and total bytes."""
     element = np.dtype(dtype)
     if element.hasobject:
         raise ValueError(f"{what}: elements of type {element} refer to Python objects, which cannot be shared so")
@@ -150,7 +150,7 @@ def _size(what: str, shape: int | Sequence[int], dtype: DTypeLike) -> tuple[tupl
 
 
 def _zones(private: Sequence[tuple[int, int]], n_elements: int) -> Ranges:
-    """The zones, checked; those that touch are one, and those without elements are none."""
+    """The zones, checked; adjacent ones are merged, empty ones dropped."""
     zones: list[tuple[int, int]] = []
     before = 0
     if not isinstance(private, Iterable):
@@ -207,5 +207,5 @@ def _partial_memory(nbytes: int, private: Ranges) -> Any:
 
 
 def _block_bytes(nbytes: int, n_pieces: int) -> int:
-    """Size of the block that so many pieces of an array show."""
+    """Size of the block that an array repeats in this many pieces."""
     return ceiled(max(_BLOCK_BYTES, -(-nbytes // n_pieces)), max(_BLOCK_BYTES, PAGE_BYTES))

@@ -1,4 +1,4 @@
-"""Small arrays in place of folded ones: a function that is asked with them tells types, errors and shapes.
+"""Small arrays in place of folded ones: a function called with them reveals types, errors and shapes.
 
 Sizes keep their order, and 0 and 1 stay, so that shapes that fit together still do; each size of a result is one of the
 arguments'.
@@ -18,7 +18,7 @@ __all__ = ["SmallSizes", "unmoving_pivots"]
 
 
 class SmallSizes:
-    """A small size for each size of some arrays.
+    """Maps each size of some arrays to a small size.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class SmallSizes:
         self._real: Final = {at: size for size, at in self._small.items()}
 
     def cut(self, value: Any) -> Any:
-        """An argument with small arrays in place of its own: ones that are far from singular."""
+        """Argument with small arrays in place of its own: ones that are far from singular."""
         if isinstance(value, np.ndarray):
             if not (value.ndim or is_folded(value)):  # a flag, which scipy 1.18 returns as an array
                 return value
@@ -57,11 +57,11 @@ class SmallSizes:
         return unmoving_pivots(self._cut_shape(pivots), pivots.dtype)
 
     def real(self, size: int) -> int:
-        """The size for which a small one stands."""
+        """Size that a small one stands for."""
         return self._real[size]
 
     def shape(self, small: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape for which a small one stands."""
+        """Shape that a small one stands for."""
         return tuple(map(self.real, small))
 
 

@@ -1,1 +1,1 @@
-"""Modelled computing: kernels take the time that a model gives."""
+"""Modelled computing: kernels take the time that a model predicts."""

@@ -1,4 +1,4 @@
-"""Simulated computing time, charged without computing."""
+"""Charges simulated computing time without computing."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _execute(flop: float, moved_bytes: float, working_set_bytes: float) -> None:
 
 
 def check_work(flop: float, moved_bytes: float, working_set_bytes: float) -> None:
-    """Refuse numbers that are no work.
+    """Refuse numbers that describe no work.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def core_and_memory(engine: Engine, flop: float, moved_bytes: float, working_set
 
 @mpi_call
 def inject_seconds(seconds: float) -> None:
-    """Let the running rank compute as long as if that had been measured here; nothing outside a simulated run.
+    """Let the running rank compute as if this time had been measured here; nothing outside a simulated run.
 
     It is scaled by the speed of this machine (``--host-speed``) over that of the simulated core, and dropped below a
     microsecond, as measured computing is. With ``--compute none``, too, it takes time.

@@ -1,4 +1,4 @@
-"""Arithmetic that is written as text, over the arguments of a function."""
+"""Evaluates arithmetic expressions, written as text, over the arguments of a function."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from math import log2
 from typing import Any, Final
 
 FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {"len": len, "log2": log2, "max": max, "min": min}
-"""Functions that an expression may call."""
+"""Functions allowed in expressions."""
 
 _ARITHMETIC: Final = (
     *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow),
@@ -20,7 +20,7 @@ _ARITHMETIC: Final = (
 def over_arguments(
     function: Callable[..., Any], expressions: Mapping[str, str | float]
 ) -> Callable[..., tuple[Any, ...]]:
-    """A function of the same arguments that gives the values of expressions.
+    """Function of the same arguments that returns the values of expressions.
 
     Parameters
     ----------
@@ -86,6 +86,6 @@ def _is_arithmetic(node: ast.AST, called: set[ast.expr]) -> bool:
 
 
 def _bare(parameter: Parameter) -> Parameter:
-    """A parameter as a lambda has it, with a default to be replaced."""
+    """Parameter as a lambda writes it, with a placeholder for its default."""
     default = Parameter.empty if parameter.default is Parameter.empty else None
     return parameter.replace(annotation=Parameter.empty, default=default)

@@ -1,4 +1,4 @@
-"""States, power and energy of the host that the running rank is on."""
+"""States, power and energy of the running rank's host."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["host_energy_j", "host_power_w", "host_pstate", "set_host_pstate"]
 
 @mpi_call
 def set_host_pstate(state: int) -> None:
-    """Put the running rank's host into one of its states (DVFS) now; nothing outside a simulated run.
+    """Set the state (DVFS) of the running rank's host now; nothing outside a simulated run.
 
     All cores of the host go on at the speed of the state, also those of other ranks in the midst of a computation. The
     machine lists the states: several speeds of a host in XML, ``[power] states`` in TOML.
@@ -45,11 +45,11 @@ def host_pstate() -> int:
 
 @mpi_call
 def host_energy_j() -> float:
-    """Joules of the running rank's host up to now; NaN: its power is not known, or no run is simulated."""
+    """Joules of the running rank's host so far; NaN if its power is unknown, or outside a simulated run."""
     return current().host_energy_j() if is_running() else nan
 
 
 @mpi_call
 def host_power_w() -> float:
-    """Power of the running rank's host now, in W; NaN: it is not known, or no run is simulated."""
+    """Power of the running rank's host now, in W; NaN if unknown, or outside a simulated run."""
     return current().host_power_w() if is_running() else nan

@@ -30,7 +30,7 @@ def kernel(
     working_set_bytes: str | float = 0,
     name: str = "",
 ) -> Callable[[Callable[P, R]], Callable[P, R | None]]:
-    """Decorate a function that computes: say how much, in terms of its arguments.
+    """Decorate a function that computes: state its work in terms of its arguments.
 
     With ``--compute models`` a call takes the time of `smpy.execute` with these numbers, whatever its body computes; if
     the machine's `[kernels]` has a cost of that name, it is that time. The sizes of such a cost are arguments of the
@@ -87,7 +87,7 @@ def kernel(
             return _inside(function, *args, **kwargs) if is_charged else function(*args, **kwargs)
 
         wrapper: Any = call
-        # frames tell which call the program made
+        # frames show which call the program made
         wrapper.__code__ = wrapper.__code__.replace(co_name=function.__name__)
         return call
 
@@ -114,7 +114,7 @@ def _charge(
         sizes = () if cost is None else _sizes(name, cost.sizes, work, function, args, kwargs)
         charge_kernel(name, sizes, flop=flop, moved_bytes=moved_bytes, working_set_bytes=working_set_bytes)
     except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as wrong:
-        signature(function).bind(*args, **kwargs)  # a call that does not fit is told as Python tells it
+        signature(function).bind(*args, **kwargs)  # a call with wrong arguments gets Python's own error
         raise ValueError(f"kernel {name}: {wrong}") from None
 
 
@@ -126,7 +126,7 @@ def _sizes(
     args: Any,
     kwargs: Any,
 ) -> tuple[int, ...]:
-    """The sizes for which the machine has a cost: arguments, or the work that the kernel says it does."""
+    """Sizes for which the machine has a cost: arguments, or the work that the kernel states."""
     bound = signature(function).bind(*args, **kwargs)
     bound.apply_defaults()
     values = dict(zip(_WORK, map(int, work), strict=True)) | bound.arguments
@@ -140,5 +140,5 @@ def _sizes(
 
 
 def _exact(argument: Any) -> Any:
-    """A whole number of numpy's, whose products may overflow, as one of Python's; anything else as it is."""
+    """A numpy integer, whose products may overflow, as a Python integer; other values unchanged."""
     return int(argument) if isinstance(argument, Integral) else argument

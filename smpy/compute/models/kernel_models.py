@@ -1,4 +1,4 @@
-"""Charge the running rank for computing kernels: by the machine's costs, by a roofline, or as a program tells it."""
+"""Charges the running rank for kernels: by the machine's costs, by a roofline, or as the program states."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def charge_kernel(
 
 
 def _shared_bytes(memory: Memory, moved_bytes: float, working_set_bytes: float, alone_s: float) -> float:
-    """Bytes through the memory that cores share, at most as many as one core alone could move in that time."""
+    """Bytes through the memory that cores share, at most as many as one core alone could move in this time."""
     if not memory.bandwidth_bytes_per_s or cache_bandwidth_bytes_per_s(memory, working_set_bytes):
         return 0.0
     return min(moved_bytes, alone_s * core_bandwidth_bytes_per_s(memory))
@@ -132,7 +132,7 @@ def _shared_bytes(memory: Memory, moved_bytes: float, working_set_bytes: float, 
 def _add_uncertainty(
     engine: Engine, modelling: Modelling, cost: KernelCost, seconds: float, half_width_s: float, n_calls: int
 ) -> None:
-    """Note the uncertainty of calls: coefficients, alike in all calls of a kernel, and noise, of each its own."""
+    """Record the uncertainty of calls: coefficients, common to all calls, and noise, independent from call to call."""
     mean, variance = modelling.moments(cost)
     if half_width_s or variance:
         engine.add_to_path(
@@ -144,12 +144,12 @@ def _add_uncertainty(
         engine.add_to_path(NOISE_SUM, n_calls * mean * seconds)
 
 
-# ---- kernels that a program tells ----
+# ---- kernels that a program defines ----
 
 
 @dataclass(frozen=True, slots=True)
 class KernelModels:
-    """Kernels that take their time on the running rank's simulated host, and compute nothing.
+    """Kernels that take time on the running rank's simulated host, and compute nothing.
 
     A screening of cubic polynomials keeps one term a kernel [1]_. Outside a simulated run the calls do nothing.
     Profiles and traces call the kernels dgemm, dtrsm_right and dtrsm_left. A
@@ -219,7 +219,7 @@ class KernelModels:
 
 
 def _compute_as(kernel: str, flop: float) -> None:
-    """Let the running rank compute as a kernel; nothing outside a simulated run."""
+    """Let the running rank compute a kernel; nothing outside a simulated run."""
     is_named = surface is not None and is_running() and kernel in current().kernel_names
     if surface is None or not is_named or not surface.compute(flop, kernel):
         _compute_slowly_as(kernel, flop)
@@ -227,7 +227,7 @@ def _compute_as(kernel: str, flop: float) -> None:
 
 @named_call("")
 def _compute_slowly_as(kernel: str, flop: float) -> None:
-    """Compute likewise without the compiled surface, or for the first time, which notes the kernel's name."""
+    """Charge without the compiled surface, or for the first time, which records the kernel's name."""
     check_work(flop, 0, 0)
     if is_running():
         current().compute(flop, 0.0, kernel)
@@ -245,7 +245,7 @@ def _charge_as_calibrated(kernel: str, *sizes: int) -> None:
 
 
 def _compare(kernel: str, done_flop: float, paid_flop: float) -> None:
-    """Operations that a kernel does with those that a core at its peak could do in the time it takes."""
+    """Operations of a kernel, with those that a core at its peak could do in the kernel's time."""
     if paid_flop < done_flop and is_simulated():
         _above_peak(kernel, done_flop / paid_flop if paid_flop else inf)
 

@@ -1,4 +1,4 @@
-"""Model of a world's computing, and the time of each kernel."""
+"""The model of a world's computing, with the accounted time of each kernel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOISE_SUM: Final = PATH_VARIANCE - 1
 
 @dataclass(slots=True)
 class KernelUse:
-    """Totals of the calls of one kernel, on all ranks.
+    """Totals of one kernel's calls, on all ranks.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class KernelUse:
 
 
 class Modelling:
-    """The models of a world's computing.
+    """Models of a world's computing.
 
     Parameters
     ----------
@@ -97,14 +97,14 @@ class Modelling:
         self.bytes_without_bandwidth = 0.0
 
     def estimate(self, cost: KernelCost, sizes: Sequence[int]) -> tuple[float, float]:
-        """The time of a call on the reference core, and half the width of its interval, in seconds."""
+        """Time of a call on the reference core, and half the width of its interval, in seconds."""
         estimator = self._estimators.get(cost.name)
         if estimator is None:
             estimator = self._estimators[cost.name] = cost.estimator()
         return estimator(*sizes)
 
     def path_sum(self, kernel: str) -> int:
-        """The number of the sum in which a kernel's half widths are added up."""
+        """Index of the sum to which a kernel's half widths are added."""
         number = self.path_sums.get(kernel)
         if number is None:
             number = self.path_sums[kernel] = min(len(self.path_sums), NOISE_SUM - 1)

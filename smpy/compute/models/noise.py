@@ -1,4 +1,4 @@
-"""Draws of how much longer, or shorter, single calls of a kernel take than their model says."""
+"""Draws the deviation of single calls of a kernel from the time of their model."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from smpy.platforms.models.kernel_costs import HalfNormalNoise, Noise
 _NORMAL: Final = NormalDist()
 _WORD: Final = 2**64 - 1
 _MOST_DRAWS: Final = 100
-"""More calls at once draw one normal number: the sum of so many is close to normal."""
+"""Above this number of calls at once, one normal number is drawn: the sum of so many draws is close to normal."""
 
 
 class Moments(NamedTuple):
-    """Mean and variance of the time that a call takes longer, relative to its model."""
+    """Mean and variance of a call's deviation, relative to its model."""
 
     mean: float
     variance: float
@@ -41,7 +41,7 @@ def moments(noise: Noise) -> Moments:
 
 
 def quantile(noise: Noise, part: float) -> float:
-    """The factor on a call's time that so large a part of all draws stays below, from 0 to 1 (not 1 itself)."""
+    """Quantile of the factor on a call's time, for a probability from 0 to 1 (excluded)."""
     if isinstance(noise, HalfNormalNoise):
         return 1 + noise.sigma * _NORMAL.inv_cdf((1 + part) / 2)
     place = part * (len(noise.residuals) - 1)
@@ -51,7 +51,7 @@ def quantile(noise: Noise, part: float) -> float:
 
 
 class NoiseDraws:
-    """A stream of draws for each rank: the n-th of a rank is the same in whatever order ranks draw.
+    """A stream of draws per rank: the n-th draw of a rank does not depend on the order of the ranks.
 
     Parameters
     ----------
@@ -65,11 +65,11 @@ class NoiseDraws:
 
     @property
     def n_drawn(self) -> int:
-        """Number of draws, of all ranks."""
+        """Number of draws of all ranks."""
         return sum(self._n_drawn.values())
 
     def sum_of_factors(self, noise: Noise, rank: int, n_calls: int) -> float:
-        """The next factors on the times of a rank's calls, added up; of many, a normal draw with their moments."""
+        """Sum of the next factors on a rank's calls; of many, a normal draw with their moments."""
         if n_calls <= _MOST_DRAWS:
             return sum(self.factor(noise, rank) for _ in range(n_calls))
         mean, variance = moments(noise)
@@ -77,17 +77,17 @@ class NoiseDraws:
         return n_calls * (1 + mean) + sqrt(n_calls * variance) * _NORMAL.inv_cdf(part)
 
     def factor(self, noise: Noise, rank: int) -> float:
-        """The next factor on the time of a rank's call."""
+        """Next factor on the time of a rank's call."""
         return quantile(noise, self._next_part(rank))
 
     def _next_part(self, rank: int) -> float:
-        """The next number of a rank's stream, uniform from 0 to 1."""
+        """Next number of a rank's stream, uniform from 0 to 1."""
         n = self._n_drawn[rank] = self._n_drawn.get(rank, 0) + 1
         return (_mixed(_mixed(_mixed(self._seed) ^ rank) ^ n) >> 11) * 2.0**-53
 
 
 def _mixed(word: int) -> int:
-    """SplitMix64 (Steele, Lea & Flood, 2014): close words give words that have nothing to do with each other."""
+    """SplitMix64 (Steele, Lea & Flood, 2014): neighbouring words give unrelated words."""
     word = (word + 0x9E3779B97F4A7C15) & _WORD
     word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
     word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & _WORD

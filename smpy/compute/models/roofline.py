@@ -1,4 +1,4 @@
-"""The roofline of a core: how fast it reads and writes a working set, in its caches or in the memory of its host.
+"""The roofline of a core: its bandwidth for a working set, in its caches or in the memory of its host.
 
 The bandwidth of a working set is a table of measured points, interpolated on logarithmic axes (machine profiles of
 Carrington, Snavely & Wolter 2006; the roofline itself is Williams, Waterman & Patterson's, 2009).
@@ -13,7 +13,7 @@ from smpy.platforms.models.memory import Memory
 
 
 def cache_bandwidth_bytes_per_s(memory: Memory, working_set_bytes: float) -> float:
-    """Bandwidth of a core for a working set that stays in its caches; 0: it does not, or none is known.
+    """Bandwidth of a core for a working set within its caches; 0 if the set is larger, or no bandwidth is known.
 
     Up to the size of the smallest cache it is that cache's bandwidth; between two sizes it is interpolated, linear in
     logarithms, and never rises. A working set of 0 bytes is one of unknown size: it is in memory.
@@ -46,5 +46,5 @@ def cache_bandwidth_bytes_per_s(memory: Memory, working_set_bytes: float) -> flo
 
 
 def core_bandwidth_bytes_per_s(memory: Memory) -> float:
-    """Bandwidth of main memory for one core while the others do not use it; 0: not known."""
+    """Bandwidth of main memory for one core while the others do not use it; 0 if unknown."""
     return memory.core_bandwidth_bytes_per_s or memory.bandwidth_bytes_per_s
