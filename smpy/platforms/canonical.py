@@ -12,14 +12,14 @@ from smpy.platforms.models.prices import COST_PROPERTIES
 
 
 class _Entry(NamedTuple):
-    """A field that is part of a value."""
+    """Field that counts in comparisons."""
 
     name: str
     default: Any
 
 
 def canonical_text(value: Any) -> str:
-    """The text of a value that is made of numbers, texts, tuples, ranges, members of enumerations and dataclasses.
+    """Text of a value made of numbers, texts, tuples, ranges, members of enumerations and dataclasses.
 
     Dataclasses are written with the fields that are compared and differ from their defaults: a field that a later
     version adds changes nothing. Prices and power of hosts (`COST_PROPERTIES`) are left out: they change no
@@ -67,18 +67,18 @@ def _write(value: Any, put: Callable[[str], None]) -> None:
 
 
 def _compared(name: str, value: Any) -> Any:
-    """Drop the properties of hosts that change nothing simulated (`COST_PROPERTIES`)."""
+    """Drop properties of hosts that change no simulated time (`COST_PROPERTIES`)."""
     return tuple(noted for noted in value if noted[0] not in COST_PROPERTIES) if name == "properties" else value
 
 
 def _number(value: float) -> str:
-    """Equal numbers alike, whole ones without a point, others with all their digits."""
+    """Text of a number: equal numbers have one text, whole ones without a point, others with all their digits."""
     return str(int(value)) if abs(value) < 2**63 and value == int(value) else repr(float(value))
 
 
 @cache
 def _entries(kind: type) -> tuple[_Entry, ...]:
-    """The fields that are compared, in the order of their names."""
+    """Compared fields, sorted by name."""
     known: tuple[Field[Any], ...] = fields(kind)
     entries = [
         _Entry(field.name, field.default_factory() if field.default_factory is not MISSING else field.default)

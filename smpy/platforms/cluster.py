@@ -1,4 +1,4 @@
-"""The part that clusters of all topologies share: hosts that are all alike, and their wires.
+"""The part that clusters of all topologies share: identical hosts, or groups of them, and their wires.
 
 A cluster is one value however many hosts it has: their names are spelt out when somebody asks for them.
 """
@@ -45,11 +45,11 @@ class NumberedNames:
 
     @property
     def numbers(self) -> Sequence[int]:
-        """The number in each name."""
+        """Number in each name."""
         return self.ranges[0] if len(self.ranges) == 1 else [number for part in self.ranges for number in part]
 
     def first(self, n_names: int) -> NumberedNames:
-        """The first ones of these names.
+        """The first of these names.
 
         Examples
         --------
@@ -65,7 +65,7 @@ class NumberedNames:
 
 @dataclass(frozen=True, slots=True)
 class ListedNames:
-    """Names that are listed one by one.
+    """Names listed one by one.
 
     Parameters
     ----------
@@ -85,11 +85,11 @@ class ListedNames:
 
     @property
     def numbers(self) -> Sequence[int]:
-        """The place of each name, which stands for a number in it."""
+        """Index of each name, which replaces a number in it."""
         return range(len(self.names))
 
     def first(self, n_names: int) -> ListedNames:
-        """The first ones of these names."""
+        """The first of these names."""
         return ListedNames(self.names[:n_names])
 
 
@@ -115,11 +115,11 @@ class JoinedNames:
 
     @property
     def numbers(self) -> Sequence[int]:
-        """The place of each name, which stands for a number in it."""
+        """Index of each name, which replaces a number in it."""
         return range(self.n_names)
 
     def first(self, n_names: int) -> JoinedNames:
-        """The first ones of these names."""
+        """The first of these names."""
         kept: list[NumberedNames | ListedNames] = []
         left = n_names
         for part in self.parts:
@@ -130,7 +130,7 @@ class JoinedNames:
 
 @dataclass(frozen=True, slots=True)
 class HostGroup:
-    """Hosts of a cluster, one after the other, that are alike and unlike its others; fields are those of a `Cluster`.
+    """Consecutive identical hosts of a cluster that differ from its others; fields are those of a `Cluster`.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class HostGroup:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Hosts that are all alike, unless there are groups of them; a bandwidth of 0 says that there is no such link.
+    """Identical hosts, unless they are in groups; a bandwidth of 0 means that there is no such link.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ class Cluster:
 
     @property
     def host_groups(self) -> tuple[HostGroup, ...]:
-        """The groups; of hosts that are all alike, one."""
+        """The groups; identical hosts form one."""
         return self.groups or (
             HostGroup(
                 self.n_hosts,
@@ -267,7 +267,7 @@ class Cluster:
 
     @property
     def has_loopbacks(self) -> bool:
-        """Whether a host reaches itself over a link of its own, not over the network."""
+        """Whether a host reaches itself over its own link, not over the network."""
         return self.loopback_bandwidth_bytes_per_s != 0
 
     @property

@@ -1,4 +1,4 @@
-"""An upper bound of the bisection bandwidth: bandwidth of the cables between two halves of a network.
+"""Upper bound of the bisection bandwidth: bandwidth of the cables between two halves of a network.
 
 With any routes, two halves of the hosts cannot send more to each other than the cables that join a set of nodes
 with one half to the rest with the other. Any halves and any such set give a bound; here a few halves are tried, and for
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-EDGES_MAX = 500_000  # of networks that are looked at
+EDGES_MAX = 500_000  # largest network that is examined
 _HALVES_MAX = 4
 _SWEEPS_MAX = 20
 
@@ -25,7 +25,7 @@ class Cable(NamedTuple):
 
 
 def halves(n_hosts: int) -> Iterator[tuple[list[int], list[int]]]:
-    """Ways to halve hosts: of each block of so many, the first half and the second; the middle one, if odd, in turn."""
+    """Ways to halve hosts: first and second half of each block of a size; of an odd one, the middle host by turns."""
     lengths = [n_hosts, *(length for length in range(n_hosts // 2, 1, -1) if n_hosts % length == 0)]
     for length in lengths:
         if length % 2 == 0 or length == n_hosts:
@@ -63,9 +63,9 @@ def cut_bound_bytes_per_s(n_hosts: int, n_nodes: int, cables: Sequence[Cable]) -
 
 
 def _cut(n_hosts: int, beside: list[list[tuple[int, float]]], one: list[int], other: list[int]) -> float:
-    """The least that is found to cross between two halves; the host in the middle may be on either side."""
+    """Smallest bandwidth found between two halves; the middle host may be on either side."""
     cuts = []
-    for others_side in (-1, 0, 1):  # of nodes of no half: with the second one, undecided, with the first one
+    for others_side in (-1, 0, 1):  # other nodes join the second half, none, or the first
         side = [others_side] * len(beside)
         for host in one:
             side[host] = 1

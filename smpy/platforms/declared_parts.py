@@ -1,4 +1,4 @@
-"""The parts of a machine that are declared one by one: hosts, routers, links, routes."""
+"""Parts of a machine that are declared one by one: hosts, routers, links, routes."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Host(Computer):
 
 @dataclass(frozen=True, slots=True)
 class Router(Part):
-    """A place where routes meet, without computing power."""
+    """Junction of routes, without computing power."""
 
     name: str
     coordinates: Coordinates | None = None
@@ -95,7 +95,7 @@ class Router(Part):
 
 @dataclass(frozen=True, slots=True)
 class Link(Part):
-    """A link, or the two halves of one, called `<name>_UP` and `<name>_DOWN`.
+    """A link, or the two halves of a split link, called `<name>_UP` and `<name>_DOWN`.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class Link(Part):
 
     @property
     def parts_list(self) -> PartsList:
-        """One cable; none of a fatpipe, which no flows share: a loopback, a backbone that never fills."""
+        """One cable; none for a fatpipe, which flows do not share: a loopback, or a backbone that never fills."""
         is_cable = self.sharing is not Sharing.FATPIPE
         return PartsList(cables=(CableParts(1, None, self.bandwidth_bytes_per_s),) if is_cable else ())
 
@@ -192,7 +192,7 @@ class ProfileConnection(Part):
 
 @dataclass(frozen=True, slots=True)
 class BypassRoute(Part):
-    """Links that are taken instead of a route, in this direction only.
+    """Links that replace a route, in this direction only.
 
     Parameters
     ----------

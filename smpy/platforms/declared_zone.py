@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredZone(Zone):
-    """A zone whose parts are declared.
+    """Zone with declared parts.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class DeclaredZone(Zone):
 
     @classmethod
     def from_xml(cls, element: Element, read: ReadPart) -> Self:
-        """The zone of a <zone>."""
+        """The zone of a <zone> element."""
         element.check_attributes(("id", "routing"))
         name = element.text("id")
         return cls(name, tuple(part for part in map(read, element.inner()) if part is not None), origin=element.origin)

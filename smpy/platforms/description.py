@@ -80,7 +80,7 @@ class Description:
 
     @property
     def parts_list(self) -> PartsList | None:
-        """Its hosts, switches and cables, counted without building it; None: its topology has no formula for them.
+        """Hosts, switches and cables, counted without building the machine; None if its topology has no formula.
 
         Examples
         --------
@@ -95,7 +95,7 @@ class Description:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the machine, the same for equal machines whatever described them, and for every version of smpy.
+        """A hash of the machine, equal for equal machines however they were described, and in every version of smpy.
 
         It is the SHA-256 of a canonical text: every part by the name of its class, with the fields that differ from
         their defaults. A name, an origin, the hash of a file, and what hosts cost and draw are not of it.

@@ -112,26 +112,26 @@ class _Record(NamedTuple):
     values: dict[str, TomlValue]
 
     def number(self, name: str) -> float:
-        """A number of it."""
+        """Value that is a number."""
         value = self.values[name].value
         assert isinstance(value, int | float)
         return value
 
     def whole(self, name: str) -> int:
-        """A whole number of it."""
+        """Value that is a whole number."""
         return int(self.number(name))
 
     def text(self, name: str) -> str:
-        """A text of it."""
+        """Value that is a text."""
         return str(self.values[name].value).strip()
 
     def error(self, message: str) -> PlatformError:
-        """The error to raise about all of it."""
+        """Error about the whole record, to be raised."""
         return TomlValue(None, self.origin, f"{self.name!r}").error(message)
 
 
 def read_dimemas(path: Path, data: bytes) -> Tree:
-    """The settings that a machine of Dimemas' has as one of ours.
+    """Settings of the machine of ours that corresponds to a Dimemas machine.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ class _Reader:
         return TomlValue(items, origin, "")
 
     def _skipped(self) -> int:
-        """Position of what follows spaces and comments."""
+        """Position after spaces and comments."""
         match = _SPACE.match(self._text, self._at)
         assert match is not None
         self._at = match.end()
@@ -253,9 +253,9 @@ def _number(text: str, origin: str) -> int | float:
 def _named(record: str, origin: str, values: list[TomlValue]) -> dict[str, TomlValue]:
     """The values of a record by their names, checked."""
     fields = _RECORDS[record]
-    if record == _NODE and len(values) == len(fields) + 1:  # older files number their nodes, in vain
+    if record == _NODE and len(values) == len(fields) + 1:  # older files number their nodes; the numbers mean nothing
         del values[1]
-    if record == _MAPPING and len(values) == len(fields) + 1:  # the trace that it is for
+    if record == _MAPPING and len(values) == len(fields) + 1:  # the trace for which the file was written
         del values[0]
     if len(values) != len(fields):
         raise PlatformError(f"{origin}: {record!r} has {len(values)} values, and takes {', '.join(fields)}")
@@ -333,7 +333,7 @@ def _settings(path: Path, records: list[_Record]) -> Tree:
 
 
 def _check_record(record: _Record) -> None:
-    """Refuse what would make it another machine than ours."""
+    """Refuse values that our machine cannot express."""
     if record.name == _NETWORK:
         for name, number in (("machines", 1), ("dedicated connections", 0)):
             if record.whole(name) != number:
@@ -359,7 +359,7 @@ def _n_nodes(node: _Record) -> int:
 
 
 def _groups(nodes: list[_Record]) -> Tree:
-    """Groups of the hosts of each record, which are numbered through."""
+    """Groups of hosts, one per record, numbered consecutively."""
     groups: Tree = {}
     first = 0
     for number, node in enumerate(nodes):
@@ -382,7 +382,7 @@ def _kind(node: _Record) -> Tree:
 
 
 def _shared(nodes: list[_Record], name: str) -> TomlValue:
-    """A value that all nodes have in common."""
+    """Value that is the same for all nodes."""
     first = nodes[0].values[name]
     for node in nodes[1:]:
         if node.number(name) != nodes[0].number(name):
@@ -405,7 +405,7 @@ def _time(setting: TomlValue, share: float = 1.0) -> TomlValue:
 
 
 def _some_bandwidth(setting: TomlValue) -> TomlValue:
-    """A bandwidth for networks of links, on which 0 is none."""
+    """Bandwidth for networks of links, in which 0 means no link."""
     return _bandwidth(setting, LARGEST)
 
 

@@ -114,7 +114,7 @@ def edges_of(rows: Iterable[object]) -> tuple[Edge, ...]:
 
 
 def hosts_among(edges: Iterable[Edge], pattern: str | Collection[str] | None = None) -> tuple[str, ...]:
-    """The nodes that are hosts, in the natural order of their names.
+    """Nodes that are hosts, in the natural order of their names.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Reading and building large machines without the garbage collector."""
+"""Pauses the garbage collector while a large machine is read and built."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Pause it: the parts of a machine all stay, and each collection would look at all that are there already."""
+    """Pause it: all parts of a machine stay, and each collection would visit all existing ones."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Names of hosts: their natural order, and many of them in few words, such as `node-[0-31]`."""
+"""Names of hosts: their natural order, and short texts for many of them, such as `node-[0-31]`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NUMBER: Final = re.compile(r"(?<![0-9])[0-9]{1,18}(?=[^0-9]*$|\.)")
 
 
 def natural_key(name: str) -> tuple[object, ...]:
-    """A key that sorts names as people do: a number in a name counts as a number.
+    """Key that sorts names naturally: a number in a name compares as a number.
 
     Examples
     --------
@@ -21,12 +21,12 @@ def natural_key(name: str) -> tuple[object, ...]:
     parts: list[object] = list(_DIGITS.split(name))
     for at in range(1, len(parts), 2):
         digits = str(parts[at]).lstrip("0")
-        parts[at] = (len(digits), digits)  # orders as the number does, however long it is
+        parts[at] = (len(digits), digits)  # compares as the number does, whatever its length
     return tuple(parts), name
 
 
 def folded(hosts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Hosts and a number of each; those that are numbered on and have the same number are one.
+    """Hosts with a number each; consecutively numbered hosts with the same number are merged.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def folded(hosts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     [('h[08-10]', 2), ('h11', 1), ('h13', 1)]
     """
     found: list[tuple[str, int]] = []
-    first: tuple[str, str, str] | None = None  # of the open range: before the number, the number, after it
+    first: tuple[str, str, str] | None = None  # parts of the open range: before the number, the number, after it
     last, value = "", 0
 
     def close() -> None:
@@ -55,7 +55,7 @@ def folded(hosts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
 
 
 def folded_names(names: Iterable[str]) -> list[str]:
-    """Names of hosts, with those that are numbered on as one.
+    """Names of hosts, with consecutively numbered ones merged.
 
     Examples
     --------
@@ -66,6 +66,6 @@ def folded_names(names: Iterable[str]) -> list[str]:
 
 
 def _split(name: str) -> tuple[str, str, str]:
-    """Split a name around its number: the first one that a dot follows, or that no other number follows."""
+    """Split a name around its number: the first number before a dot, or the last number."""
     found = _NUMBER.search(name)
     return (name, "", "") if found is None else (name[: found.start()], found[0], name[found.end() :])

@@ -1,4 +1,4 @@
-"""The wires between two halves of a lattice, for the bisection bandwidth of topologies that are one."""
+"""Counts the wires between two halves of a lattice, for the bisection bandwidth of topologies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import prod
 
 
 def halving_cut(sizes: Sequence[int], line_cuts: Sequence[float]) -> float:
-    """The fewest wires between two halves of a lattice, if these are cut out dimension by dimension.
+    """Smallest number of wires between two halves of a lattice, cut dimension by dimension.
 
     A dimension of even size is cut in the middle. One of odd size leaves its middle layer over, whose halves go to the
     two sides: as many wires of each of its lines are cut, and the layer is halved in turn. The one node that is left at
@@ -30,7 +30,7 @@ def halving_cut(sizes: Sequence[int], line_cuts: Sequence[float]) -> float:
     lines = [line for line in zip(sizes, line_cuts, strict=True) if line[0] > 1]
     odd = sorted((line for line in lines if line[0] % 2), key=lambda line: line[1] / (line[0] - 1))
     even = [line for line in lines if line[0] % 2 == 0]
-    n_nodes = prod(sizes)  # of the layer that is still to be halved
+    n_nodes = prod(sizes)  # size of the layer that remains to be halved
     cut_before: float = 0
     totals = []
     for size, line_cut in odd:

@@ -1,4 +1,4 @@
-"""Classes of a topology's links that have a bandwidth and a latency of their own, such as a level of a fat tree.
+"""Classes of a topology's links with their own bandwidth and latency, such as a level of a fat tree.
 
 The wires of hosts are the cluster's. Wires between switches are, too, unless their class says otherwise.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LinkClass:
-    """Wires between switches that are unlike those of hosts.
+    """Wires between switches that differ from those of hosts.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class LinkClass:
 
 
 class WireKind(NamedTuple):
-    """Wires of a topology, in the order of their numbers: the class, how many, and how many a bundle has."""
+    """Wires of a topology, in the order of their numbers: the class, the number of wires, and wires per bundle."""
 
     name: str
     n_wires: int
@@ -44,7 +44,7 @@ class WireKind(NamedTuple):
 
 
 class WireBlock(NamedTuple):
-    """Wires with consecutive numbers that have numbers of their own."""
+    """Consecutively numbered wires with a bandwidth and latency of their own."""
 
     first: int
     n_wires: int
@@ -83,7 +83,7 @@ def read_link_classes(settings: TomlTable, names: Sequence[str], cluster: Cluste
 
 
 def link_class_settings(classes: Sequence[LinkClass]) -> dict[str, object]:
-    """The keys from which `read_link_classes` reads them."""
+    """Keys from which `read_link_classes` reads the classes."""
     settings: dict[str, object] = {}
     for each in classes:
         settings[f"{each.name}_bandwidth"] = exact_bandwidth(each.bandwidth_bytes_per_s)
@@ -102,7 +102,7 @@ def relative_bandwidth(classes: Sequence[LinkClass], name: str, cluster: Cluster
 
 
 def wire_blocks(what: str, classes: Sequence[LinkClass], kinds: Sequence[WireKind]) -> tuple[WireBlock, ...]:
-    """The wires that have numbers of their own.
+    """Wires with a bandwidth and latency of their own.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def wire_blocks(what: str, classes: Sequence[LinkClass], kinds: Sequence[WireKin
 
 
 def wires_of_groups(cluster: Cluster, wires_per_host: int) -> Iterator[WireBlock]:
-    """The wires of groups of hosts that are unlike those of the cluster.
+    """Wires of groups of hosts that differ from those of the cluster.
 
     Raises
     ------

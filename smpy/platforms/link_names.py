@@ -17,14 +17,14 @@ LinkNamer = Callable[[int], str]
 
 
 class LinkNames:
-    """The names of a platform's links, by number and back."""
+    """Names of a platform's links, by number and back."""
 
     def __init__(self) -> None:
-        self._firsts: Final[list[int]] = []  # of each block of links
+        self._firsts: Final[list[int]] = []  # first number and names of each block of links
         self._namers: Final[list[LinkNamer]] = []
         self._numbers: Final[dict[str, int]] = {}
         self._n_links = 0
-        self._is_spelt_out = True  # are the names of all blocks in _numbers?
+        self._is_spelt_out = True  # whether the names of all blocks are in _numbers
 
     def __len__(self) -> int:
         return self._n_links
@@ -48,18 +48,18 @@ class LinkNames:
         return self._namers[block](link - self._firsts[block])
 
     def has(self, name: str) -> bool:
-        """Whether a link was added by that very name."""
+        """Whether a link was added by this very name."""
         return name in self._numbers
 
     def number(self, name: str) -> int | None:
-        """The link's number, or None. Blocks are searched only for a name that was not added by itself."""
+        """Number of the link, or None. Blocks are searched only for names that were not added themselves."""
         if name not in self._numbers and not self._is_spelt_out:
             self._is_spelt_out = True
             self._numbers.update({self.name(link): link for link in range(self._n_links)})
         return self._numbers.get(name)
 
     def all_names(self) -> list[str]:
-        """Every name, to suggest one that was meant."""
+        """All names, to suggest a close one."""
         return [self.name(link) for link in range(self._n_links)]
 
 

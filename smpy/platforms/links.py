@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Sharing(Enum):
-    """The way in which flows share a link."""
+    """Manner in which flows share a link."""
 
     SHARED = "SHARED"  # both directions share one capacity
     FATPIPE = "FATPIPE"  # each flow alone is limited

@@ -1,4 +1,4 @@
-"""The machine that a user means: a platform file, a preset, or one line."""
+"""Finds the machine that a user names: a platform file, a preset, or one line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def read_machine(
     ranks_per_host: int = 0,
     network: str | None = None,
 ) -> Description:
-    """The machine that is named, described by a file, or by one line.
+    """The machine of a name, a file, or one line.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def _in_own_format(
 
 
 def _tree(path: Path, data: bytes | None) -> Tree:
-    """The settings of a file of ours, or of one of Dimemas'."""
+    """Settings of a file in our format, or in that of Dimemas."""
     if data is not None and (path.suffix.lower() == ".cfg" or data.startswith(b"#DIMEMAS_CONFIGURATION")):
         from smpy.platforms.dimemas_format import read_dimemas  # few runs have one
 
@@ -122,7 +122,7 @@ def _tree(path: Path, data: bytes | None) -> Tree:
 
 
 def changed(machine: Description, options: Iterable[tuple[str, str]], *, network: str | None = None) -> Description:
-    """A machine that was made in Python, with options and a network model above it.
+    """A machine created in Python, with options and a network model applied.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def changed(machine: Description, options: Iterable[tuple[str, str]], *, network
 
 
 def _warn_of_other_networks(changes: Iterable[SettingChange], network: Network) -> None:
-    """Warn of changes to the numbers of a network model that the machine is not timed by."""
+    """Warn of changes to the numbers of a network model that does not time this machine."""
     for change in changes:
         model = change.key.partition(".")[0]
         if model in DESCRIBED and not isinstance(network, DESCRIBED[model]):
@@ -146,7 +146,7 @@ def _warn_of_other_networks(changes: Iterable[SettingChange], network: Network) 
 
 
 def on_own_links(machine: Description) -> Description:
-    """A machine whose network model has what it lacked, from the machine's links and the costs of its calls.
+    """A machine whose network model has its missing numbers filled in, from the machine's links and call costs.
 
     The route from its first host to its last one stands for all.
 
@@ -168,7 +168,7 @@ def on_own_links(machine: Description) -> Description:
 
 
 def _wire(platform: Platform, first: int, last: int) -> Wire:
-    """The route from a host to another one, or to itself."""
+    """Route from a host to another one, or to itself."""
     links, latency_s = platform.route_links(first, last)
     narrowest = min((platform.link(link)[0] for link in links), default=0.0)
     return Wire(f"{platform.host_names[first]} to {platform.host_names[last]}", latency_s, narrowest)
@@ -193,7 +193,7 @@ def _changed_alike(machine: Description, changes: list[SettingChange]) -> Descri
 
 
 def with_kernels(machine: Description, path: Path) -> Description:
-    """A machine with the kernel costs of a calibration in place of its own.
+    """A machine with its kernel costs replaced by those of a calibration.
 
     Raises
     ------
@@ -214,7 +214,7 @@ def with_kernels(machine: Description, path: Path) -> Description:
 
 
 def with_collectives(machine: Description, named: str) -> Description:
-    """A machine with another table of collectives, by its name or by its file.
+    """A machine with another table of collectives, given by name or file.
 
     Raises
     ------
@@ -226,14 +226,14 @@ def with_collectives(machine: Description, named: str) -> Description:
 
 
 def machine_file(what: str | Path) -> Path | None:
-    """The file that is meant; None, if a preset or one line is."""
+    """The named file; None if the name is a preset or a one-line machine."""
     if isinstance(what, str) and (preset_file(what) is not None or _is_line(what)):
         return None
     return Path(what)
 
 
 def _is_line(text: str) -> bool:
-    """Whether it is one line rather than a file: it has several words, or begins as a line does."""
+    """Whether it is one line rather than a file: it has several words, or begins as a one-line machine does."""
     words = text.split()
     if not words or text.lower().endswith((".xml", ".toml", ".cfg")) or _exists(text):
         return False
@@ -262,7 +262,7 @@ def _meant(path: Path) -> str:
 
 
 def _instead() -> str:
-    """All that names a machine."""
+    """All names of machines."""
     presets, kinds = preset_names(), sorted(topology_names("machine"))
     return (
         f". A machine is FILE.xml, FILE.toml, FILE.cfg, a preset ({', '.join(presets)}), or one line such as "
@@ -271,6 +271,6 @@ def _instead() -> str:
 
 
 def _is_xml(path: Path, data: bytes) -> bool:
-    """By the ending of its name, or what it begins with."""
+    """Format of a file, by its suffix or its first characters."""
     ending = path.suffix.lower()
     return ending == ".xml" or (ending != ".toml" and data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<")

@@ -31,7 +31,7 @@ from smpy.platforms.parts import Computer, Part, Zone
 from smpy.platforms.topologies import GROUP as TOPOLOGIES
 
 FORMAT: Final = 1
-"""Format of the text: it grows with any change of existing fields, of defaults or of this notation."""
+"""Version of the text format: it grows with any change of existing fields, of defaults or of this notation."""
 
 _CLASS: Final = "class"
 _INCOMPLETE: Final = (Part, Computer, Zone, DeclaredZone, Network)  # base classes, no parts themselves
@@ -119,7 +119,7 @@ def _object(value: Any, depth: int) -> str:
 
 @cache
 def _defaults(kind: type) -> tuple[tuple[str, Any], ...]:
-    """The fields of a class, each with its default."""
+    """Fields of a class, with their defaults."""
     known: tuple[Field[Any], ...] = fields(kind)
     return tuple(
         (each.name, each.default_factory() if each.default_factory is not MISSING else each.default) for each in known
@@ -127,7 +127,7 @@ def _defaults(kind: type) -> tuple[tuple[str, Any], ...]:
 
 
 def _are_alike(value: Any, default: Any) -> bool:
-    """Whether two values have the same text: 1 and 1.0 are equal, but not alike."""
+    """Whether two values have the same text: 1 and 1.0 are equal, but have different texts."""
     if value is default:
         return True
     return type(value) is type(default) and bool(value == default) and _text(value, 0) == _text(default, 0)
@@ -137,7 +137,7 @@ def _are_alike(value: Any, default: Any) -> bool:
 
 
 class _Wrong(ValueError):
-    """A value that a machine cannot have at its place."""
+    """A value that a machine cannot have in this field."""
 
     def __init__(self, place: str, message: str) -> None:
         super().__init__(f"{place}: {message}" if place else message)
@@ -230,14 +230,14 @@ class _ValueReader:
             raise _Wrong(place, str(wrong)) from None
 
     def _classes_of(self, kind: type) -> dict[str, type]:
-        """A class and its subclasses, by name, as far as a machine can have them."""
+        """A class and its subclasses by name, as far as a machine can have them."""
         if kind not in self._classes:
             family = (each for each in _family(kind) if each not in _INCOMPLETE and is_dataclass(each))
             self._classes[kind] = {each.__name__: each for each in family}
         return self._classes[kind]
 
     def _hints_of(self, kind: type, place: str) -> dict[str, Any]:
-        """The types of the fields of a class."""
+        """Types of the fields of a class."""
         if kind not in self._hints:
             try:
                 self._hints[kind] = get_type_hints(kind, localns=self._names)

@@ -83,7 +83,7 @@ def _anchor(title: str) -> str:
 
 
 def facts_table(facts: Sequence[tuple[str, str]]) -> str:
-    """A table of names and their texts."""
+    """Table of names and their texts."""
     cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(fact)}</td></tr>" for name, fact in facts)
     return f"<table>{cells}</table>"
 

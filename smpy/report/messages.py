@@ -1,4 +1,4 @@
-"""Messages on a page: traffic of pairs, and the messages that took longest, to be drawn into the timeline."""
+"""Messages on a page: traffic of pairs, and the longest messages, drawn into the timeline."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLUMNS: Final = ("source", "target", "bytes", "send_posted_s", "ended_s", "sen
 
 
 def messages(trace: Trace, rows: PictureRows) -> dict[str, Any]:
-    """The matrix and the messages to draw, as the page has them.
+    """The matrix and the messages to draw, in the page's format.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def messages(trace: Trace, rows: PictureRows) -> dict[str, Any]:
 
 
 def _longest(columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Messages that took longest from their send to their end, the longest first."""
+    """Messages with the longest time from send to end, the longest first."""
     order = np.argsort(columns["sent_s"] - columns["ended_s"], kind="stable")[:DRAWN_MAX]
     return {name: column[order] for name, column in columns.items()}
 

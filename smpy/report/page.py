@@ -94,7 +94,7 @@ def _title(trace: Trace) -> str:
 
 def _summary(info: Mapping[str, Any]) -> str:
     shares: dict[str, Any] = {share.name: info.get(f"{share.name}_share") for share in fields(TimeShares)}
-    shares["io"] = shares["io"] or 0.0  # runs of earlier versions had none
+    shares["io"] = shares["io"] or 0.0  # runs of earlier versions had no profile
     traced = info["trace"]
     facts = {
         "program": " ".join([info["program"], *info["args"]]),
@@ -184,7 +184,7 @@ def _messages(trace: Trace) -> str:
 
 
 def _hottest(profile: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Links by falling time of saturation."""
+    """Links by descending time of saturation."""
     columns = profile.get("links") or {"link": []}
     links = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return sorted(links, key=lambda link: (-link["saturated_s"], -link["busy_s"], -link["bytes"]))[:_LINKS_MAX]

@@ -1,4 +1,4 @@
-"""The columns of a study's table as its page holds them: numbers packed, words by their numbers."""
+"""Packs the columns of a study's table for its page: numbers as bytes, words by index."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNITS: Final = {"s": "s", "bytes": "B", "eur": "EUR", "kwh": "kWh", "share": "s
 
 
 def page_columns(table: StudyTable) -> list[dict[str, Any]]:
-    """Name, unit and values of each column that has any.
+    """Name, unit and values of each column that has any values.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def page_columns(table: StudyTable) -> list[dict[str, Any]]:
     frame = table.frame
     always = (*table.axes, "makespan_s")
     left = (*FILES, "error", *(name for name in frame.columns if name not in always and frame[name].isna().all()))
-    if not frame.get("repetition", frame["point"]).any():  # there was but the first of each
+    if not frame.get("repetition", frame["point"]).any():  # only the first of each existed
         left = (*left, "repetition")
     return [_column(table, name) for name in frame.columns if name not in left]
 
@@ -49,7 +49,7 @@ def _levels(name: str, values: pd.Series[Any]) -> dict[str, Any]:
 
 
 def words(values: pd.Series[Any]) -> dict[str, Any]:
-    """Words, each once, and which of them each row has; a missing one is empty.
+    """Distinct words, and the index of each row's word; a missing word is empty.
 
     Parameters
     ----------

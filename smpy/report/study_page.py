@@ -53,7 +53,7 @@ def write_study_report(table: StudyTable, path: Path) -> None:
 
 
 def _sections(table: StudyTable, n_without_profile: int) -> dict[str, str]:
-    """Sections, by title, that have something to show."""
+    """Sections by title, without empty ones."""
     found = with_results(table)
     sections = {"What the numbers say": _sentences(findings(table))}
     if table.axes and len(table.frame):

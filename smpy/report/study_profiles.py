@@ -19,13 +19,13 @@ from smpy.report.packed import packed
 if TYPE_CHECKING:
     import pandas as pd
 
-_SITES_MAX: Final = 8  # call sites of a point; all others are one more
+_SITES_MAX: Final = 8  # call sites per point; all others are added up in one more
 _SITES_OF_ALL_MAX: Final = 100_000  # 44 bytes each: with plotly's script less than 15 MB, even if nothing is compressed
 _READ_BYTES_MAX: Final = 1_000_000_000  # a second or two
 
 
 def page_profiles(folder: Path, files: pd.Series[Any]) -> dict[str, Any]:
-    """Call sites, those of a point after those of the point before.
+    """Call sites of all points, one point after the other.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def _sites(text: str) -> list[tuple[str, float, list[float]]]:
 
 
 def _value(text: str, key: str) -> Any:
-    """Value of the first key of this name: in a string its quotes would have a backslash."""
+    """Value of the first key of this name; quotes in a string would be escaped, so they cannot match."""
     place = re.search(rf'"{key}"\s*:\s*', text)
     if place is None:
         raise ValueError(key)

@@ -1,4 +1,4 @@
-"""The timeline of a page: activities of ranks, as exact intervals where they are few, else as bins of several widths.
+"""The timeline of a page: activities of ranks, as exact intervals if they are few, else as bins of several widths.
 
 Rows of bins are ranks, or as many ranks in a row as it takes. A bin shows the kind that took most time in it. The bins
 of a level are twice as wide as those of the level before.
@@ -18,18 +18,18 @@ from smpy.report.packed import packed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-NOTHING: Final = 255  # in a bin that nothing was recorded in
+NOTHING: Final = 255  # kind of a bin in which nothing was recorded
 
 EXACT_MAX: Final = 200_000  # intervals
 ROWS_MAX: Final = 1_024
 _CELLS_MAX: Final = 1 << 23  # cells of the narrowest bins
 _BINS_MAX: Final = 1 << 15
 _BINS_MIN: Final = 1 << 9
-_HELD_CELLS: Final = 1 << 20  # with a number for each kind
+_HELD_CELLS: Final = 1 << 20  # each kind has a number
 
 
 class PictureRows:
-    """Ranks that were traced, and the rows of a picture that show them.
+    """Traced ranks, and the rows of a picture that show them.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class PictureRows:
         self._place[self.ranks] = np.arange(len(self.ranks))
 
     def place(self, rank: NDArray[Any]) -> NDArray[np.int64]:
-        """Positions of ranks among those that were traced."""
+        """Indices of ranks among the traced ones."""
         places: NDArray[np.int64] = self._place[rank]
         return places
 
@@ -62,13 +62,13 @@ class PictureRows:
 
 
 def window_s(trace: Trace) -> tuple[float, float]:
-    """Dates between which there is a trace."""
+    """First and last date of the trace."""
     first_s, last_s = trace.info["trace"]["window_s"] or (0.0, trace.makespan_s)
     return float(first_s), min(float(last_s), trace.makespan_s)
 
 
 def timeline(trace: Trace, rows: PictureRows) -> dict[str, Any]:
-    """The timeline as the page has it: `exact` or `levels`.
+    """The timeline in the page's format: `exact` or `levels`.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def timeline(trace: Trace, rows: PictureRows) -> dict[str, Any]:
 
 
 def kind_numbers(column: Any) -> NDArray[np.int64]:
-    """The kinds of a batch's intervals as numbers of `KINDS`."""
+    """Kinds of a batch's intervals as indices into `KINDS`."""
     encoded = column if hasattr(column, "dictionary") else column.dictionary_encode()
     of_code = np.array([KINDS.index(kind) for kind in encoded.dictionary.to_pylist()], dtype=np.int64)
     codes: NDArray[np.int64] = of_code[encoded.indices.to_numpy()]
@@ -158,7 +158,7 @@ def _spent(trace: Trace, rows: PictureRows, n_bins: int, from_s: float, to_s: fl
 
 
 def time_by_row(trace: Trace, rows: PictureRows) -> NDArray[np.float64]:
-    """[rows, kinds]: seconds of each row's ranks, together."""
+    """[rows, kinds]: seconds of each row's ranks, summed."""
     spent_s = np.zeros(rows.n * len(KINDS))
     for batch in trace.batches("intervals", ["rank", "start_s", "end_s", "kind"]):
         cell = rows.row(batch["rank"].to_numpy()) * len(KINDS) + kind_numbers(batch["kind"])

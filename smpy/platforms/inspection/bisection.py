@@ -29,7 +29,7 @@ class Bisection:
 
 
 def bisection_of(description: Description) -> Bisection | None:
-    """The bisection bandwidth of a machine; None: nothing is known of it, or it has one host."""
+    """Bisection bandwidth of a machine; None if unknown, or if it has one host."""
     zone = description.zone
     if description.n_hosts < 2:
         return None

@@ -1,4 +1,4 @@
-"""Checks for odd numbers in a machine: legal ones that are rarely meant."""
+"""Checks for odd numbers in a machine: valid ones that are rarely intended."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Final
 from smpy.platforms.inspection.inspection import HostKind, LoopbackKind, Overview
 from smpy.units import format_bytes, format_speed, format_time
 
-SLOWEST_LINK_BYTES_PER_S: Final = 1e5  # a telephone line has less
+SLOWEST_LINK_BYTES_PER_S: Final = 1e5  # a telephone line is slower
 FASTEST_LINK_BYTES_PER_S: Final = 200e9  # twice that of 800 Gb/s Ethernet and InfiniBand XDR
 ETHERNET_BITS_PER_S: Final = (1e9, 10e9, 25e9, 40e9, 100e9, 200e9, 400e9, 800e9)
-ETHERNET_LATENCY_S: Final = (5e-6, 1e-3)  # a local network's; links of so many bytes a second have less
-LONGEST_LATENCY_S: Final = 0.5  # by way of a satellite it is half of that
-SHORTEST_LATENCY_S: Final = 1e-9  # 20 cm of cable
+ETHERNET_LATENCY_S: Final = (5e-6, 1e-3)  # of a local network; a link of as many bytes a second has a lower one
+LONGEST_LATENCY_S: Final = 0.5  # a satellite link has half of this
+SHORTEST_LATENCY_S: Final = 1e-9  # latency of 20 cm of cable
 SLOWEST_CORE_FLOP_PER_S: Final = 1e8
-FASTEST_CORE_FLOP_PER_S: Final = 1e12  # a core with two units of 512 bits has a quarter of that
+FASTEST_CORE_FLOP_PER_S: Final = 1e12  # a core with two units of 512 bits has a quarter of this
 CORES_MAX: Final = 2048
 
 
 @dataclass(frozen=True, slots=True)
 class MachineWarning:
-    """An odd number: what it is of, and what may have been meant."""
+    """An odd number of a machine: its part, and the value that was probably intended."""
 
     what: str
     text: str
 
 
 def findings(machine: Overview) -> tuple[MachineWarning, ...]:
-    """Oddities of a machine: hosts first, then loopbacks, links and routes.
+    """Odd numbers of a machine: hosts first, then loopbacks, links and routes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A drawing of a small machine, as SVG: hosts in the lowest row, each switch above what it joins to them."""
+"""Draws a small machine as SVG: hosts in the lowest row, each switch above the nodes that it joins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COLUMN: Final = 28  # pixels from host to host
 _ROW: Final = 110
 _MARGIN: Final = 60
 _NAMES_MAX: Final = 6
-_BANDWIDTH_MAX_BYTES_PER_S: Final = 1e300  # of several links, whose sum may be infinite
+_BANDWIDTH_MAX_BYTES_PER_S: Final = 1e300  # of several links; their sum may be infinite
 
 _NO_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _STYLE: Final = (
@@ -27,7 +27,7 @@ _STYLE: Final = (
 
 
 def draw_svg(platform: Platform) -> str:
-    """A machine as SVG; what stands under the mouse tells its name, a line its links.
+    """A machine as SVG; tooltips show a node's name, or the links of a line.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def draw_svg(platform: Platform) -> str:
 
 
 def _rows(graph: RouteGraph) -> list[int]:
-    """The row of each node: how many links it is away from the nearest host."""
+    """Row of each node: its number of links from the nearest host."""
     beside: list[list[int]] = [[] for _ in range(graph.n_nodes)]
     for edge in graph.edges:
         one, other = edge.nodes
@@ -90,7 +90,7 @@ def _rows(graph: RouteGraph) -> list[int]:
 
 
 def _positions(graph: RouteGraph, rows: list[int]) -> list[float]:
-    """The place of each node in its row, in hosts: spread evenly, in order of the mean of those below."""
+    """Position of each node in its row, in units of hosts: evenly spread, ordered by the mean of the nodes below."""
     at = [float(host) for host in range(graph.n_hosts)] + [0.0] * (graph.n_nodes - graph.n_hosts)
     below: list[list[int]] = [[] for _ in range(graph.n_nodes)]
     for edge in graph.edges:
@@ -116,12 +116,12 @@ def _line(platform: Platform, edge: ParallelLinks, points: dict[int, tuple[float
 
 
 def _shown(text: str) -> str:
-    """A text without the characters that no XML can have."""
+    """Text without the characters that XML does not allow."""
     return escape(_NO_XML.sub("\ufffd", text))
 
 
 def _title(platform: Platform, edge: ParallelLinks) -> str:
-    """The links of an edge, a line each."""
+    """Links of an edge, one per line."""
     lines = []
     for link in edge.links[:_NAMES_MAX]:
         bandwidth, latency_s, _ = platform.link(link)

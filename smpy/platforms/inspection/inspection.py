@@ -1,4 +1,4 @@
-"""Inspection of a machine: numbers of hosts and links by kind, lengths of routes, ranks of each host."""
+"""Inspects a machine: numbers of hosts and links by kind, lengths of routes, ranks of each host."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from smpy.platforms.models.memory import Memory
 if TYPE_CHECKING:
     from smpy.engine.platform import Platform
 
-ALL_PAIRS_MAX: Final = 100_000  # of hosts whose routes are walked
+ALL_PAIRS_MAX: Final = 100_000  # number of hosts whose routes are examined
 _SAMPLED_PAIRS: Final = 20_000
 _SAMPLED_LOOPBACKS: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class HostKind:
-    """Hosts that are alike.
+    """Identical hosts.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class HostKind:
 
 @dataclass(frozen=True, slots=True)
 class LinkKind:
-    """Links that are alike; the two halves of a split link are two of them.
+    """Identical links; the two halves of a split link count as two.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class RouteView:
 
 @dataclass(frozen=True, slots=True)
 class HostRanks:
-    """The ranks of a host, by increasing number."""
+    """Ranks of a host, ascending."""
 
     host: str
     ranks: tuple[int, ...]
@@ -200,7 +200,7 @@ def overview(description: Description, platform: Platform) -> Overview:
 
 
 def host_kinds(platform: Platform) -> tuple[HostKind, ...]:
-    """The kinds of hosts, in order of their first."""
+    """Kinds of hosts, in the order of their first host."""
     names: dict[tuple[int, int, float, Memory], list[str]] = {}
     for kind, name in zip(platform.all_hosts(), platform.host_names, strict=True):
         names.setdefault(kind, []).append(name)
@@ -208,7 +208,7 @@ def host_kinds(platform: Platform) -> tuple[HostKind, ...]:
 
 
 def link_kinds(platform: Platform) -> tuple[LinkKind, ...]:
-    """The kinds of links, in order of their first."""
+    """Kinds of links, in the order of their first link."""
     first: dict[tuple[float, float, bool], int] = {}
     counts: Counter[tuple[float, float, bool]] = Counter()
     for link, kind in enumerate(platform.all_links()):
@@ -234,7 +234,7 @@ def loopback_kinds(platform: Platform) -> tuple[LoopbackKind, ...]:
             continue
         bandwidth, network = (min(platform.link(link)[0] for link in links) for links in (inside, outside))
         loopback, *memories = map(platform.link, inside)
-        is_own = loopback[2] is Sharing.FATPIPE  # a loopback; else wires of the network
+        is_own = loopback[2] is Sharing.FATPIPE  # a loopback; otherwise wires of the network
         key = bandwidth, network, min((memory[0] for memory in memories if is_own), default=0.0)
         before = kinds.get(key, LoopbackKind(names[host], names[neighbour], 0, *key))
         kinds[key] = replace(before, n_hosts=before.n_hosts + 1)
@@ -242,7 +242,7 @@ def loopback_kinds(platform: Platform) -> tuple[LoopbackKind, ...]:
 
 
 def reach(description: Description, platform: Platform) -> Reach:
-    """The length of routes: of all, or on a large machine of those from the first host and of pairs at random."""
+    """Lengths of routes: of all, or on a large machine of those from the first host and of random pairs."""
     n_hosts, names = platform.n_hosts, platform.host_names
     are_all = n_hosts * (n_hosts - 1) <= ALL_PAIRS_MAX
     n_pairs = n_without = longest = 0
@@ -271,7 +271,7 @@ def reach(description: Description, platform: Platform) -> Reach:
 
 
 def pairs_of(n_hosts: int) -> Iterator[tuple[int, int]]:
-    """Pairs of different hosts: all, or many of a large machine's, the same ones each time."""
+    """Pairs of different hosts: all, or on a large machine a fixed random sample."""
     if n_hosts * (n_hosts - 1) <= ALL_PAIRS_MAX:
         yield from ((source, target) for source in range(n_hosts) for target in range(n_hosts) if source != target)
         return
@@ -284,7 +284,7 @@ def pairs_of(n_hosts: int) -> Iterator[tuple[int, int]]:
 
 
 def route_view(platform: Platform, source: str, target: str) -> RouteView:
-    """The route between two hosts, given by name.
+    """Route between two named hosts.
 
     Raises
     ------
@@ -300,7 +300,7 @@ def route_view(platform: Platform, source: str, target: str) -> RouteView:
 
 
 def ranks_by_host(platform: Platform, host_of_rank: Sequence[int]) -> tuple[HostRanks, ...]:
-    """Ranks of each host; hosts in order of their first rank."""
+    """Ranks of each host; hosts in the order of their first rank."""
     ranks: dict[int, list[int]] = {}
     for rank, host in enumerate(host_of_rank):
         ranks.setdefault(host, []).append(rank)

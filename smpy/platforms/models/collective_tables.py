@@ -11,7 +11,7 @@ from smpy.platforms.models.machine_models import CollectiveChoice
 
 
 def with_table(choice: CollectiveChoice, named: str, folder: Path = Path()) -> CollectiveChoice:
-    """A choice of algorithms with another table; which tables and algorithms there are is not asked here.
+    """A choice of algorithms with another table; names are not checked here.
 
     Parameters
     ----------

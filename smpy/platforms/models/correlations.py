@@ -11,7 +11,7 @@ _ROUNDING: Final = 1e-3
 
 
 def check_correlations(rows: Sequence[Sequence[float]], n_terms: int) -> None:
-    """See that a matrix may be the correlations of so many coefficients.
+    """Check that a matrix can be the correlations of this many coefficients.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def check_correlations(rows: Sequence[Sequence[float]], n_terms: int) -> None:
 
 
 def _is_semidefinite(rows: Sequence[Sequence[float]]) -> bool:
-    """Whether Cholesky's factor exists, once the diagonal has what rounding may have taken."""
+    """Whether Cholesky's factor exists, after the diagonal is raised by the rounding tolerance."""
     factor: list[list[float]] = []
     for at, row in enumerate(rows):
         factor_row: list[float] = []

@@ -73,7 +73,7 @@ class Dimemas(Network):
                 )
 
     def parameters(self) -> Parameters:
-        """The parameters of its kind in the kernel, by name."""
+        """Parameters of its kind in the kernel, by name."""
         none = {name for part in self.ideal for name in _IDEAL[part]}
         return {
             f"{where}{name}": 0.0 if name in none else getattr(self, f"{where}{name}")
@@ -86,7 +86,7 @@ class Dimemas(Network):
         return SendCosts(0.0 if "latency" in self.ideal else self.latency_s, 0.0, self.eager_bytes, travels_early=True)
 
     def on_links(self, wire: Wire, local: Wire, sends: SendCosts) -> Self:
-        """The model with what it lacks: latencies and bandwidths of two routes, and the eager limit of the calls."""
+        """The model with its missing numbers: latency and bandwidth of two routes, and the calls' eager limit."""
         found = {
             "latency_s": wire.latency_s,
             "bandwidth_bytes_per_s": wire.bandwidth_bytes_per_s,

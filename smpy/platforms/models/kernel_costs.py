@@ -1,4 +1,4 @@
-"""Costs of kernels on a machine: polynomials of the sizes of a call, as a calibration has fitted them."""
+"""Costs of kernels on a machine: polynomials of the sizes of a call, fitted by a calibration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FUNCTIONS: Final = {"__builtins__": {}, "log2": log2, "max": max, "sqrt": sqrt}
 
 @dataclass(frozen=True, slots=True)
 class HalfNormalNoise:
-    """Calls that take longer than their cost, never less: by the factor 1 + abs(z), z normal around 0.
+    """Noise of calls that take longer than their cost, never less: factor 1 + abs(z), z normal around 0.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class HalfNormalNoise:
 
 @dataclass(frozen=True, slots=True)
 class EmpiricalNoise:
-    """Calls that take their cost times 1 + e, where e is drawn from what a calibration has left over.
+    """Noise of calls with a factor 1 + e, where e is drawn from the residuals of a calibration.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ Noise = HalfNormalNoise | EmpiricalNoise
 
 @dataclass(frozen=True, slots=True)
 class KernelCost:
-    """The time that a call of a kernel takes on one core, as a polynomial of its sizes.
+    """Time of a call of a kernel on one core, as a polynomial of its sizes.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class KernelCost:
                 raise ValueError("the smallest and the largest that was measured are a number for each size, or none")
 
     def seconds(self, sizes: tuple[float, ...]) -> float:
-        """The time of a call, in seconds; 0 where the polynomial is below.
+        """Time of a call in seconds; 0 where the polynomial is negative.
 
         Raises
         ------
@@ -159,7 +159,7 @@ class KernelCost:
         return self.estimate(sizes)[1]
 
     def estimate(self, sizes: tuple[float, ...]) -> tuple[float, float]:
-        """`seconds` and `half_width_s` at once.
+        """`seconds` and `half_width_s` together.
 
         Raises
         ------
@@ -171,7 +171,7 @@ class KernelCost:
         return self.estimator()(*sizes)
 
     def estimator(self) -> Callable[..., tuple[float, float]]:
-        """A function of the sizes that gives what `estimate` does: to be kept where it is called often."""
+        """Function of the sizes that returns what `estimate` returns: faster when called often."""
         products = _polynomial(self.sizes, tuple(term for term, _ in self.terms))
         costs = zip((each for _, each in self.terms), products, strict=True)
         summands = (f"{each!r} * (t{at} := {product})" for at, (each, product) in enumerate(costs))
@@ -181,7 +181,7 @@ class KernelCost:
         return estimate
 
     def _square(self) -> str:
-        """The square of a half width, as Python has it, of terms t0, t1, ...: a quadratic form of them."""
+        """Python text of the squared half width: a quadratic form of terms t0, t1, ..."""
         widths_s = self.half_widths_s
         parts = [f"({each!r} * t{at}) ** 2" for at, each in enumerate(widths_s)]
         for one, other in combinations(range(len(self.correlations)), 2):
@@ -190,7 +190,7 @@ class KernelCost:
         return " + ".join(parts) or "0.0"
 
     def is_measured_at(self, sizes: Sequence[float]) -> bool:
-        """Whether each size lies within those that were measured, as far as these are known."""
+        """Whether each size is within the measured ones, as far as these are known."""
         return all(least <= size for least, size in zip(self.smallest, sizes, strict=False)) and all(
             size <= most for size, most in zip(sizes, self.largest, strict=False)
         )
@@ -198,7 +198,7 @@ class KernelCost:
 
 @cache
 def _polynomial(sizes: tuple[str, ...], terms: tuple[str, ...]) -> tuple[str, ...]:
-    """The product of each term, as Python has it, of sizes s0, s1, ...
+    """Python text of each term's product, of sizes s0, s1, ...
 
     Raises
     ------
@@ -238,7 +238,7 @@ def _powers(sizes: tuple[str, ...], term: str) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class KernelCosts:
-    """The kernels of a machine whose costs are known.
+    """Kernels of a machine with known costs.
 
     Parameters
     ----------

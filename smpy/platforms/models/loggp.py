@@ -54,7 +54,7 @@ class LogGP(Network):
     )
 
     def parameters(self) -> Parameters:
-        """The parameters of its kind in the kernel, by name."""
+        """Parameters of its kind in the kernel, by name."""
         has_none = "overhead" in self.ideal
         return {
             "latency_s": self.latency_s,
@@ -69,7 +69,7 @@ class LogGP(Network):
         return SendCosts(self.overhead_s, self.overhead_s_per_byte, self.eager_bytes)
 
     def on_links(self, wire: Wire, local: Wire, sends: SendCosts) -> Self:  # hosts are alike
-        """The model with what it lacks: L and G of a route, o, O and S of the machine's calls, and no g."""
+        """The model with its missing numbers: L and G of a route, o, O and S of the machine's calls, and g = 0."""
         found = {
             "latency_s": wire.latency_s,
             "overhead_s": sends.first_byte_s,

@@ -29,14 +29,14 @@ SIZE_MAX_BYTES: Final = 2**63 - 1
 
 
 class Step(NamedTuple):
-    """A value that holds for sizes strictly above a threshold, up to the next one's."""
+    """Value for sizes strictly above a threshold, up to the next threshold."""
 
     above_bytes: float
     value: float
 
 
 class Overhead(NamedTuple):
-    """A cost of `constant_s + n * per_byte_s` for messages of n bytes above a threshold, up to the next one's."""
+    """Cost `constant_s + n * per_byte_s` of messages of n bytes above a threshold, up to the next threshold."""
 
     above_bytes: float
     constant_s: float
@@ -76,7 +76,7 @@ OVERHEADS: Final = ("send_overhead", "isend_overhead", "recv_overhead")
 
 @dataclass(frozen=True, slots=True)
 class NetworkModel(Network):
-    """One of SimGrid's models of the time that messages take on the links of a platform, and its numbers.
+    """One of SimGrid's models of the time of messages on the links of a platform, with its numbers.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class NetworkModel(Network):
         return self.kind if self.kind in ("constant", "ib") else "flow"
 
     def parameters(self) -> Parameters:
-        """The parameters of its kind in the kernel, by name.
+        """Parameters of its kind in the kernel, by name.
 
         Raises
         ------
@@ -177,7 +177,7 @@ class NetworkModel(Network):
 
 @dataclass(frozen=True, slots=True)
 class CallCosts:
-    """The costs of MPI calls to the rank that makes them, and the sends that complete at once.
+    """Costs of MPI calls to the calling rank, and the sends that complete at once.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ class CallCosts:
 
 @dataclass(frozen=True, slots=True)
 class Polling:
-    """The costs of polls: calls that ask whether something is there (Test, Iprobe).
+    """Costs of polls: calls that ask for a result without waiting (Test, Iprobe).
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ class CollectiveChoice:
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """All that decides how long a program's calls take on a machine, beside its hosts and links.
+    """Everything besides hosts and links that decides the time of calls on a machine.
 
     Parameters
     ----------
@@ -309,7 +309,7 @@ class Models:
 
     @property
     def paid_calls(self) -> CallCosts:
-        """The costs of calls under the network model, or what is left of them where overhead is ideal."""
+        """Costs of calls under the network model, or their remainder where overhead is ideal."""
         calls, own = self.calls, self.network.own_sends()
         if own is not None:
             first_s, further_s = own.first_byte_s, own.further_byte_s
@@ -337,10 +337,10 @@ SMPI_MODELS: Final = Models()
 
 
 def _value_above(steps: tuple[Step, ...], size_bytes: float) -> float:
-    """The value that holds just above `size_bytes`."""
+    """Value that holds just above `size_bytes`."""
     return max((s for s in steps if s.above_bytes <= size_bytes), key=lambda s: s.above_bytes, default=Step(0, 1)).value
 
 
 def _least_s(row: Overhead) -> float:
-    """The cost of the smallest message that a row is for: those of a positive size begin at 1 byte."""
+    """Cost of the smallest message of a row: rows of positive sizes begin at 1 byte."""
     return row.constant_s + row.per_byte_s * max(row.above_bytes, 0.0)

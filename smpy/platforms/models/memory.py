@@ -1,4 +1,4 @@
-"""The memory of a host: how fast its cores read and write it, together, alone, and in their caches."""
+"""The memory of a host: bandwidths of its cores together, alone, and in their caches."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from smpy.units import format_bytes
 
 USUAL_BANDWIDTH_BYTES_PER_S: Final = 2 * 378e9  # of two sockets of DDR5-4800: see default_cluster.py
 COPY_BANDWIDTH_BYTES_PER_S: Final = 10e9
-"""Bandwidth at which a core copies if its memory bandwidth is not known: MPICH 5.0 has 10.8 GB/s between two cores."""
+"""Bandwidth at which a core copies if its memory bandwidth is unknown: MPICH 5.0 reaches 10.8 GB/s between two cores.
+"""
 
-ACCESSES_OF_A_MESSAGE: Final = 4  # accesses of memory for each byte: two copies, and each reads and writes
+ACCESSES_OF_A_MESSAGE: Final = 4  # memory accesses per byte: two copies, each with a read and a write
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Memory bandwidths of a host and of its cores; 0: not known.
+    """Memory bandwidths of a host and of its cores; 0 if unknown.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ class Memory:
         return (self.bandwidth_bytes_per_s or USUAL_BANDWIDTH_BYTES_PER_S) / ACCESSES_OF_A_MESSAGE
 
     def check(self) -> None:
-        """Refuse numbers that cannot be.
+        """Refuse impossible numbers.
 
         Raises
         ------

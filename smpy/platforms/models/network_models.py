@@ -40,7 +40,7 @@ KernelKind: TypeAlias = str | Path | Callable[[], int]
 returns the address of one, such as a cffi module has."""
 Parameters: TypeAlias = Mapping[str, float | tuple[float, ...]]
 FROM_LINKS: Final = -inf
-"""A parameter that the links of the machine give; unlike NaN it equals itself, so that models can be compared."""
+"""Marks a parameter that the machine's links determine; unlike NaN it equals itself, so that models can be compared."""
 N = TypeVar("N", bound=type["Network"])
 
 
@@ -61,7 +61,7 @@ def check_not_negative(part: object, names: Iterable[str]) -> None:
 
 
 class Wire(NamedTuple):
-    """A route that stands for those of a machine: its ends, its latency and its lowest bandwidth."""
+    """Route that represents those of a machine: its ends, its latency and its lowest bandwidth."""
 
     name: str
     latency_s: float
@@ -82,7 +82,7 @@ class SendCosts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A model of the time that messages take, with what every one has.
+    """A model of the time of messages, with the attributes that all models share.
 
     A subclass is a frozen dataclass whose further fields are numbers with defaults: the parameters of its kind in the
     kernel, each under its name there, with its unit (`latency_s`).
@@ -145,19 +145,19 @@ class Network:
         return _named(type(self)).kernel
 
     def lacking(self) -> tuple[str, ...]:
-        """The parameters that the links of the machine are still to give."""
+        """Parameters that the links of the machine have yet to determine."""
         return tuple(each.name for each in fields(self) if each.default == getattr(self, each.name) == FROM_LINKS)
 
     def on_links(self, wire: Wire, local: Wire, sends: SendCosts) -> Self:
-        """The model with what it lacks, from a route between hosts, one within a host, and what a send costs there."""
+        """The model with its missing numbers, from a route between hosts, one within a host, and the cost of a send."""
         raise NotImplementedError(f"{type(self).__name__} lacks {self.lacking()} of {wire}, {local} and {sends}")
 
     def own_sends(self) -> SendCosts | None:
-        """Costs of sends that the model has in place of those of the machine; None: it has none, and receives cost."""
+        """Costs of sends that replace those of the machine; None: the model has none, and receives cost time."""
         return None
 
     def parameters(self) -> Parameters:
-        """The parameters of its kind in the kernel, by name."""
+        """Parameters of its kind in the kernel, by name."""
         return {name: getattr(self, name) for name in parameter_names(type(self))}
 
 
@@ -211,7 +211,7 @@ def registered_names() -> list[str]:
 
 
 def registered_model(name: str) -> type[Network] | None:
-    """The model of that name, which an installed package may have; None: there is none.
+    """The model of this name, also from an installed package; None if there is none.
 
     Raises
     ------
@@ -236,7 +236,7 @@ def _named(model: type[Network]) -> RegisteredNetwork:
 
 
 class Unit(NamedTuple):
-    """Reader and writer of quantities, and a text of one; a number without a unit has no example."""
+    """Reader, writer and example text of a quantity; a number without a unit has no example."""
 
     parse: Callable[[str], float]
     write: Callable[[float], str | float]
@@ -274,7 +274,7 @@ class NetworkParameter(NamedTuple):
     unit: Unit
 
     def checked(self, number: float) -> float:
-        """The number, whole where the default is.
+        """The number, an integer if the default is one.
 
         Raises
         ------

@@ -39,7 +39,7 @@ NETWORKS: Final = {
         NetworkModel(kind="ib"),
     )
 }
-"""By name. `lv08` is that of Velho & Legrand 2009, `cm02` that of Casanova & Marchal 2002."""
+"""Models by name. `lv08` is that of Velho & Legrand 2009, `cm02` that of Casanova & Marchal 2002."""
 
 DESCRIBED: Final[dict[str, type[Network]]] = {"loggp": LogGP, "dimemas": Dimemas}
 """Models without links: a machine may have a table of the numbers of each, whichever it is timed by."""
@@ -51,7 +51,7 @@ def network_names() -> list[str]:
 
 
 def with_network(network: Network, text: str, described: Iterable[Network] = ()) -> Network:
-    """The model that a name stands for, on the machine of another one: its loopback stays, and the rule of its factors.
+    """The model of a name, on the machine of another model: the loopback and the rule of its factors stay.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def _of_simgrid(network: Network, name: str) -> NetworkModel:
 
 
 def _numbers(model: type[Network], listed: str) -> dict[str, float]:
-    """The parameters that "KEY=VALUE,..." gives a registered model."""
+    """Parameters that "KEY=VALUE,..." sets for a registered model."""
     known = {parameter.key: parameter for parameter in parameters_of(model)}
     numbers = {}
     for pair in listed.split(","):

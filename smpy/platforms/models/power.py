@@ -1,4 +1,4 @@
-"""Power of hosts in each of their states, and of links, as SimGrid's properties and our TOML say it."""
+"""Power of hosts in each of their states, and of links, as in SimGrid's properties and our TOML."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class HostPower:
 def host_power(
     properties: Mapping[str, str], speed_flop_per_s: float, state_speeds_flop_per_s: Sequence[float], first_state: int
 ) -> HostPower | None:
-    """States and power of a host; None: it has one state, and nothing says its power.
+    """States and power of a host; None if it has one state and no property states its power.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def read_off_w(text: str) -> float:
 
 
 def link_power(properties: Mapping[str, str]) -> tuple[float, float] | None:
-    """Idle and busy power of a link, in W; None: no property says it.
+    """Idle and busy power of a link, in W; None if no property states it.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Prices and power of the parts of a machine; nothing that is simulated depends on them."""
+"""Prices and power of the parts of a machine; simulated times do not depend on them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Final
 HOST_PROPERTIES: Final = {
     "host_eur": "price_per_host",
     "host_hour_eur": "price_per_host_hour",
-}  # a host's property that says what a field of `Prices` says of all hosts
-POWER_PROPERTY: Final = "wattage_per_state"  # SimGrid's, for each state: idle, perhaps epsilon, with all cores busy
+}  # property of a host that corresponds to a field of `Prices`, which holds for all hosts
+POWER_PROPERTY: Final = "wattage_per_state"  # SimGrid's, per state: idle, optionally epsilon, and all cores busy
 OFF_PROPERTY: Final = "wattage_off"
 LINK_POWER_PROPERTIES: Final = ("wattage_range", "watt_range")  # SimGrid's, of a link: idle and busy; the old name last
 COST_PROPERTIES: Final = frozenset({*HOST_PROPERTIES.values(), POWER_PROPERTY, OFF_PROPERTY, *LINK_POWER_PROPERTIES})
-"""The properties of hosts and links that tell what these cost and draw."""
+"""Properties of hosts and links that state their price and power."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Known prices and power; None: not known.
+    """Known prices and power; None if unknown.
 
     Parameters
     ----------
@@ -58,18 +58,18 @@ class Prices:
 
     @property
     def link_w(self) -> tuple[float, float] | None:
-        """Idle and busy power of a link, in W; None: not known."""
+        """Idle and busy power of a link, in W; None if unknown."""
         return None if self.link_idle_w is None or self.link_busy_w is None else (self.link_idle_w, self.link_busy_w)
 
     @property
     def host_power(self) -> tuple[tuple[str, str], ...]:
-        """Property that says the power of a host, in its only state; none: not known."""
+        """Property that states the power of a host in its only state; empty if unknown."""
         if self.host_idle_w is None or self.host_busy_w is None:
             return ()
         return ((POWER_PROPERTY, f"{self.host_idle_w!r}:{self.host_busy_w!r}"),)
 
     def above(self, others: Prices) -> Prices:
-        """These prices; where one is missing, that of `others`.
+        """These prices; a missing one is taken from `others`.
 
         Examples
         --------

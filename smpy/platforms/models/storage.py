@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 REMOTE_DISK: Final = "remote_disk"
-"""Property of a host: ``MOUNT:DISK:HOST``, a disk of another host that it sees at a mount point."""
+"""Property of a host: ``MOUNT:DISK:HOST``, a disk of another host and its mount point."""
 
 
 @dataclass(frozen=True, slots=True)
