@@ -43,7 +43,7 @@ class Accounts:
 
 
 def accounts(sim: Any) -> Accounts:
-    """Accounts of a world that is over."""
+    """Accounts of a finished world."""
     listed = ffi.new("const call_account **")
     n = lib.sim_accounts(sim, listed)
     content = memoryview(ffi.buffer(listed[0], n * ffi.sizeof("call_account")) if n else b"")  # the kernel's own
@@ -88,7 +88,7 @@ def caused_waits_s(sim: Any, n_ranks: int) -> array[float]:
 
 
 def link_loads(sim: Any) -> list[tuple[int, int, float, float, float]]:
-    """Rows of the links that were used: number, most flows at once, bytes, seconds with flows, seconds full."""
+    """Rows of the links in use: number, most flows at once, bytes, seconds with flows, seconds full."""
     n = lib.sim_link_loads(sim, ffi.NULL)
     loads = ffi.new("link_load[]", max(n, 1))
     lib.sim_link_loads(sim, loads)
@@ -96,7 +96,7 @@ def link_loads(sim: Any) -> list[tuple[int, int, float, float, float]]:
 
 
 def message_pairs(sim: Any) -> tuple[bool, bytes]:
-    """Messages by pair: whether pairs are of hosts, not ranks; and an array of message_pair, in no order."""
+    """Messages by pair: whether pairs are of hosts, not ranks; and an unordered array of message_pair."""
     is_of_hosts = ffi.new("int *")
     n = lib.sim_message_pairs(sim, is_of_hosts, ffi.NULL)
     pairs = ffi.new("message_pair[]", max(n, 1))
@@ -112,14 +112,14 @@ def account_energy_j(sim: Any, n_accounts: int) -> array[float]:
 
 
 def host_energy_j(sim: Any, n_hosts: int) -> tuple[array[float], bytearray]:
-    """Joules of each host, NaN where its power is not known; and whether it has computed."""
+    """Joules of each host, NaN if its power is unknown; and whether it has computed."""
     joules, is_used = array("d", bytes(8 * n_hosts)), bytearray(n_hosts)
     lib.sim_host_energy_j(sim, ffi.from_buffer("double[]", joules), ffi.from_buffer("uint8_t[]", is_used))
     return joules, is_used
 
 
 def link_energy_j(sim: Any, n_links: int) -> array[float]:
-    """Joules of each link, NaN where its power is not known."""
+    """Joules of each link, NaN if its power is unknown."""
     joules = array("d", bytes(8 * n_links))
     lib.sim_link_energy_j(sim, ffi.from_buffer("double[]", joules))
     return joules

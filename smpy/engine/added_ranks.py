@@ -11,10 +11,10 @@ from smpy.engine.surface import surface
 
 
 class AddedRanks(Collectives):
-    """Adds ranks, and tells the COMM_WORLD of each."""
+    """Adds ranks, and returns the COMM_WORLD of each."""
 
     def add_ranks(self, hosts: Sequence[int]) -> range:
-        """Start a rank on each of some hosts, at the present date: the new world ranks, in a COMM_WORLD of their own.
+        """Start a rank on each of these hosts, at the present date; return the new ranks, with their own COMM_WORLD.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Further timelines of ranks, for their threads: each begins at the present date, and they park and wake each other."""
+"""Further timelines of ranks, for their threads: each begins at the present date; they park and wake each other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class AddedTimelines(Loop):
     """
 
     def add_timeline(self, body: ThreadBody) -> int:
-        """Start a timeline of the running rank at the present date: its number.
+        """Start a timeline of the running rank at the present date; return its number.
 
         Raises
         ------
@@ -40,15 +40,15 @@ class AddedTimelines(Loop):
         return timeline
 
     def ask_for_idle_timeline(self) -> Callable[[], int]:
-        """Function that tells the running timeline if the kernel has executed all that it has appended; else -1."""
+        """Function that returns the running timeline if the kernel has executed all that it appended; else -1."""
         return partial(lib.sim_idle_timeline, self._sim)
 
     def ask_for_running_timeline(self) -> Callable[[], int]:
-        """Function that tells `running_timeline`."""
+        """Function that returns the `running_timeline`."""
         return partial(lib.sim_running, self._sim)
 
     def catch_up(self, call: str) -> None:
-        """Give way until the kernel has executed everything that the running timeline has appended."""
+        """Let others run until the kernel has executed everything that the running timeline has appended."""
         if not self.has_caught_up():
             self.block(call)
 
@@ -57,7 +57,7 @@ class AddedTimelines(Loop):
         return bool(lib.sim_is_idle(self._sim, lib.sim_running(self._sim)))
 
     def park(self, until_s: float, waits_for: Callable[[], str]) -> bool:
-        """Have the running timeline wait until another one wakes it, or a date has come: whether it was woken.
+        """Make the running timeline wait until another wakes it, or until a date; return whether it was woken.
 
         It must have caught up. A report of a deadlock asks `waits_for` for the awaited thing.
         """
@@ -72,12 +72,12 @@ class AddedTimelines(Loop):
         return bool(lib.sim_answer(self._sim, timeline))
 
     def sleep_now(self, seconds: float) -> None:
-        """Let simulated time pass for the running timeline, and give way until it has passed."""
+        """Advance simulated time for the running timeline, and let others run until it has passed."""
         lib.sim_append_sleep(self._sim, self.timeline, seconds)
         self.block("sleep")
 
     def wake_timeline(self, timeline: int) -> bool:
-        """Wake a timeline at the present date, whether it was parked; the running one must have caught up."""
+        """Wake a timeline at the present date; return whether it was parked. The running one must have caught up."""
         return bool(lib.sim_wake(self._sim, timeline) == 0)
 
     def drop_timeline(self, timeline: int) -> None:

@@ -28,16 +28,16 @@ __all__ = [
 ]
 
 STRIDED_LOOPS: Final[int] = lib.STRIDED_LOOPS
-"""Most loops of a `strided`."""
+"""Maximum number of loops of a `strided`."""
 STRIDED_BYTES: Final[int] = ffi.sizeof("strided")
 strided_of: Final[Callable[[bytes], Any]] = partial(ffi.from_buffer, "strided[]")
-"""The `strided` structures that bytes hold, which they keep in place."""
+"""The `strided` structures stored in bytes."""
 pack_strided: Final[Callable[[Any, Any, Any, int], None]] = lib.strided_pack
 unpack_strided: Final[Callable[[Any, Any, Any, int], None]] = lib.strided_unpack
 
 new_blocks: Final[Callable[[tuple[Any, ...]], Any]] = partial(ffi.new, "blocks *")
 blocks_outside: Final[Callable[[Any, int], int]] = lib.blocks_outside
-"""Index of a block that does not lie within so many bytes, or a negative number."""
+"""Index of a block outside this number of bytes, or a negative number."""
 pack_blocks: Final[Callable[[Any, Any, Any], None]] = lib.blocks_pack
 unpack_blocks: Final[Callable[[Any, Any, Any], None]] = lib.blocks_unpack
 take_blocks: Final[Callable[[Any, Any, Any, int], None]] = lib.blocks_take

@@ -1,4 +1,4 @@
-"""Count of the bytes that go to files and come from them."""
+"""Counts the bytes that are written to and read from files."""
 
 __all__ = ["BytesOfFiles"]
 

@@ -1,4 +1,4 @@
-"""A world whose messages are told to checks as the program posts them, and compared by the kernel as they match."""
+"""A world whose posted messages are reported to checks, and compared by the kernel when they match."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["CheckedEngine", "CheckedMessages", "ChosenMessage", "MessageKind", "
 
 
 class PostedMessage(NamedTuple):
-    """A message as its request says it.
+    """A message as its request describes it.
 
     `line` is the number of the program's line (`Engine.place_of_line`); a receive from any source `is_wild`.
     """
@@ -41,7 +41,7 @@ class MessageKind(IntEnum):
 
 
 class ChosenMessage(NamedTuple):
-    """A message for a receive from any source.
+    """A message that a receive from any source took.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class ChosenMessage(NamedTuple):
 
 
 class CheckedMessages(NamedTuple):
-    """Messages between the same lines that do not fit, or that a receive from any source could have taken.
+    """Messages between the same lines that do not match, or that a receive from any source could have taken.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class CheckedEngine(Engine):
         return super()._loop(on_yield)
 
     def checked_messages(self) -> Iterator[CheckedMessages]:
-        """Messages that the kernel has found something about, by lines."""
+        """Messages about which the kernel has found something, by lines."""
         listed = ffi.new("const checked_messages **")
         for i in range(lib.sim_checked_messages(self._sim, listed)):
             row = listed[0][i]
@@ -155,5 +155,5 @@ class CheckedEngine(Engine):
             )
 
     def choose(self, chosen: ChosenMessage) -> None:
-        """Have a receive from any source take a message; before any rank runs."""
+        """Make a receive from any source take this message; called before any rank runs."""
         lib.sim_choose_message(self._sim, *chosen)

@@ -1,4 +1,4 @@
-"""The clocks that the loop asks for a rank's own computing, as it sees them."""
+"""Interfaces of the clocks that measure a rank's own computing for the loop."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ class ComputingClock(Protocol):
     """Clock that measures the running rank's own computing."""
 
     def start(self) -> None:
-        """Begin the rank's own code."""
+        """Start the clock: the rank's own code begins."""
 
     def stop(self) -> bool:
-        """End the rank's own code and charge it; whether the clock ran."""
+        """Stop the clock and charge the rank; return whether the clock ran."""
 
     def pause(self) -> float:
-        """Suspend for work that is not the rank's; seconds it has computed so far, negative when the clock stood."""
+        """Pause for work that is not the rank's; return the seconds computed so far, negative if it did not run."""
 
     def resume(self, mark_s: float) -> None:
-        """Go on with the rank's own code, if it was `pause` that stopped it."""
+        """Continue the rank's own code, if `pause` stopped it."""
 
     def charge_s(self, mark_s: float) -> float:
-        """Simulated seconds that a mark of `pause` takes on a core of the rank's own."""
+        """Convert a mark of `pause` to simulated seconds on one of the rank's cores."""
 
 
 class Bursts(Protocol):
-    """Recording of the bursts that a clock measures, or replay of another run's."""
+    """Recorder of the bursts that a clock measures, or replay of recorded ones."""
 
     def take(self, measured_s: float) -> float:
-        """Seconds of this machine to charge for the burst that the running rank has ended."""
+        """Seconds on this machine to charge for the burst that the running rank has just ended."""
 
     def look(self, measured_s: float) -> float:
-        """Seconds so far of a burst under way, for shared code that looks at the date."""
+        """Seconds of the burst under way so far, for shared code that reads the clock."""
 
     def sample(self, measured_s: float) -> float:
-        """Seconds so far of a burst under way, when a sampled region is measured."""
+        """Seconds of the burst under way so far, when a sampled region is measured."""
 
     def start(self, ranks: Iterable[int]) -> None:
-        """Note ranks that the running one spawns."""
+        """Note the ranks that the running rank spawns."""

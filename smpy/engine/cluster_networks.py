@@ -1,4 +1,4 @@
-"""Networks of clusters as the kernel adds them to a platform: each function gives what adds one of a shape."""
+"""Networks of clusters: each function returns a function that adds a network of one shape to a platform."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def torus(dimensions: Sequence[int]) -> Network:
 
 
 def fat_tree(children: Sequence[int], parents: Sequence[int], cables: Sequence[int], n_hosts_before: int) -> Network:
-    """Levels of switches, from the leaves upward; `n_hosts_before`: hosts of fat trees that are there already."""
+    """Levels of switches, from the leaves upward; `n_hosts_before`: number of hosts of earlier fat trees."""
     levels = len(children), children, parents, cables
     return lambda platform, at, hosts: lib.platform_add_fat_tree(platform, at, hosts, *levels, n_hosts_before)
 
@@ -70,7 +70,7 @@ def graph(n_switches: int, edges: Edges, *, by_latency: bool) -> Network:
 
 
 def kernel_cluster(cluster: Cluster, wire_power_w: tuple[float, float] | None = None) -> Any:
-    """The kernel's `cluster`, owned by the cffi object that is returned; idle and busy power of a wire's links."""
+    """The kernel's `cluster`, owned by the returned cffi object; idle and busy power of a wire's links."""
     return ffi.new(
         "cluster *",
         {

@@ -28,7 +28,7 @@ def _rank_tables(tables: Sequence[Sequence[int]]) -> tuple[Any, object]:
 
 
 class Collectives(Loop):
-    """The calls that take part in a collective, and those that make and free communicators.
+    """Calls that take part in a collective, and that create and free communicators.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Collectives(Loop):
     algorithms: Any = None
 
     def new_schedule(self, words: Iterable[int]) -> int:
-        """Hand a collective's program to the kernel: its number."""
+        """Pass a collective's program to the kernel; return its number."""
         self.must_be_here()
         code = array("q", words)
         number = int(lib.sim_schedule_new(self._sim, len(code), ffi.from_buffer("int64_t[]", code)))
@@ -50,7 +50,7 @@ class Collectives(Loop):
     def _collective(
         self, comm: int, schedule: int, root: int, nbytes: int, call: str, tables: Sequence[Sequence[int]] = ()
     ) -> None:
-        """Take part in a collective and wait until this rank is through with it.
+        """Take part in a collective, and wait until this rank has finished it.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class Collectives(Loop):
     def start_collective(
         self, comm: int, schedule: int, root: int, nbytes: int, tables: Sequence[Sequence[int]] = (), latch: int = 0
     ) -> int:
-        """Start a collective and go on: number of a request that completes with all that its schedule starts.
+        """Start a collective and continue; return the number of a request that completes with its schedule.
 
         A schedule that is started waits for nothing. With a `latch`, the request is not complete before all its ranks
         have started.
@@ -85,14 +85,14 @@ class Collectives(Loop):
         return number
 
     def new_latch(self, n_ranks: int) -> int:
-        """A latch for `start_collective` that opens when `n_ranks` ranks have come: its number."""
+        """Number of a latch for `start_collective` that opens when `n_ranks` ranks have come."""
         self.must_be_here()
         number = int(lib.sim_latch_new(self._sim, n_ranks))
         check(number)
         return number
 
     def comm_new(self, world_ranks: Sequence[int]) -> int:
-        """Make a communicator of these world ranks: its number."""
+        """Create a communicator of these world ranks; return its number."""
         self.must_be_here()
         ranks = array("i", world_ranks)
         with self._communicators:
@@ -101,7 +101,7 @@ class Collectives(Loop):
         return number
 
     def comm_new_inter(self, side0_world_ranks: Sequence[int], side1_world_ranks: Sequence[int]) -> tuple[int, int]:
-        """Make an intercommunicator: the number its ranks use on each side.
+        """Create an intercommunicator; return the number that its ranks use on each side.
 
         Ranks, sizes and world ranks of such a number are those of its own side; messages go to and come from the other.
         """
@@ -124,7 +124,7 @@ class Collectives(Loop):
         return bool(lib.sim_comm_is_self(self._sim, comm))
 
     def comm_free(self, comm: int) -> None:
-        """Forget a communicator, or its side of one, that all its ranks have freed."""
+        """Forget a communicator, or its side of one, after all its ranks have freed it."""
         self.must_be_here()
         with self._communicators:
             lib.sim_comm_free(self._sim, comm)
@@ -135,12 +135,12 @@ class Collectives(Loop):
             return int(lib.sim_comm_size(self._sim, comm))
 
     def comm_rank(self, comm: int) -> int:
-        """Rank of the caller in a communicator, -1 when it is not a member."""
+        """Rank of the caller in a communicator, -1 if it is not a member."""
         with self._communicators:
             return int(lib.sim_comm_rank(self._sim, comm, self.rank))
 
     def peers_of(self, comm: int) -> list[int]:
-        """World rank of each rank that messages on a communicator go to and come from."""
+        """World ranks with which messages on a communicator are exchanged."""
         return self.world_ranks(int(lib.sim_comm_other(self._sim, comm)))
 
     def world_ranks(self, comm: int) -> list[int]:

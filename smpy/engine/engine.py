@@ -1,4 +1,4 @@
-"""The Python face of one simulated world: the loop, the calls a surface makes for a rank, and what may be asked."""
+"""The Python face of one simulated world: the loop, the calls that a surface makes for a rank, and queries."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines, HostState
         return self.platform.host_names[self._host_of_rank[rank]]
 
     def hosts_of(self, ranks: Iterable[int]) -> Iterator[int]:
-        """The number of the host each of some world ranks runs on."""
+        """Host numbers of some world ranks."""
         return map(self._host_of_rank.__getitem__, ranks)
 
     def frame_of(self, timeline: int) -> Any:
-        """The innermost Python frame of a timeline that waits, or None."""
+        """Innermost Python frame of a waiting timeline, or None."""
         body = self._greenlets[timeline]
         return None if body is None else body.gr_frame
 
@@ -66,11 +66,11 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines, HostState
         return self._found(lib.sim_waiting)
 
     def polling(self) -> list[WaitingRank]:
-        """Polls of all ranks whose last poll was in vain and that have done nothing else since."""
+        """Polls of all ranks whose last poll was in vain and that have done nothing else since then."""
         return self._found(lib.sim_polling)
 
     def polls_in_vain(self) -> bool:
-        """Whether the running rank's last poll was in vain, and it has only computed and slept since."""
+        """Whether the running rank's last poll was in vain, and it has only computed and slept since then."""
         return bool(lib.sim_polls_in_vain(self._sim, lib.sim_running(self._sim)))
 
     def _found(self, look: Callable[..., None]) -> list[WaitingRank]:
@@ -99,7 +99,7 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines, HostState
         return found
 
     def _blocked_in(self, timeline: int, wait: Any) -> tuple[str, int]:
-        """The call in which a timeline waits, and its step of a sequence, or -1."""
+        """Call in which a timeline waits, and its step of a sequence, or -1."""
         if timeline in self.parked:
             return self.parked[timeline](), -1
         if surface is not None and (of_sequence := surface.step_waited_for(timeline, wait.request)):
@@ -120,15 +120,15 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines, HostState
             yield LeftOver(LeftKind(kind[0]), of.rank, bool(of.is_send), of.comm, of.peer, of.tag, of.bytes, line)
 
     def target_of(self, sent: LeftOver) -> int:
-        """World rank of the receiver of a message that is left over."""
+        """World rank of the receiver of a message that was not received."""
         return int(lib.sim_comm_world_rank(self._sim, lib.sim_comm_other(self._sim, sent.comm), sent.peer))
 
     def _line(self, request: int) -> tuple[str, int]:
-        """File and line where a request was posted."""
+        """File and line at which a request was posted."""
         return self.place_of_line(lib.sim_request(self._sim, request).line)
 
     def place_of_line(self, number: int) -> tuple[str, int]:
-        """The file and line that the kernel knows by a number; 0: none."""
+        """File and line of a number in the kernel; 0: none."""
         place: tuple[str, int] = self.call_recorder.line_at(number) if number else ("", 0)
         return place
 
@@ -139,7 +139,7 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines, HostState
         return out
 
     def path(self, rank: int) -> list[float]:
-        """The sums over the critical path to a rank's date; the last one is of variances."""
+        """Sums over the critical path to a rank's date; the last one is of variances."""
         sums = ffi.new("double[]", lib.PATH_SUMS)
         lib.sim_path(self._sim, self.first_timeline(rank), sums)
         return list(sums)
@@ -163,7 +163,7 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines, HostState
         return caused_waits_s(self._sim, self.n_ranks)
 
     def count_links(self) -> None:
-        """Count traffic of links; to be called before the run."""
+        """Count traffic of links; called before the run."""
         if lib.sim_count_links(self._sim) < 0:
             raise MemoryError("no memory for the traffic of links")
 
@@ -176,7 +176,7 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines, HostState
             raise MemoryError("no memory for a matrix of messages")
 
     def begin_trace(self, window_s: tuple[float, float] | None, ranks: Sequence[int] | None) -> bool:
-        """Before the first call: have the kernel write a trace, of all or of what touches a window or some ranks.
+        """Make the kernel write a trace, of all or of a window or some ranks; called before the first call.
 
         Returns
         -------
@@ -206,11 +206,11 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines, HostState
             lib.sim_trace_noise_free(self._sim, self.timeline, number, flop, has_noisy)
 
     def n_trace_rows(self, table: str) -> int:
-        """Number of rows of a table of the trace since they were taken last."""
+        """Number of new rows of a table of the trace since the last `take`."""
         return n_rows(self._sim, table)
 
     def take_trace(self, table: str) -> dict[str, NDArray[Any]]:
-        """Take the rows of a table of the trace since they were taken last, each column as an array."""
+        """Take the new rows of a table of the trace, each column as an array."""
         return take_columns(self._sim, table)
 
     def link_loads(self) -> list[tuple[str, int, float, float, float, bool]]:
@@ -219,13 +219,13 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines, HostState
         return [(platform.link_name(load[0]), *load[1:], platform.is_shared(load[0])) for load in link_loads(self._sim)]
 
     def hosts_energy(self) -> Iterator[tuple[str, float, bool]]:
-        """Name and Joules up to now of each host whose power is known, and whether it has computed."""
+        """Name, and Joules so far, of each host with known power, and whether it has computed."""
         names = self.platform.host_names
         joules, is_used = host_energy_j(self._sim, len(names))
         return ((name, j, bool(used)) for name, j, used in zip(names, joules, is_used, strict=True) if not isnan(j))
 
     def links_energy(self) -> Iterator[tuple[str, float]]:
-        """Name and Joules up to now of each link whose power is known."""
+        """Name, and Joules so far, of each link with known power."""
         joules = enumerate(link_energy_j(self._sim, self.platform.n_links))
         return ((self.platform.link_name(link), j) for link, j in joules if not isnan(j))
 
@@ -234,11 +234,11 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines, HostState
         return account_energy_j(self._sim, n_accounts)
 
     def message_pairs(self) -> tuple[bool, bytes]:
-        """Messages by pair: whether pairs are of hosts, not ranks; and an array of message_pair, in no order."""
+        """Messages by pair: whether pairs are of hosts, not ranks; and an unordered array of message_pair."""
         return message_pairs(self._sim)
 
     def spent_s(self) -> Spent:
-        """Time of all ranks together by category, up to now or to their ends."""
+        """Time of all ranks together by category, so far or to their ends."""
         spent = ffi.new("double[]", lib.SPENT_KINDS)
         lib.sim_spent_s(self._sim, spent)
         return Spent(*spent)

@@ -1,4 +1,4 @@
-"""Accesses to files that take simulated time, as the running rank starts them."""
+"""Accesses to files that take simulated time, started by the running rank."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class FileAccesses(PointToPoint):
     _places: WorldPlaces | None = None
 
     def file_places(self) -> WorldPlaces | None:
-        """Places of files in this world, which the kernel knows from now on; None: the machine has no disks."""
+        """Places of files in this world, which the kernel knows from now on; None if the machine has no disks."""
         if self._places is None and self.platform.file_places.are_known:
             self._places = WorldPlaces(self._sim, self.platform.file_places)
         return self._places
@@ -24,7 +24,7 @@ class FileAccesses(PointToPoint):
         return self._host_of_rank[self.rank]
 
     def start_access(self, place: int, offset: int, nbytes: int, *, is_write: bool, queue: int = 0) -> int:
-        """Start to read or write a range of a file: the number of its request.
+        """Start to read or write a range of a file; return the number of its request.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Places of the files of a machine's hosts: the disk, or the disks, on which a path lies."""
+"""Places of files on the hosts of a machine: the disk, or disks, that hold a path."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from smpy.platforms.models.storage import REMOTE_DISK, Disk, Storage
 if TYPE_CHECKING:
     from smpy.engine.host_runs import HostRuns
 
-_FAR: Final = 1 << 62  # a stripe of all bytes
+_FAR: Final = 1 << 62  # a stripe that holds all bytes
 
 
 @dataclass(frozen=True, slots=True)
 class MountedDisk:
-    """A disk of a host, as one host sees it.
+    """Disk of a host, as one host sees it.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def _numbers(storage: Storage | None, host_names: Sequence[str]) -> tuple[int, .
 
 
 class WorldPlaces:
-    """Places of one world's hosts, told to its kernel when the first file of a host is opened.
+    """Places of one world's hosts; the kernel learns those of a host when its first file is opened.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class WorldPlaces:
             lib.sim_disks_round(sim)
 
     def tell(self, host: int) -> None:
-        """Tell the kernel the places of a host, once."""
+        """Pass the places of a host to the kernel, once."""
         if host in self._remarked:
             return
         self._remarked.add(host)
@@ -152,7 +152,7 @@ class WorldPlaces:
         return self._mounted[host]
 
     def mount_of(self, host: int, path: str) -> tuple[int, MountedDisk] | None:
-        """The place of a file on SimGrid's disks and its disk; None: it lies on none of those that the host sees."""
+        """Place of a file on SimGrid's disks, and its disk; None if it is on no disk that the host sees."""
         disks = self.mounted(host)
         if not os.path.isabs(path):
             return (0, disks[0]) if disks else None

@@ -1,4 +1,4 @@
-"""Memory of which only private zones have a content, by address: the memory of arrays that share pages.
+"""Table of memory of which only private zones have a content: the memory of arrays that share pages.
 
 The kernel asks the same table whenever it moves bytes (kernels/event/basics/folded_table.h): messages neither read nor
 write the rest.
@@ -26,11 +26,11 @@ _LIMIT: Final = "/proc/sys/vm/max_map_count"
 _AREAS: Final = "/proc/self/maps"
 
 TABLE: Final[Any] = lib.folded_table_new()
-"""Table of this process, one for all worlds: there is one address space, and arrays may outlive everything else."""
+"""Table of this process, shared by all worlds: they share one address space, and arrays may outlive them."""
 
 
 class _Block:
-    """The file whose first bytes all shared pages show; it is as large as the largest block asked for."""
+    """File whose first bytes all shared pages map; as large as the largest block so far."""
 
     __slots__ = ("__weakref__", "_nbytes", "number")
 
@@ -44,7 +44,7 @@ class _Block:
         weakref.finalize(self, os.close, self.number)
 
     def reach(self, nbytes: int) -> None:
-        """Make it at least so large."""
+        """Make the file at least this large."""
         if nbytes > self._nbytes:
             os.ftruncate(self.number, nbytes)
             self._nbytes = nbytes
@@ -54,24 +54,24 @@ _blocks: Final[weakref.WeakValueDictionary[str, _Block]] = weakref.WeakValueDict
 
 
 def ceiled(nbytes: int, unit_bytes: int = PAGE_BYTES) -> int:
-    """The next multiple of a unit."""
+    """Next multiple of a unit."""
     return -(-nbytes // unit_bytes) * unit_bytes
 
 
 class _Areas:
-    """Number of areas of memory that folded memory has in this process."""
+    """Number of memory areas that folded memory uses in this process."""
 
     n = 0
 
 
 def areas_left() -> int:
-    """Number of areas of memory left for folded memory; an eighth of all is for the rest of the process."""
+    """Number of memory areas left for folded memory; an eighth of all is reserved for the rest of the process."""
     return max(_most_areas() * 7 // 8 - _Areas.n, 0)
 
 
 @cache
 def _most_areas() -> int:
-    """The most areas of memory that the system lets a process have."""
+    """Maximum number of memory areas of a process."""
     try:
         with open(_LIMIT, encoding="ascii") as file:
             return int(file.read())
@@ -120,7 +120,7 @@ def new_memory(nbytes: int, block_bytes: int, mapped: Ranges, private: Ranges, w
 def _give_back(
     kernel: Any, table: Any, areas: type[_Areas], n_areas: int, nbytes: int, block: _Block, start: Any
 ) -> None:
-    """Called when nothing refers to the memory any more, perhaps when the interpreter ends and names here are gone."""
+    """Free the memory when nothing refers to it any more; at the interpreter's exit, global names may be gone."""
     areas.n -= n_areas
     kernel.folded_table_remove(table, start)
     kernel.folded_map_free(start, nbytes)
@@ -145,12 +145,12 @@ def _why(what: str, nbytes: int, n_areas: int, refused: int) -> str:
 
 
 def is_any() -> bool:
-    """Whether there is such memory."""
+    """Whether any such memory exists."""
     return lib.folded_table_n(TABLE) > 0  # type: ignore[no-any-return]
 
 
 def private_ranges(address: int, nbytes: int) -> Ranges | None:
-    """Ranges of the bytes at an address that have a content, as offsets in order; None: all have."""
+    """Ranges of the bytes at an address that have a content, as sorted offsets; None: all have."""
     if not nbytes or not is_any():
         return None
     found, at, end = [], 0, ffi.new("int64_t *")

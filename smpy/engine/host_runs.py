@@ -1,4 +1,4 @@
-"""A value of each host of a machine, kept once for all hosts in a row that are alike."""
+"""A value per host of a machine, stored once for consecutive identical hosts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ V = TypeVar("V")
 
 
 class HostRuns(Generic[V]):
-    """A value of each host: one for each run of hosts that are alike.
+    """A value per host, stored once for each run of identical hosts.
 
     Parameters
     ----------
@@ -20,17 +20,17 @@ class HostRuns(Generic[V]):
     """
 
     def __init__(self, default: V) -> None:
-        self._firsts: Final = [0]  # the first host of each run, rising
+        self._firsts: Final = [0]  # first host of each run, ascending
         self._values: Final = [default]
 
     def add(self, first_host: int, value: V) -> None:
-        """The value of a host, and of those after it until the next one is added."""
+        """Set the value of a host, and of those after it until the next value is added."""
         if value != self._values[-1]:
             self._firsts.append(first_host)
             self._values.append(value)
 
     def runs(self, n_hosts: int) -> Iterator[tuple[range, V]]:
-        """Hosts in a row that are alike, and their value."""
+        """Consecutive identical hosts, and their value."""
         for run, (first, end) in enumerate(pairwise((*self._firsts, n_hosts))):
             if first < end:
                 yield range(first, end), self._values[run]

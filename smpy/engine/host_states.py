@@ -1,4 +1,4 @@
-"""States of the running rank's host (DVFS), and its power and energy up to now."""
+"""States of the running rank's host (DVFS), and its power and energy so far."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GOVERNORS: Final = {
 
 
 class HostStates(Loop):
-    """The part of a world that sets and tells states of hosts; its parameters are those of `Engine`."""
+    """Part of a world that sets and reads states of hosts; its parameters are those of `Engine`."""
 
     def set_host_state(self, state: int) -> None:
         """Put the running rank's host into a state from the rank's date on.
@@ -36,7 +36,7 @@ class HostStates(Loop):
         self._keep_pace()
 
     def govern(self, name: str, period_s: float) -> None:
-        """Before the run: have a governor set the states of all hosts that have several, once every period.
+        """Let a governor set the states of all hosts with several states, once per period; called before the run.
 
         Raises
         ------
@@ -55,11 +55,11 @@ class HostStates(Loop):
         return int(lib.sim_host_state(self._sim, self._host_at_its_date("host_pstate")))
 
     def host_energy_j(self) -> float:
-        """Joules of the running rank's host up to the rank's date; NaN: its power is not known."""
+        """Joules of the running rank's host up to the rank's date; NaN if its power is unknown."""
         return float(lib.sim_energy_of_host_j(self._sim, self._host_at_its_date("host_energy_j")))
 
     def host_power_w(self) -> float:
-        """Power of the running rank's host at the rank's date; NaN: it is not known."""
+        """Power of the running rank's host at the rank's date; NaN if unknown."""
         return float(lib.sim_power_of_host_w(self._sim, self._host_at_its_date("host_power_w")))
 
     def _host_at_its_date(self, call: str) -> int:

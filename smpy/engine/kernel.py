@@ -1,4 +1,4 @@
-"""The compiled event kernel as cffi shows it: the one place that imports it, for this package alone."""
+"""The compiled event kernel: the only module that imports it, private to this package."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program, as a rank asks for it.
+    """Program that a rank asks to start.
 
     Attributes
     ----------

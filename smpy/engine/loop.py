@@ -195,11 +195,11 @@ class Loop:
         self.guard: Callable[..., Any] | None = None
 
     def suspended(self) -> list[greenlet]:
-        """The ranks that have begun and not ended."""
+        """Ranks that have begun and not ended."""
         return [body for body in self._greenlets if body is not None]
 
     def close(self) -> None:
-        """Give all memory back; nothing can be asked of this world any more."""
+        """Free all memory; the world answers no queries afterwards."""
         ffi.release(self._sim)
         self._sim = None
         self._deliveries.clear()
@@ -215,12 +215,12 @@ class Loop:
 
     @property
     def rank(self) -> int:
-        """World rank of the running rank; in another thread, that of the one it belongs to."""
+        """World rank of the running rank; in another thread, that of the thread's rank."""
         return int(lib.sim_running_rank(self._sim)) if get_ident() == self._thread else thread_ranks.rank()
 
     @property
     def timeline(self) -> int:
-        """The running rank's timeline, for a call that appends to it: other threads have none, and end here."""
+        """Running timeline, for a call that appends to it; other threads have none, and are ended here."""
         if get_ident() != self._thread:
             self._refuse()
         return int(lib.sim_running(self._sim))
@@ -235,20 +235,20 @@ class Loop:
         return rank if rank < self.n_first_ranks else self._first_of_added[rank - self.n_first_ranks]
 
     def must_be_here(self) -> None:
-        """Check the thread of a call that changes the world beside the timeline: other threads end here."""
+        """Check the thread of a call that changes the world outside the timeline; other threads are ended here."""
         if get_ident() != self._thread:
             self._refuse()
 
     def is_here(self) -> bool:
-        """Whether the caller is the thread that turns the loop, in the process that does."""
+        """Whether the caller is the thread, and process, that turns the loop."""
         return get_ident() == self._thread
 
     def is_in_hub(self) -> bool:
-        """Whether the loop itself runs, and no rank."""
+        """Whether the loop itself is running, and no rank."""
         return getcurrent() is self._hub
 
     def spawn(self, body: Callable[[int], None]) -> None:
-        """Give every rank its body; it is called with the rank and must catch whatever it raises."""
+        """Set the body of every rank; it is called with the rank and must catch every exception."""
         self._body = body
 
     def run(self, on_yield: Callable[[], None]) -> object:
@@ -304,7 +304,7 @@ class Loop:
         raise Interrupted(f"interrupted at {self.now_s:.9g} s of simulated time")
 
     def _breakage(self) -> SmpyError:
-        """Error to raise when the kernel cannot go on."""
+        """Error to raise when the kernel cannot continue."""
         error = MachineFailure if lib.sim_error(self._sim) in _LOSSES else SmpyError
         return error(f"at {self.now_s:.9g} s: {self._trouble()}")
 
@@ -368,7 +368,7 @@ class Loop:
         return int(word)
 
     def block(self, call: str) -> None:
-        """Give way until the kernel has executed everything the running rank appended."""
+        """Let others run until the kernel has executed everything that the running rank appended."""
         timeline = self.timeline
         self._waits_in[timeline] = call
         self._greenlets[timeline] = getcurrent()
@@ -388,14 +388,14 @@ class Loop:
         _next, block = surface.step, surface.block  # the same, compiled, of the world that is attached
 
     def interrupt(self) -> None:
-        """Leave the user's code at once, from a signal handler; `run` raises `Interrupted`."""
+        """Interrupt the user's code at once, from a signal handler; `run` raises `Interrupted`."""
         self._is_interrupted = True
         lib.sim_interrupt(self._sim)
         if getcurrent() is not self._hub:
             self._hub.switch(_INTERRUPTED)
 
     def _run_deliveries(self, first: int = 0, end: int | None = None) -> None:
-        """Hand over what has arrived: all deliveries, or those from the `first` to the one before `end`."""
+        """Hand over arrived messages: all deliveries, or those from `first` to the one before `end`."""
         listed = ffi.new("const delivery **")
         n = lib.sim_deliveries(self._sim, listed)
         for i in range(first, n if end is None else end):
@@ -419,10 +419,10 @@ class Loop:
         self._n_tokens += 1
         return self._n_tokens
 
-    # ---- call sites, where the compiled surface is not there to tell of them ----
+    # ---- call sites, where the compiled surface does not record them ----
 
     def begin_call(self, name: str, arguments: tuple[Any, ...]) -> bool:
-        """Begin the running rank's call of this name; whether it has begun, and `end_call` must follow."""
+        """Begin the running rank's call of this name; return whether it began and `end_call` must follow."""
         timeline = lib.sim_running(self._sim)
         if timeline < 0:
             return False
@@ -437,13 +437,13 @@ class Loop:
         lib.sim_end_call(self._sim, lib.sim_running(self._sim))
 
     def line_at(self, number: int) -> tuple[str, int]:
-        """The file and line that have a number."""
+        """File and line of a number."""
         return next(place for place, known in self._line_numbers.items() if known == number)
 
     # ---- threads and child processes ----
 
     def leave(self, rank: int) -> None:
-        """Leave the run in a child process: it goes on in the parent alone, and this thread is a rank's."""
+        """Leave the run in a child process: it continues only in the parent, and this thread belongs to a rank."""
         thread_ranks.belong_to(rank)
         self._thread = _NO_THREAD
         if surface is not None:
@@ -460,7 +460,7 @@ class Loop:
         self.break_off(CalledInThread(rank, call, current_thread().name, frame))
 
     def break_off(self, how: object) -> NoReturn:
-        """End the calling thread, which a rank has started, and the run, which then returns `how`."""
+        """End the calling thread, which a rank started, and the run, which then returns `how`."""
         if not self._is_interrupted:
             self._broken_off = how
         self._is_interrupted = True
@@ -469,7 +469,7 @@ class Loop:
             self.wake()
             if self._has_returned.wait(_WAKE_INTERVAL_S):
                 break
-        raise SystemExit  # threads pass over it in silence
+        raise SystemExit  # threads ignore it silently
 
     def give_up(self, why: SmpyError) -> NoReturn:
         """End the run at once, in the middle of a rank's call; `run` then returns `why`."""
@@ -478,11 +478,11 @@ class Loop:
         raise why  # no rank runs here
 
     def leave_if_broken_off(self) -> None:
-        """Leave the user's code if a thread wants it; called from a signal handler, for `wake`."""
+        """Interrupt the user's code if a thread asked for it; called from a signal handler, for `wake`."""
         if self._broken_off is not None:
             self.interrupt()
 
-    # ---- what a rank leaves for its simulated date ----
+    # ---- actions at a rank's simulated date ----
 
     def note(self, what: Callable[[], None]) -> None:
         """Call `what` when simulated time reaches the running rank's tail, notes of all ranks in simulated order."""

@@ -1,4 +1,4 @@
-"""This machine's memory: how much the process may have, and has."""
+"""Memory of this machine and of this process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CONTAINER_LIMITS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/
 
 
 def limit_bytes() -> int | None:
-    """The most memory the process can have: this machine's, or less if it may not take as much; None: unknown."""
+    """Maximum memory of the process: this machine's, or its own limit if that is lower; None if unknown."""
     limits = []
     with suppress(AttributeError, ValueError, OSError):
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -32,7 +32,7 @@ def limit_bytes() -> int | None:
 
 
 def check_fits(need_bytes: int, what: str, remedy: str, error: type[UsageError] = UsageError) -> None:
-    """Refuse a thing that is larger than this machine's memory before any of it is made.
+    """Refuse an object larger than this machine's memory before any of it is created.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def check_fits(need_bytes: int, what: str, remedy: str, error: type[UsageError] 
 
 
 def peak_rss_bytes() -> int:
-    """The most memory the process has held; 0: unknown.
+    """Peak memory of the process; 0 if unknown.
 
     The value is this program's alone, where the system tells: that of getrusage includes the program that the process
     ran before.
@@ -75,7 +75,7 @@ def peak_rss_bytes() -> int:
 
 
 def keep_freed_memory() -> None:
-    """Have this process keep what is freed, of any size, instead of giving it back to the system.
+    """Keep freed memory of any size in this process instead of returning it to the system.
 
     Without it the C library maps blocks above 128 KiB, later up to 32 MiB, one by one, and trims its heap: an array
     that is made and dropped again and again costs page faults each time.
@@ -85,7 +85,7 @@ def keep_freed_memory() -> None:
     UsageError
         If this system's C library cannot be told (mallopt, of glibc).
     """
-    import ctypes  # late: it takes longer to import than most runs need it
+    import ctypes  # imported late: it takes longer to import than most runs need it
 
     try:
         mallopt = ctypes.CDLL(None).mallopt
@@ -96,7 +96,7 @@ def keep_freed_memory() -> None:
 
 
 def rss_bytes() -> int:
-    """The memory the process holds now; its peak where the system does not tell."""
+    """Memory of the process now; its peak if the system does not tell."""
     with suppress(OSError), open(_PROCESS + "statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     return peak_rss_bytes()

@@ -1,4 +1,4 @@
-"""Messages between the surface and the engine: the payload end of one, and the envelope that its receiver gets."""
+"""Messages between the surface and the engine: their payload ends, and the envelopes that receivers get."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 from smpy.engine.kernel import lib
 
 Ranges: TypeAlias = Sequence[tuple[int, int]]
-"""Ranges of bytes, in order and apart: the first and behind the last of each."""
+"""Sorted, disjoint ranges of bytes: the first byte, and the one after the last."""
 
 ANY = -1
 """Any source, any tag."""
@@ -21,7 +21,7 @@ STANDARD, SYNCHRONOUS, BUFFERED, INNER = 0, 1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class PartialBytes:
-    """The bytes of a message of which only some have a content: its memory was shared in part.
+    """Bytes of a message of which only some have a content: its memory was shared in part.
 
     Parameters
     ----------
@@ -48,14 +48,14 @@ Carried: TypeAlias = bytes | memoryview | PartialBytes
 
 
 def copied(carried: Carried | None) -> bytes | PartialBytes | None:
-    """A copy, which stays when the program's memory changes; None, of folded memory, is None."""
+    """A copy that stays valid when the program's memory changes; None, for folded memory, stays None."""
     if isinstance(carried, PartialBytes):
         return PartialBytes(bytes(carried.data), carried.private)
     return None if carried is None else bytes(carried)
 
 
 def piece_of(carried: Carried, first: int, last: int) -> Carried:
-    """Some of the bytes, one behind the other."""
+    """The bytes of some ranges, concatenated."""
     if isinstance(carried, PartialBytes):
         return carried.piece(first, last)
     return memoryview(carried).cast("B")[first:last]
@@ -75,7 +75,7 @@ class Entries(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The payload end of one message.
+    """Payload end of one message.
 
     Parameters
     ----------
@@ -120,11 +120,11 @@ NO_MESSAGE = Envelope(ANY, ANY, 0, 0)
 """Envelope of a completed send."""
 
 CANCELLED = Envelope(ANY, ANY, 0, 0, is_cancelled=True)
-"""Envelope of a request that was cancelled in time."""
+"""Envelope of a cancelled request."""
 
 
 class WaitKind(IntEnum):
-    """Kind of thing that a rank waits for, as the kernel numbers it."""
+    """Kind of object that a rank waits for, as the kernel numbers it."""
 
     SEND = lib.WAIT_SEND
     RECV = lib.WAIT_RECV
@@ -158,7 +158,7 @@ class WaitingRank(NamedTuple):
 
 
 class LeftKind(IntEnum):
-    """Kind of operation that is left over, as the kernel numbers it."""
+    """Kind of an uncompleted operation, as the kernel numbers it."""
 
     SEND = lib.LEFT_SEND
     RECV = lib.LEFT_RECV

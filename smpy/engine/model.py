@@ -1,4 +1,4 @@
-"""The models of a machine as the kernel takes them."""
+"""Models of a machine in the kernel's form."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _SYMBOL: Final = "smpy_network"
 
 
 class KernelModel(NamedTuple):
-    """The kernel's `model`, and the memory of its network's parameters, which it points to."""
+    """The kernel's `model`, and the memory of its network's parameters, to which it points."""
 
     model: Any
     parameters: Any
 
 
 def kernel_model(models: Models) -> KernelModel:
-    """The models as the kernel takes them.
+    """Models in the kernel's form.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def kernel_model(models: Models) -> KernelModel:
 
 
 def kernel_calls(models: Models) -> Any:
-    """The costs of calls as the kernel takes them.
+    """Costs of calls in the kernel's form.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def kernel_calls(models: Models) -> Any:
 
 
 def _flat(rows: tuple[Overhead, ...]) -> list[float]:
-    """Threshold, constant, per byte, ... by rising threshold; the first row holds for every smaller size."""
+    """Threshold, constant, per byte, ... by ascending threshold; the first row also holds for smaller sizes."""
     ordered = sorted(rows, key=lambda row: row.above_bytes)
     thresholds = [-math.inf, *(row.above_bytes for row in ordered[1:])][: len(ordered)]
     return [
@@ -114,7 +114,7 @@ def _exported(network: Network, library: Path) -> int:
 
 
 def _block(network: Network, kind: Any) -> Any:
-    """The parameters of a model, in the order of its kind."""
+    """Parameters of a model, in the order of its kind."""
     sizes, n_bytes = _sizes(kind)
     parameters = network.parameters()
     if parameters.keys() != sizes.keys() or ffi.sizeof("double") * sum(sizes.values()) != n_bytes:

@@ -1,4 +1,4 @@
-"""Early ends of a run: objects that a rank hands to `Engine.stop`, or its thread leaves."""
+"""Early ends of a run: objects that a rank passes to `Engine.stop`, or that its thread leaves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import FrameType
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """A rank's program raised; `report` is its traceback as the user should read it."""
+    """A rank's program raised an exception; `report` is the traceback for the user."""
 
     rank: int
     report: str
@@ -24,7 +24,7 @@ class Aborted:
 
 @dataclass(frozen=True, slots=True)
 class CalledInThread:
-    """A thread that a rank started made a call that only the rank itself can make; `frame` is the program's."""
+    """A thread of a rank made a call that only the rank itself may make; `frame` is the program's."""
 
     rank: int
     call: str

@@ -1,4 +1,4 @@
-"""A machine as the kernel has it: hosts, the links between them, and how messages behave on it."""
+"""A machine in the kernel: hosts, the links between them, and the behaviour of messages on it."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _EVERY: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The links from one host to another, in travelling order."""
+    """Links from one host to another, in travelling order."""
 
     link_names: tuple[str, ...]
     latency_s: float
 
 
 class Platform:
-    """A machine to run ranks on; made by `Description.build` or a `PlatformBuilder`.
+    """Machine to run ranks on; made by `Description.build` or a `PlatformBuilder`.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class Platform:
         return int(lib.platform_cores(self.handle, host))
 
     def properties(self, host: int) -> dict[str, str]:
-        """Properties of a host by name; the last value given for a name counts.
+        """Properties of a host by name; the last value of a name counts.
 
         Examples
         --------
@@ -121,7 +121,7 @@ class Platform:
         return dict(self._properties.of(host))
 
     def memory(self, host: int) -> Memory:
-        """Memory bandwidths of a host and of its cores, 0 where not known, and its caches.
+        """Memory bandwidths of a host and of its cores, 0 if unknown, and its caches.
 
         Examples
         --------
@@ -141,7 +141,7 @@ class Platform:
         return self._sockets[host]
 
     def own_calls(self, models: Models) -> dict[CallCosts, list[int]]:
-        """The costs of calls on hosts whose properties give them overheads of their own, and these hosts.
+        """Costs of calls on hosts whose properties override overheads, and these hosts.
 
         Raises
         ------
@@ -165,7 +165,7 @@ class Platform:
         return found
 
     def host_number(self, name: str) -> int:
-        """The number of the host of that name.
+        """Number of the host of this name.
 
         Raises
         ------
@@ -178,7 +178,7 @@ class Platform:
             raise PlatformError(f"unknown host {name!r}{self._suggestion(name)}") from None
 
     def route(self, source: int, target: int) -> Route:
-        """The route between two hosts, given by their numbers.
+        """Route between two hosts, given by their numbers.
 
         Raises
         ------
@@ -189,7 +189,7 @@ class Platform:
         return Route(tuple(map(self._link_names.name, links)), latency_s)
 
     def route_links(self, source: int, target: int) -> tuple[list[int], float]:
-        """The numbers of the links from one host to another, and the latency of the route.
+        """Numbers of the links from one host to another, and the latency of the route.
 
         Raises
         ------
@@ -220,7 +220,7 @@ class Platform:
         return max(lib.platform_route_links(self.handle, source, target, 0, ffi.NULL, latency_s), -1), latency_s[0]
 
     def link(self, link: int) -> tuple[float, float, Sharing]:
-        """Bandwidth in bytes/s, latency in seconds, and sharing of the link with a number in the kernel."""
+        """Bandwidth in bytes/s, latency in seconds, and sharing of a link, given by its number in the kernel."""
         if not 0 <= link < self.n_links:
             raise IndexError(f"link {link} of {self.n_links}")
         is_fatpipe = lib.platform_link_policy(self.handle, link) == lib.LINK_FATPIPE
@@ -231,7 +231,7 @@ class Platform:
         )
 
     def is_shared(self, link: int) -> bool:
-        """Whether flows share the bandwidth of a link of this number in the kernel; each flow has all of a fatpipe."""
+        """Whether flows share the bandwidth of a link; each flow has all of a fatpipe."""
         return bool(lib.platform_link_policy(self.handle, link) != lib.LINK_FATPIPE)
 
     def all_hosts(self) -> Iterator[tuple[int, int, float, Memory]]:
@@ -251,15 +251,15 @@ class Platform:
         return zip(bandwidths, latencies, map(lib.LINK_FATPIPE.__eq__, policies), strict=True)
 
     def scale_links(self, *, bandwidth: float = 1.0, latency: float = 1.0, link: int | None = None) -> None:
-        """Multiply the bandwidth and latency of a link, or of all, before a world is on the platform."""
+        """Multiply the bandwidth and latency of a link, or of all, before a world uses the platform."""
         lib.platform_scale_link(self.handle, _EVERY if link is None else link, bandwidth, latency)
 
     def drop_profiles(self, what: Changing) -> None:
-        """Have nothing follow profiles of a quantity, before a world is on the platform."""
+        """Remove the profiles of a quantity, before a world uses the platform."""
         lib.platform_drop_profiles(self.handle, QUANTITIES[what])
 
     def link_name(self, link: int) -> str:
-        """The name of the link with a number in the kernel."""
+        """Name of a link, given by its number in the kernel."""
         if not 0 <= link < self.n_links:
             raise IndexError(f"link {link} of {self.n_links}")
         return self._link_names.name(link)

@@ -73,14 +73,14 @@ class Buildable(Protocol):
 
     @property
     def origin(self) -> str:
-        """Place in the file that describes it, for messages."""
+        """Position in the file that describes the part, for messages."""
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
-        """Add it to a platform, inside a zone."""
+        """Add the part to a platform, inside a zone."""
 
 
 class PlatformBuilder:
-    """Collects zones, hosts, routers, links and routes; zones are referred to by the name they were added with.
+    """Collects zones, hosts, routers, links and routes; zones are referred to by their names.
 
     Parameters
     ----------
@@ -137,11 +137,11 @@ class PlatformBuilder:
     # ---- zones and what is in them ----
 
     def full_zone(self, name: str, parent: str | None = None) -> None:
-        """A zone whose routes are all declared."""
+        """Zone whose routes are all declared."""
         self._new_zone(name, parent, lambda at: lib.platform_add_full_zone(self._handle, at, self._loopback_link()))
 
     def shortest_zone(self, name: str, parent: str | None, rule: ShortestRule) -> None:
-        """A zone whose routes are the shortest sequences of declared ones, by the search that settles ties."""
+        """Zone whose routes are the shortest sequences of declared ones, by the search that resolves ties."""
         self._new_zone(
             name,
             parent,
@@ -149,17 +149,17 @@ class PlatformBuilder:
         )
 
     def star_zone(self, name: str, parent: str | None = None) -> None:
-        """A zone whose hosts have wires to a centre."""
+        """Zone whose hosts have wires to a centre."""
         self._new_zone(name, parent, lambda at: lib.platform_add_star_zone(self._handle, at, False))
         self._backbones[name] = None
 
     def vivaldi_zone(self, name: str, parent: str | None = None) -> None:
-        """A zone where latencies follow from coordinates."""
+        """Zone whose latencies follow from coordinates."""
         self._new_zone(name, parent, lambda at: lib.platform_add_star_zone(self._handle, at, True))
         self._vivaldi.add(name)
 
     def empty_zone(self, name: str, parent: str | None = None) -> None:
-        """A zone without routes."""
+        """Zone without routes."""
         self._new_zone(name, parent, lambda at: lib.platform_add_empty_zone(self._handle, at))
 
     def host(
@@ -195,7 +195,7 @@ class PlatformBuilder:
         self._sockets.append(sockets)
 
     def router(self, name: str, zone: str, coordinates: Coordinates | None = None) -> None:
-        """A place where routes meet, without computing power."""
+        """Junction of routes, without computing power."""
         self._check_new(name)
         self._points[name] = _number(
             lib.platform_add_router(self._handle, self._point(zone, "zone")), f"router {name!r} in zone {zone!r}"
@@ -211,7 +211,7 @@ class PlatformBuilder:
         latency_s: float,
         memory: Memory = NO_MEMORY,
     ) -> None:
-        """Hosts of a star that are all alike, with their wires."""
+        """Identical hosts of a star, with their wires."""
         backbone = self._backbone_of(zone, "a cabinet")
         n, numbers, names = hosts.n_names, hosts.numbers, list(hosts)
         if len(set(names)) < n or not self._points.keys().isdisjoint(names):
@@ -237,7 +237,7 @@ class PlatformBuilder:
         self._sockets.extend(array("i", [1]) * n)
 
     def wires(self, zone: str, host: str, up: str, down: str) -> None:
-        """The links from a host of a star to the centre, and back; those of an earlier call no longer count."""
+        """Links from a host of a star to the centre, and back; they replace those of an earlier call."""
         backbone = -1 if zone in self._vivaldi else self._backbone_of(zone, "the wires of a host")
         links = [self._half_number(name) for name in (up, down)]
         member = self._member(zone, host, "host or router")
@@ -252,7 +252,7 @@ class PlatformBuilder:
         self._backbones[zone] = link
 
     def check_vivaldi(self, zone: str, what: str) -> None:
-        """Refuse what only stands in zones with coordinates elsewhere."""
+        """Refuse parts that need a zone with coordinates, outside one."""
         if zone not in self._vivaldi:
             raise PlatformError(f"zone {zone!r} cannot hold {what}: only one with routing='Vivaldi' can")
 
@@ -284,7 +284,7 @@ class PlatformBuilder:
         own_wires: Sequence[WireBlock] = (),
         wires_per_host: int = 0,
     ) -> None:
-        """A zone of hosts that are all alike.
+        """Zone of identical hosts.
 
         Parameters
         ----------
@@ -336,7 +336,7 @@ class PlatformBuilder:
         link_name: LinkNamer,
         own_wires: Sequence[WireBlock],
     ) -> int:
-        """Adds a cluster's network, once for each rail; the point of its zone."""
+        """Add a cluster's network, once for each rail; return the point of its zone."""
         what = f"cluster {cluster.name!r}"
         if cluster.rails > 1:
             at = _number(lib.platform_add_rails(self._handle, at, cluster.rails), what)
@@ -410,7 +410,7 @@ class PlatformBuilder:
             self._one_way(zone, (target, source), ends[::-1], gates[::-1], back)
 
     def profile(self, what: Changing, name: str, profile: Profile) -> None:
-        """Let a host or link of that name follow a profile from its dates on; both halves of a split link follow."""
+        """Make a host or link of this name follow a profile from its dates on; both halves of a split link follow."""
         profile.check(what)
         numbers = [self._host_number(name)] if what.is_of_host else self._link_numbers(name)
         for number in numbers if profile.values else ():
@@ -427,7 +427,7 @@ class PlatformBuilder:
     def bypass(
         self, zone: str, source: str, target: str, hops: Sequence[Hop], gateways: tuple[str, str] | None = None
     ) -> None:
-        """Links that are taken instead of a route, in this direction: between hosts of a zone, or zones inside it."""
+        """Links that replace a route, in this direction: between hosts of a zone, or zones inside it."""
         names = f"the bypass route from {source!r} to {target!r}"
         if not hops:
             raise PlatformError(f"{names} has no links: name at least one")
@@ -448,7 +448,7 @@ class PlatformBuilder:
     def finish(
         self, *, fills_hosts: bool = False, sha256: str | None = None, storage: Storage | None = None
     ) -> Platform:
-        """The platform; this builder is of no further use."""
+        """The platform; this builder cannot be used afterwards."""
         if not self._host_names:
             raise PlatformError(f"{self._name} has no hosts: a platform needs at least one")
         return Platform(
@@ -483,7 +483,7 @@ class PlatformBuilder:
         _number(answer, f"the route from {names[0]!r} to {names[1]!r}")
 
     def _set_power(self, first_host: int, n_hosts: int, power: HostPower | None) -> None:
-        """Give hosts their states, if they have several or say their power."""
+        """Give hosts their states, if they have several or state their power."""
         if power is None:
             return
         if power not in self._power_sets:
@@ -517,7 +517,7 @@ class PlatformBuilder:
         return number
 
     def _half_number(self, name: str) -> int:
-        """The number of a link that is named without a direction."""
+        """Number of a link named without a direction."""
         if name in self._split:
             raise PlatformError(f"link {name!r} is SPLITDUPLEX: name a half of it, {name}_UP or {name}_DOWN")
         return self._link_number(Hop(name))

@@ -10,12 +10,12 @@ from smpy.platforms.cluster import Cluster
 from smpy.platforms.models.memory import Memory
 from smpy.units import LARGEST, SMALLEST
 
-COUNT_MAX: Final = 2**31 - 1  # of hosts, of cores a host, of links
+COUNT_MAX: Final = 2**31 - 1  # maximum number of hosts, cores per host, and links
 _TOO_SMALL: Final = f"it must be at least {SMALLEST:g}"
 
 
 def check_host(name: str, speed_flop_per_s: float, cores: int, sockets: int, memory: Memory) -> None:
-    """Refuse a host that cannot be."""
+    """Refuse an impossible host."""
     if not speed_flop_per_s > 0:
         raise PlatformError(f"host {name!r} has a speed of {speed_flop_per_s:g} flop/s: it must be above 0")
     if speed_flop_per_s < SMALLEST:
@@ -31,7 +31,7 @@ def check_host(name: str, speed_flop_per_s: float, cores: int, sockets: int, mem
 
 
 def check_link(name: str, bandwidth_bytes_per_s: float, latency_s: float) -> None:
-    """Refuse a link that cannot be."""
+    """Refuse an impossible link."""
     if not bandwidth_bytes_per_s > 0:
         raise PlatformError(f"link {name!r} has a bandwidth of {bandwidth_bytes_per_s:g} bytes/s: it must be above 0")
     if bandwidth_bytes_per_s < SMALLEST:
@@ -43,7 +43,7 @@ def check_link(name: str, bandwidth_bytes_per_s: float, latency_s: float) -> Non
 
 
 def check_cluster(cluster: Cluster, host_names: Sequence[str]) -> None:
-    """Refuse a cluster with numbers that cannot be; `host_names` are its hosts' names."""
+    """Refuse a cluster with impossible numbers; `host_names` are the names of its hosts."""
     _check_groups(cluster, host_names)
     if not 1 <= cluster.rails <= COUNT_MAX:
         raise PlatformError(f"cluster {cluster.name!r} has {cluster.rails} rails: a host needs at least 1")

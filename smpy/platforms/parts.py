@@ -37,11 +37,11 @@ class Part:
 
     @property
     def parts_list(self) -> PartsList | None:
-        """The hosts, switches and cables that it brings along; None: nothing tells."""
+        """Hosts, switches and cables of the part; None if unknown."""
         return PartsList()
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:
-        """Add it to a platform, inside a zone; None: it is the outermost zone itself.
+        """Add the part to a platform, inside a zone; None: the part is the outermost zone itself.
 
         Raises
         ------
@@ -74,13 +74,13 @@ class Computer(Part):
 
 
 class Zone(Part):
-    """A part that may be a whole machine, or stand in another zone: a topology."""
+    """Part that may be a whole machine, or stand in another zone: a topology."""
 
     __slots__ = ()
 
     @classmethod
     def from_xml(cls, element: Element, read: ReadPart) -> Zone:
-        """The topology that an element describes, for those that files can name (`topology`).
+        """Topology that an XML element describes, for those that files can name (`topology`).
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class Zone(Part):
 
     @classmethod
     def from_settings(cls, settings: TomlTable, hosts: WantedHosts) -> Zone:
-        """The topology that the table [topology] of a machine describes, for those that are registered so.
+        """Topology that the table [topology] of a machine describes, for registered ones.
 
         Parameters
         ----------
@@ -105,22 +105,22 @@ class Zone(Part):
         raise settings.error("kind", f"no machine can have a {cls.__name__}")
 
     def to_settings(self) -> dict[str, object] | None:
-        """The table [topology] from which `from_settings` makes it, its cluster given; None: no such table does."""
+        """Table [topology] from which `from_settings` makes it, with its cluster; None if no table does."""
         return None
 
     @property
     def parts_list(self) -> PartsList | None:
-        """The hosts, switches and cables that it consists of; None: no formula is known."""
+        """Hosts, switches and cables of the topology; None if no formula is known."""
         return None
 
     @property
     def longest_route_links(self) -> int | None:
-        """Links of the longest route between two of its hosts; None: no formula is known."""
+        """Number of links of the longest route between two hosts; None if no formula is known."""
         return None
 
     @property
     def bundles_cables(self) -> tuple[int, ...]:
-        """Numbers of cables in those of its links that are bundles."""
+        """Number of cables in each link that is a bundle."""
         return ()
 
     @property

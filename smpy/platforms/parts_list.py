@@ -13,7 +13,7 @@ K = TypeVar("K", "HostParts", "SwitchParts", "CableParts")
 
 @dataclass(frozen=True, slots=True)
 class HostParts:
-    """Hosts that are alike.
+    """Identical hosts.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class HostParts:
 
 @dataclass(frozen=True, slots=True)
 class SwitchParts:
-    """Switches that are alike.
+    """Identical switches.
 
     Parameters
     ----------
@@ -92,13 +92,13 @@ class PartsList:
 
     @property
     def n_ports(self) -> int | None:
-        """Ports of switches that cables lead to; None: the machine's file does not tell."""
+        """Ports of switches with a cable; None if the machine's file does not tell."""
         ends = [None if kind.switch_ends is None else kind.count * kind.switch_ends for kind in self.cables]
         return None if None in ends else sum(end or 0 for end in ends)
 
 
 def total(lists: Iterable[PartsList | None]) -> PartsList | None:
-    """All parts of several lists, alike ones together; None, if one is not known.
+    """Parts of several lists, equal ones merged; None if one list is unknown.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def total(lists: Iterable[PartsList | None]) -> PartsList | None:
 def cluster_parts(
     cluster: Cluster, switches: Iterable[SwitchParts] = (), cables: Iterable[CableParts] = (), cables_per_host: int = 0
 ) -> PartsList:
-    """The parts of a cluster: its hosts; and, once for each rail, the switches and cables of its topology.
+    """Parts of a cluster: its hosts, and for each rail the switches and cables of its topology.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def cluster_parts(
 
 
 def _merged(kinds: Iterable[K]) -> tuple[K, ...]:
-    """Kinds merged if only their counts differ, without those of count 0."""
+    """Kinds merged if only their counts differ, without kinds of count 0."""
     counts: dict[K, int] = {}
     for kind in kinds:
         alike = replace(kind, count=0)

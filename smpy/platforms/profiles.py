@@ -1,4 +1,4 @@
-"""Changes of a machine at given dates.
+"""Changes of a machine at given dates: speeds of hosts, bandwidths and latencies of links, and which of them are on.
 
 Speeds of hosts, bandwidths and latencies of links, and which of them are on.
 """
@@ -59,7 +59,7 @@ class Profile:
     origin: str = field(default="", kw_only=True, compare=False, repr=False)
 
     def check(self, what: Changing) -> None:
-        """Refuse what no `what` can follow.
+        """Refuse values that `what` cannot have.
 
         Raises
         ------
@@ -96,7 +96,7 @@ class Profile:
 
 
 def read_profile(text: str, origin: str, first_line: int = 1, period_s: float | None = None) -> Profile:
-    r"""The profile that lines of ``date value`` describe, as SimGrid's files have them.
+    r"""Profile in lines of ``date value``, as SimGrid's files have them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The graph that the routes of a small machine run through: hosts, the switches between links, links.
+"""Reconstructs the graph of a small machine from its routes: hosts, the switches between links, links.
 
 A platform knows routes, and not what its links join. Here each link has two ends; the end by which a route leaves one
 link is that by which it enters the next, the first begins at the source, the last ends at the target. Ends that are one
@@ -28,7 +28,7 @@ _Walk = tuple[int, int, list[int]]  # source, target, links
 
 @dataclass(frozen=True, slots=True)
 class ParallelLinks:
-    """All links between two nodes, or from one to itself, by their numbers."""
+    """Links between two nodes, or from one to itself, by their numbers."""
 
     nodes: tuple[int, int]
     links: tuple[int, ...]
@@ -122,7 +122,7 @@ class _Ends:
         self._seen: dict[int, None] = {}
 
     def walk(self, source: int, target: int, links: list[int]) -> bool:
-        """Joins the ends along a route, as far as they are known; whether all are."""
+        """Join the ends along a route, as far as they are known; return whether all are."""
         entries: list[int | None] = [None] * len(links)
         leaves: list[int | None] = [None] * len(links)
         for at in (*range(len(links)), *reversed(range(len(links)))):
@@ -152,7 +152,7 @@ class _Ends:
         return tail, tail + 1
 
     def _direction(self, link: int, before: int | None, after: int | None) -> tuple[int | None, int | None]:
-        """The end by which a route enters a link, and the other; given the ends beside them. None: not known yet."""
+        """End by which a route enters a link, and the other end, from the neighbouring ends; None if unknown."""
         ways = (self._ends(link), self._ends(link)[::-1])
         if link not in self._seen or link in self._is_half:
             self._seen[link] = None
@@ -181,7 +181,7 @@ class _Ends:
         return one == other or max(one, other) >= self._n_hosts
 
     def _join(self, one: int, other: int) -> bool:
-        """Whether they can be one node, which they are then."""
+        """Join two ends into one node if possible; return whether they are one."""
         low, high = sorted((self._find(one), self._find(other)))
         if low == high:
             return True

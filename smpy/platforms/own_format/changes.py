@@ -32,7 +32,7 @@ class SettingChange(NamedTuple):
     value: str
 
     def setting(self) -> TomlValue:
-        """The value and its place; of a factor such as x2, the factor alone."""
+        """The value and its origin; for a factor such as x2, the factor alone."""
         origin = f"--set {self.key}={self.value}"
         match = re.fullmatch(r"x((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", self.value.strip(), re.ASCII)
         if match is None:
@@ -41,13 +41,13 @@ class SettingChange(NamedTuple):
 
 
 class _Alike(NamedTuple):
-    """Fields that a key changes in every part of a machine: numbers, by field name, and profiles of them."""
+    """Numbers that a key changes in every part of a machine, by field name, and their profiles."""
 
     fields: re.Pattern[str]
     read: Callable[[TomlValue], float]
     profile_of: Changing | None = None
     is_whole: bool = False
-    can_be_new: bool = False  # in a part without one, whose number is 0
+    can_be_new: bool = False  # in a part without one, the number is 0
 
 
 ALIKE: Final = {
@@ -79,7 +79,7 @@ _TABLES: Final = ", ".join(f"[{name}]" for name in (*PRICE_TABLES, *DESCRIBED))
 
 
 def split_options(options: Iterable[tuple[str, str]]) -> tuple[list[SettingChange], list[tuple[str, str]]]:
-    """The options of the machine, which have dotted keys, and SimGrid's, whose keys have a slash.
+    """Options of the machine, which have dotted keys, and SimGrid's, whose keys have a slash.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def split_options(options: Iterable[tuple[str, str]]) -> tuple[list[SettingChang
 
 
 def apply_changes(tree: Tree, changes: Iterable[SettingChange]) -> list[SettingChange]:
-    """Make the changes of settings; those that are left change every link, or every host of all groups.
+    """Apply the changes of settings; remaining ones change every link, or every host of all groups.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def apply_changes(tree: Tree, changes: Iterable[SettingChange]) -> list[SettingC
         If a key is that of a table.
     """
     left = []
-    for change in sorted(changes, key=lambda change: change.key != KIND):  # first what makes other keys void
+    for change in sorted(changes, key=lambda change: change.key != KIND):  # first the changes that disable other keys
         if change.key == KIND:
             tree[KIND.partition(".")[0]] = {}
         if change.key in ALIKE and (change.key.startswith("network.") or "group" in tree):
@@ -161,7 +161,7 @@ def changed_alike(machine: Description, changes: Sequence[SettingChange]) -> Des
 
 
 def _check_links_matter(network: Network, change: SettingChange) -> None:
-    """Refuse to change links under a model that knows none, and has all its numbers."""
+    """Refuse to change links under a model without links that has all its numbers."""
     if change.key.startswith("network.") and type(network) in DESCRIBED.values() and not network.lacking():
         keys = ", ".join(f"{network.name}.{each.key}" for each in parameters_of(type(network)))
         raise UsageError(
@@ -171,7 +171,7 @@ def _check_links_matter(network: Network, change: SettingChange) -> None:
 
 
 def _with_described(models: Models, settings: TomlTable) -> Models:
-    """The models with parameters of networks that a machine may describe; the one that times it may be among them."""
+    """Models with parameters of networks that a machine may describe; the one that times it may be among them."""
     described = {type(each): each for each in models.described}
     for name, model in DESCRIBED.items():
         base = models.network if type(models.network) is model else described.get(model, model())
@@ -183,7 +183,7 @@ def _with_described(models: Models, settings: TomlTable) -> Models:
 
 
 def _changed(part: Any, setting: TomlValue, alike: _Alike) -> Any:
-    """A part, and all in it, with the numbers of one unit changed; a link that is not there remains so."""
+    """A part, with everything in it, after a change of all numbers of one unit; a missing link stays missing."""
     if type(part) is tuple:
         return tuple(_changed(inside, setting, alike) for inside in part)
     if not is_dataclass(part) or isinstance(part, type):
@@ -218,21 +218,21 @@ def _check_latency_is_of_links(part: Any, setting: TomlValue) -> None:
 
 
 def _profiled(part: Any, name: str) -> Changing | None:
-    """Quantity of the profile in a field; None: the field has no profile."""
+    """Quantity whose profile the field holds; None if the field has no profile."""
     if isinstance(part, ProfileConnection):
         return part.what
     return {"bandwidth_profile": Changing.BANDWIDTH, "latency_profile": Changing.LATENCY}.get(name)
 
 
 def _followed(profile: Profile, setting: TomlValue) -> Profile:
-    """A profile whose values are multiplied."""
+    """A profile with all values multiplied."""
     if setting.value is not None:
         raise setting.error("a link follows a profile: multiply it, as in x2, or change the profile")
     return replace(profile, values=tuple((date_s, value * setting.factor) for date_s, value in profile.values))
 
 
 def _number(before: float, setting: TomlValue, alike: _Alike) -> float:
-    """A number, changed."""
+    """A changed number."""
     if alike.can_be_new and before == 0 and setting.value is None:
         what = setting.key.rpartition(".")[2].replace("_", " ")
         raise setting.error(f"a host has no {what}, and nothing times a factor is nothing: give its value")

@@ -54,7 +54,7 @@ class _Noted(NamedTuple):
 
 
 def read_hosts(machine: TomlTable) -> WantedHosts:
-    """The hosts that a machine wants.
+    """Hosts that a machine requests.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def read_hosts(machine: TomlTable) -> WantedHosts:
 
 
 def _grouped(settings: TomlTable, usual: HostGroup, noted: _Noted) -> tuple[NumberedNames | ListedNames, HostGroup]:
-    """The hosts of a group, and their names; a name without a number is that of its only host."""
+    """Hosts of a group, and their names; a name without a number belongs to the group's only host."""
     name = settings.text("names", f"{settings.name.rpartition('.')[2]}-*")
     names: NumberedNames | ListedNames = (
         ListedNames((name,)) if re.fullmatch(r"[^\[\]*]+", name) else _names(settings, name)
@@ -128,7 +128,7 @@ def _grouped(settings: TomlTable, usual: HostGroup, noted: _Noted) -> tuple[Numb
 
 
 def _group(host: TomlTable, nic: TomlTable, usual: HostGroup, noted: _Noted) -> HostGroup:
-    """Make a group of hosts; missing keys take the values of `usual`."""
+    """Create a group of hosts; missing keys take the values of `usual`."""
     cores = host.integer("cores", usual.cores, most=HOSTS_MAX, unit="cores")
     sockets = host.integer("sockets", 1 if cores % usual.sockets else usual.sockets, unit="sockets")
     if cores % sockets:
@@ -162,7 +162,7 @@ def _group(host: TomlTable, nic: TomlTable, usual: HostGroup, noted: _Noted) -> 
 
 
 def _count(host: TomlTable, names: NumberedNames | ListedNames) -> int:
-    """Written number of hosts; numbered or listed names, if there are any, must agree with it."""
+    """Stated number of hosts; numbered or listed names, if any, must agree with it."""
     written = host.integer("count", unit="hosts", most=HOSTS_MAX)
     if names.n_names and names.n_names != written:
         raise host.error("count", f"it is {written}, and names lists {names.n_names} hosts")
@@ -170,7 +170,7 @@ def _count(host: TomlTable, names: NumberedNames | ListedNames) -> int:
 
 
 def _caches(host: TomlTable, usual: tuple[Cache, ...]) -> tuple[Cache, ...]:
-    """The sizes and bandwidths of `{"32KiB" = "100GB/s", "1MiB" = "60GB/s"}`, by rising size."""
+    """Sizes and bandwidths of `{"32KiB" = "100GB/s", "1MiB" = "60GB/s"}`, by ascending size."""
     written = host.by_size("caches")
     if written is None:
         return usual
@@ -191,7 +191,7 @@ def _check(memory: Memory, host: TomlTable, key: str) -> None:
 
 
 def _names(host: TomlTable, usual: str) -> NumberedNames:
-    """The names that "node-*" or "node-[1-16].site" stand for; without numbers for the former."""
+    """Names that "node-*" or "node-[1-16].site" stand for; without numbers for the former."""
     pattern = host.text("names", usual)
     match = _NAMES.fullmatch(pattern)
     if match is None:
@@ -207,7 +207,7 @@ def _names(host: TomlTable, usual: str) -> NumberedNames:
     return NumberedNames(match[1], tuple(ranges), match[3])
 
 
-# ---- what is noted of hosts ----
+# ---- power, prices and notes ----
 
 
 def _noted(around: TomlTable, host: TomlTable, usual: _Noted) -> _Noted:
@@ -230,7 +230,7 @@ def _noted(around: TomlTable, host: TomlTable, usual: _Noted) -> _Noted:
 
 
 def _properties(noted: _Noted) -> tuple[tuple[str, str], ...]:
-    """Under the names that SimGrid gives them, if it has one."""
+    """Properties under SimGrid's names, where it has one."""
     properties = []
     if noted.states:
         rows = (f"{state.idle_w!r}:{state.epsilon_w!r}:{state.busy_w!r}" for state in noted.states)

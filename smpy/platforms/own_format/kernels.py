@@ -20,7 +20,7 @@ from smpy.platforms.own_format.settings import TomlTable, TomlValue, number_of, 
 from smpy.units import exact_speed, parse_speed_flop_per_s
 
 _ORDER: Final = ("m", "n", "k", "kl", "ku", "batch")
-"""Sizes of BLAS, LAPACK and FFT as calls give them, without their names."""
+"""Sizes of BLAS, LAPACK and FFT calls, which callers pass without names."""
 _ROUTINE: Final = re.compile(
     r"[sdcz](ge(mm|mv|r[ucq]?|trf|qrf|sdd|lsd)|gbmv|(sy|he)(mm|r2?k)|tr[ms]m|[sht]b[ms]v|(or|un)(g|m)qr|fft)(_\w+)?"
 )
@@ -28,7 +28,7 @@ _KEYS: Final = ("sizes", "seconds", "half_widths", "correlations", "noise", "sma
 
 
 def read_kernels(kernels: TomlTable) -> KernelCosts | None:
-    """The costs in the table [kernels], which holds a table for each kernel; None if it holds none.
+    """Costs in the table [kernels], which holds one table per kernel; None if it holds none.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def read_kernels(kernels: TomlTable) -> KernelCosts | None:
 
 
 def kernel_tables(costs: KernelCosts | None) -> dict[str, dict[str, object]]:
-    """The tables from which `read_kernels` makes the costs."""
+    """Tables from which `read_kernels` makes the costs."""
     if costs is None:
         return {}
     tables = {f"kernels.{cost.name}": _settings(cost) for cost in costs.costs}
@@ -88,7 +88,7 @@ def _cost(name: str, table: TomlTable) -> KernelCost:
 
 
 def _by_term(table: TomlTable) -> dict[str, float]:
-    """The number of each term, in the order in which they are written."""
+    """Index of each term, in the order in which the terms are written."""
     found = {}
     for term, setting in table.values():
         number = number_of(setting)

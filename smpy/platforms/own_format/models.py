@@ -1,4 +1,4 @@
-"""Reads the tables [network] and [mpi] of a machine: how long its messages and calls take."""
+"""Reads the tables [network] and [mpi] of a machine: the times of its messages and calls."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _Eager(NamedTuple):
 
 
 def read_models(network: TomlTable, mpi: TomlTable, described: tuple[Network, ...] = ()) -> Models:
-    """The models of a machine; what is not said is the default cluster's, or SMPI's if `model` or `costs` ask for that.
+    """Models of a machine; missing values are the default cluster's, or SMPI's if `model` or `costs` says so.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def read_models(network: TomlTable, mpi: TomlTable, described: tuple[Network, ..
 
 
 def _network_base(network: TomlTable, model: str, own_network: bool, described: tuple[Network, ...]) -> Network:
-    """The network model that is named, or ours with parts of it ideal."""
+    """The named network model, or ours with ideal parts."""
     base = MODELS.network if own_network else SMPI_MODELS.network
     try:
         return with_network(base, model, described) if model else base
@@ -132,7 +132,7 @@ def _network(settings: TomlTable, base: Network, eager: _Eager | None) -> Networ
 
 
 def with_settings(base: Network, settings: TomlTable) -> Network:
-    """A model that is not SimGrid's with the parameters that its settings give.
+    """A model other than SimGrid's, with the parameters of its settings.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def with_settings(base: Network, settings: TomlTable) -> Network:
 
 
 def read_described(machine: TomlTable) -> tuple[Network, ...]:
-    """The models that a machine has a table of numbers for, beside the one that it is timed by.
+    """Models for which a machine has a table of numbers, besides the one that times it.
 
     Raises
     ------
@@ -213,7 +213,7 @@ def _collectives(mpi: TomlTable, base: CollectiveChoice) -> CollectiveChoice:
 def _rows(
     settings: TomlTable, key: str, read: Callable[[float, TomlValue], Row], most: int, default: tuple[Row, ...]
 ) -> tuple[Row, ...]:
-    """The rows of a value that changes with the size of a message, by threshold."""
+    """Rows of a value that depends on the message size, by threshold."""
     pairs = settings.by_size(key)
     if pairs is None:
         return default
@@ -227,7 +227,7 @@ def _rows(
 
 
 def _factor(settings: TomlTable, key: str, default: tuple[Step, ...]) -> tuple[Step, ...]:
-    """The steps of a factor; none, if it is 1 everywhere."""
+    """Steps of a factor; empty if it is 1 everywhere."""
     steps = _rows(settings, key, _step, FACTORS_MAX, default)
     return () if all(step.value == 1 for step in steps) else steps
 
@@ -237,7 +237,7 @@ def _step(above_bytes: float, setting: TomlValue) -> Step:
 
 
 def _overhead(above_bytes: float, setting: TomlValue) -> Overhead:
-    """Read an overhead: a time, or a time and the time of each byte."""
+    """Read an overhead: a time, or a time and the time per byte."""
     parts = setting.value if isinstance(setting.value, list) else [setting.value]
     if not 1 <= len(parts) <= 2:
         raise setting.error(f'{shown(setting)} is neither a time nor ["0.2us", "0.1ns"], a time and that of a byte')

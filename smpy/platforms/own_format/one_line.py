@@ -25,7 +25,7 @@ SHORT_KEYS: Final = {
 
 
 def read_one_line(line: str) -> Tree:
-    """The settings of a line: a kind of topology, what its bare word says, and KEY=VALUE in any order.
+    """Settings of a line: a kind of topology, its bare word, and KEY=VALUE in any order.
 
     A key is one of `SHORT_KEYS`, a dotted one as in TOML (`mpi.eager_limit=16KiB`), or one of the topology's.
 

@@ -115,7 +115,7 @@ def _link_w(power: TomlTable) -> tuple[float, float] | None:
 
 
 def read_price_list(prices: str | Path | Mapping[str, object]) -> Prices:
-    """The prices and the power of all parts, hosts among them, apart from any machine.
+    """Prices and power of all parts, hosts among them, independent of a machine.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def read_price_list(prices: str | Path | Mapping[str, object]) -> Prices:
 
 
 def prices_in(tree: Tree, origin: str) -> Prices:
-    """The prices and the power of all parts that settings say, which say nothing else.
+    """Prices and power of all parts, from settings that contain nothing else.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def prices_in(tree: Tree, origin: str) -> Prices:
 
 
 def price_tables(prices: Prices) -> dict[str, dict[str, object]]:
-    """The tables from which `read_prices` reads them."""
+    """Tables from which `read_prices` reads them."""
     price = {key: getattr(prices, key) for key in (*_NETWORK_EUR, "lifetime_years")}
     written = {key: number for key, number in price.items() if number is not None}
     power: dict[str, object] = {} if prices.switch_w is None else {"switch": f"{prices.switch_w!r}W"}
@@ -178,7 +178,7 @@ def price_tables(prices: Prices) -> dict[str, dict[str, object]]:
 
 
 def _number(price: TomlTable, key: str) -> float | None:
-    """Number written for a key; None: the key is missing."""
+    """Number of a key; None if the key is missing."""
     number = price.number(key, 0.0)
     return number if price.is_written(key) else None
 

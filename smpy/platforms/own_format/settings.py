@@ -1,4 +1,4 @@
-"""The settings of a machine in our own formats: values that know where they are written, read by key.
+"""Settings of a machine in our own formats: values with their position in the file, read by key.
 
 A key that is read becomes known; keys that nobody read are refused at the end, with the known key that may have been
 meant.
@@ -16,7 +16,7 @@ from typing import Any, Final, NoReturn
 from smpy.errors import PlatformError, closest, meant
 from smpy.units import LARGEST, SMALLEST, has_unit, parse_number
 
-INTEGER_MAX: Final = 2**53  # what a float counts exactly
+INTEGER_MAX: Final = 2**53  # largest integer that a float represents exactly
 
 # Keys that are often written in a wrong table or in another tool's words: the right key in a one-line machine, in TOML.
 _OTHER_WORDS: Final = {
@@ -29,7 +29,7 @@ _OTHER_WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class TomlValue:
-    """A value as it is written.
+    """Value as written in the file.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class TomlValue:
     factor: float = 1.0
 
     def error(self, message: str) -> PlatformError:
-        """The error to raise, with the place and the key."""
+        """Error to raise, with the position and the key."""
         error = PlatformError(f"{self.origin}: {self.key}: {message}")
         error.is_located = True
         return error
@@ -87,7 +87,7 @@ class TomlTable:
         self._known: Final[dict[str, None]] = {}
 
     def table(self, key: str, aliases: tuple[str, ...] = ()) -> TomlTable:
-        """The table of that name in this one, which may be empty."""
+        """Table of this name in this one; it may be empty."""
         if key not in self._tables:
             self._known[key] = None
             inner = self._tree.get(key, {})
@@ -97,13 +97,13 @@ class TomlTable:
         return self._tables[key]
 
     def tables(self) -> Iterator[tuple[str, TomlTable]]:
-        """Each table in a table that takes any."""
+        """Each table in a table that allows any key."""
         for key, inner in self._tree.items():
             if isinstance(inner, dict):
                 yield key, self.table(key)
 
     def values(self) -> Iterator[tuple[str, TomlValue]]:
-        """Each key of a table that takes any key, and its setting."""
+        """Each key of a table that allows any key, with its setting."""
         for key, inner in self._tree.items():
             if isinstance(inner, dict):
                 self._refuse_table(key, inner)
@@ -111,7 +111,7 @@ class TomlTable:
             yield key, inner
 
     def notes(self, known: Iterable[str]) -> dict[str, float | str]:
-        """The numbers and texts of all keys but the known ones: what is noted for people alone."""
+        """Numbers and texts of all keys except the known ones: notes for people."""
         noted = {}
         for key, inner in self._tree.items():
             value = inner.value if isinstance(inner, TomlValue) else None
@@ -128,11 +128,11 @@ class TomlTable:
         }
 
     def texts(self) -> tuple[tuple[str, str], ...]:
-        """Each key of a table that takes any key, and its text."""
+        """Each key of a table that allows any key, with its text."""
         return tuple((key, self.text(key)) for key in self._tree)
 
     def is_written(self, key: str) -> bool:
-        """Whether a value is written for the key; whether it is known is not asked."""
+        """Whether a value is written for the key; the key need not be known."""
         found = self._tree.get(key)
         return found is not None and not (isinstance(found, TomlValue) and found.value is None)
 
@@ -151,7 +151,7 @@ class TomlTable:
         return found.value
 
     def text_list(self, key: str) -> tuple[str, ...]:
-        """Texts: one, or a list of them; none, if it is not written."""
+        """Texts: one, or a list; empty if the key is missing."""
         found = self._value(key, "", "text", '"like this"')
         if found is None:
             return ()
@@ -188,7 +188,7 @@ class TomlTable:
         unit: str = "",
         example: int = 4,
     ) -> int:
-        """A whole number, perhaps with its unit: `64` or "64 cores".
+        """Whole number, optionally with its unit: `64` or "64 cores".
 
         Parameters
         ----------
@@ -226,7 +226,7 @@ class TomlTable:
         return numbers
 
     def number(self, key: str, default: float | None = None, *, is_positive: bool = False) -> float:
-        """A number without a unit; 0 or above, or only above."""
+        """Number without a unit; at least 0, or above 0."""
         return self._numeric(key, number_of, default, "1.5", is_positive)
 
     def quantity(
@@ -238,7 +238,7 @@ class TomlTable:
         *,
         is_positive: bool = False,
     ) -> float:
-        """A number with its unit; 0 or above, or only above.
+        """Number with its unit; at least 0, or above 0.
 
         Parameters
         ----------
@@ -260,13 +260,13 @@ class TomlTable:
         return self._numeric(key, read, default, f'"{example}"', is_positive)
 
     def says(self, key: str, word: str) -> bool:
-        """Whether the key has that word for a value, or none."""
+        """Whether the key has this word as its value, or no value."""
         self._known[key] = None
         found = self._tree.get(key)
         return found is None or (isinstance(found, TomlValue) and found.value == word and found.factor == 1)
 
     def value(self, key: str) -> TomlValue | None:
-        """The setting of a key whose value has a form of its own; None if it is not written."""
+        """Setting of a key whose value has its own syntax; None if the key is missing."""
         return self._value(key, "", "value", "")
 
     def by_size(self, key: str) -> list[tuple[TomlValue, TomlValue]] | None:
@@ -302,12 +302,12 @@ class TomlTable:
         return found.folder if isinstance(found, TomlValue) else Path()
 
     def origin_of(self, key: str) -> str:
-        """The place of a key and its name, as they begin an error."""
+        """Position and name of the key, as the beginning of an error."""
         found = self._tree.get(key)
         return f"{found.origin}: {found.key}" if isinstance(found, TomlValue) else f"{self._origin}: {self._path(key)}"
 
     def error(self, key: str, message: str) -> PlatformError:
-        """The error to raise about a key, at its place."""
+        """Error about a key, at its position."""
         found = self._tree.get(key)
         if isinstance(found, dict) and found:
             found = replace(first_setting(found, self._origin), key=self._path(key))
@@ -318,7 +318,7 @@ class TomlTable:
         return error
 
     def check_keys(self) -> None:
-        """Refuse keys that nobody read, here and in the tables inside.
+        """Refuse keys that were not read, here and in nested tables.
 
         Raises
         ------
@@ -354,7 +354,7 @@ class TomlTable:
     def _value(
         self, key: str, default: object, what: str, example: str, *, can_be_scaled: bool = False
     ) -> TomlValue | None:
-        """The setting of a key; None if the default holds."""
+        """Setting of a key; None if the default holds."""
         self._known[key] = None
         found = self._tree.get(key)
         if isinstance(found, dict):
@@ -409,14 +409,14 @@ class TomlTable:
 
 
 def first_setting(tree: Tree, origin: str) -> TomlValue:
-    """The first setting in a table, which stands for its place."""
+    """First setting in a table, whose position stands for the table's."""
     for inside in tree.values():
         return first_setting(inside, origin) if isinstance(inside, dict) else inside
     return TomlValue("", origin, "a table")
 
 
 def quantity_of(setting: TomlValue, parse: Callable[[str], float], example: str) -> float:
-    """The number of a setting with a unit; only 0 needs none."""
+    """Number of a setting with a unit; only 0 needs none."""
     value = setting.value
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise setting.error(f'{shown(setting)} is no number with a unit: write it such as "{example}"')
@@ -431,7 +431,7 @@ def quantity_of(setting: TomlValue, parse: Callable[[str], float], example: str)
 
 
 def number_of(setting: TomlValue) -> float:
-    """The number of a setting without a unit."""
+    """Number of a setting without a unit."""
     value: Any = setting.value
     try:
         return parse_number(value) if isinstance(value, str) else math.nan if isinstance(value, bool) else float(value)
@@ -460,7 +460,7 @@ def shown(setting: TomlValue) -> str:
 
 
 def put(tree: Tree, path: str, setting: TomlValue) -> None:
-    """Set the value of a dotted key, whatever the tree says about it.
+    """Set the value of a dotted key, also of one that the tree does not have.
 
     Raises
     ------

@@ -20,7 +20,7 @@ _USUAL_STRIPE: Final = "1MiB"
 
 
 def read_storage(table: TomlTable) -> Storage | None:
-    """The storage of a machine; None: no key of it is written.
+    """Storage of the machine; None if no key of it is written.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def read_storage(table: TomlTable) -> Storage | None:
 
 
 def storage_table(storage: Storage) -> dict[str, object]:
-    """The table from which `read_storage` reads it."""
+    """Table from which `read_storage` reads it."""
     return {
         "read_bandwidth": exact_bandwidth(storage.read_bytes_per_s),
         "write_bandwidth": exact_bandwidth(storage.write_bytes_per_s),

@@ -1,4 +1,4 @@
-"""Finds the line of each key of a TOML document, which Python's reader does not tell."""
+"""Finds the line of each key of a TOML document; Python's reader does not report lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import tomllib
 from bisect import bisect_right
 from typing import Any, Final
 
-KeyPath = tuple[str | int, ...]  # of tables and keys; a number is the place in an array
+KeyPath = tuple[str | int, ...]  # path of tables and keys; a number is an index in an array
 
 _PART: Final = r"""(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[A-Za-z0-9_-]+)"""
 _KEY: Final = re.compile(rf"{_PART}(?:[ \t]*\.[ \t]*{_PART})*")
@@ -25,7 +25,7 @@ _SCALAR: Final = re.compile(
 
 
 def lines_of_keys(text: str) -> dict[KeyPath, int]:
-    r"""The line on which each key and each table of a document begins.
+    r"""Line on which each key and each table of a document begins.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class _Scanner:
         self._text: Final = text
         self._at = 0
         self._starts: Final = [0, *(match.end() for match in re.finditer("\n", text))]
-        self._n_tables: Final[dict[KeyPath, int]] = {}  # of each array of tables, so far
+        self._n_tables: Final[dict[KeyPath, int]] = {}  # number of tables so far in each array of tables
 
     def document(self) -> None:
         table: KeyPath = ()
@@ -70,7 +70,7 @@ class _Scanner:
         self.lines.setdefault(path, bisect_right(self._starts, self._at))
 
     def _key(self) -> tuple[str, ...]:
-        """The parts of a dotted key, quotes and escapes undone."""
+        """Parts of a dotted key, with quotes and escapes resolved."""
         match = _KEY.match(self._text, self._at)
         if match is None:
             raise ValueError(f"no key at {self._at}")
@@ -85,7 +85,7 @@ class _Scanner:
         return tuple(parts)
 
     def _header(self) -> KeyPath:
-        """The table that [a.b] or [[a.b]] opens."""
+        """Table that the header [a.b] or [[a.b]] opens."""
         is_array = self._text.startswith("[[", self._at)
         start, self._at = self._at, self._at + 1 + is_array
         self._skip()

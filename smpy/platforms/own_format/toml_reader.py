@@ -1,4 +1,4 @@
-"""Reads a TOML file into settings that know their line, and the files it includes."""
+"""Reads a TOML file into settings that know their line, with the files that it includes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from smpy.platforms.own_format.settings import TomlValue, Tree, first_setting
 from smpy.platforms.own_format.toml_lines import KeyPath, lines_of_keys
 from smpy.units import parse_speed_flop_per_s
 
-_DEPTH_MAX: Final = 20  # of tables within one another, and of files that include one another
+_DEPTH_MAX: Final = 20  # maximum depth of nested tables, and of includes
 _BY_SIZE: Final = frozenset(
     {"caches", "latency_factor", "bandwidth_factor", "send_overhead", "isend_overhead", "recv_overhead"}
 )
@@ -24,7 +24,7 @@ _BY_SIZE: Final = frozenset(
 def read_toml(
     path: Path, data: bytes | None = None, *, named: Callable[[str], Path | None] = lambda name: None
 ) -> Tree:
-    """The settings of a file, and beneath them those of the files that it includes.
+    """Settings of a file, with those of the included files below them.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class _IncludeReader:
 
 
 def _stacked(lower: Tree, upper: Tree) -> Tree:
-    """The settings of two files, where `upper` stands above `lower`."""
+    """Settings of two files, where `upper` overrides `lower`."""
     _check_reference_speeds(_table(lower, "kernels"), _table(upper, "kernels"))
     result = _merged(lower, upper)
     mpi = _table(result, "mpi")
@@ -109,7 +109,7 @@ def _speed(setting: TomlValue) -> object:
     try:
         return parse_speed_flop_per_s(str(setting.value))
     except UsageError:
-        return setting.value  # which is refused when it is read
+        return setting.value  # it is refused when it is read
 
 
 def _merged(lower: Tree, upper: Tree) -> Tree:
@@ -124,7 +124,7 @@ def _merged(lower: Tree, upper: Tree) -> Tree:
 
 
 def _replaces(key: str, above: Tree, below: Tree) -> bool:
-    """Whether a table is one value, of which the table beneath it is another: what a kernel costs, for instance."""
+    """Whether a table is one value that replaces the table below it, such as the cost of a kernel."""
     return key in _BY_SIZE or "seconds" in above or _differ_in_kind(below, above)
 
 
@@ -183,12 +183,12 @@ def _tree(table: dict[str, Any], at: KeyPath, file: str, folder: Path, lines: di
 
 
 def _line(lines: dict[KeyPath, int], path: KeyPath) -> int:
-    """The line of a key; of a table that only the keys in it tell, theirs."""
+    """Line of a key; for a table without a header, the line of its first key."""
     return lines.get(path) or min((line for known, line in lines.items() if known[: len(path)] == path), default=1)
 
 
 def _names(include: TomlValue | Tree) -> list[TomlValue]:
-    """The files that `include` lists, each with the place of that key."""
+    """Files that `include` lists, each with the position of its entry."""
     if isinstance(include, TomlValue):
         names = include.value if isinstance(include.value, list) else [include.value]
         if all(isinstance(name, str) and name for name in names):

@@ -1,4 +1,4 @@
-"""The hosts of a machine in our own formats: what one is like, how many are wanted, what they are called."""
+"""Requested hosts of a machine in our own formats: their description, number and names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from smpy.platforms.own_format.settings import TomlTable
 
 @dataclass(frozen=True, slots=True)
 class WantedHosts:
-    """The hosts that a machine wants, which its topology has places for.
+    """Hosts that a machine requests and its topology has places for.
 
     Parameters
     ----------
@@ -35,16 +35,16 @@ class WantedHosts:
     needed: int = 1
 
     def for_ranks(self, n_ranks: int, ranks_per_host: int) -> WantedHosts:
-        """The same hosts, as many as so many ranks need, with at most so many on a host (0: one a core)."""
+        """The same hosts, as many as this number of ranks needs, with a maximum per host (0: one rank per core)."""
         slots = min(self.like.cores, ranks_per_host or self.like.cores)
         return replace(self, needed=-(-n_ranks // slots))
 
     def called(self, name: str) -> WantedHosts:
-        """The same hosts, in a cluster of that name."""
+        """The same hosts, in a cluster of this name."""
         return replace(self, like=replace(self.like, name=name))
 
     def cluster(self, n_places: int) -> Cluster:
-        """The cluster of a topology with so many places, each of which has a host.
+        """Cluster of a topology with this number of places, each with a host.
 
         Raises
         ------
@@ -60,7 +60,7 @@ class WantedHosts:
         return self._cluster(n_places)
 
     def cluster_within(self, n_places: int) -> Cluster:
-        """The cluster of a topology with so many places, the last of which may be empty.
+        """Cluster of a topology with this number of places, the last of which may be empty.
 
         Raises
         ------
@@ -72,7 +72,7 @@ class WantedHosts:
         return self._cluster(n_places if self.count is None else self.count)
 
     def cluster_of(self, names: tuple[str, ...]) -> Cluster:
-        """The cluster of a topology whose own description names its hosts.
+        """Cluster of a topology whose own description names its hosts.
 
         Raises
         ------
@@ -85,7 +85,7 @@ class WantedHosts:
         return replace(self.like, hosts=ListedNames(names), groups=self._groups_of(names))
 
     def _groups_of(self, names: tuple[str, ...]) -> tuple[HostGroup, ...]:
-        """The groups in the order of these names, which they contain in another one."""
+        """Groups of these names, in their order; the cluster has the names in another order."""
         sizes = [group.n_hosts for group in self.like.groups]
         numbers = chain.from_iterable([number] * size for number, size in enumerate(sizes))
         number_of = dict(zip(self.names, numbers, strict=True)) if sizes else {}

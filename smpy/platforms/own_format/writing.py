@@ -1,4 +1,4 @@
-"""Writes a machine down in our TOML, as far as it can say all of it: what is read back is the same machine."""
+"""Writes a machine as TOML, as far as TOML can express it: reading the text gives the same machine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Tables = dict[str, dict[str, object]]
 
 
 def write_toml(machine: Description) -> str:
-    """The content of a TOML file that describes the same machine.
+    """Content of a TOML file that describes the same machine.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ _PLAIN = (
 
 
 def topology_of(machine: Description) -> Zone:
-    """The outermost zone, or the only one that stands in it."""
+    """The outermost zone, or the only zone inside it."""
     zone = machine.zone
     while isinstance(zone, FullZone) and len(zone.parts) == 1 and isinstance(zone.parts[0], Zone):
         zone = zone.parts[0]
@@ -125,7 +125,7 @@ def _differences(one: Any, other: Any, name: str = "") -> Iterator[str]:
 
 
 def _hosts(machine: Description, cluster: Cluster) -> Tables:
-    """The tables of hosts and their wires."""
+    """Tables of hosts and their wires."""
     loopback = cluster.loopback_bandwidth_bytes_per_s
     host: dict[str, object] = {
         **({} if loopback is None else {"loopback_bandwidth": exact_bandwidth(loopback)}),
@@ -179,7 +179,7 @@ def _speeds(group: HostGroup) -> tuple[float, ...]:
 
 
 def _states(text: str, speeds_flop_per_s: tuple[float, ...]) -> list[dict[str, object]]:
-    """The states of [power], if the text is written as they are read."""
+    """States of [power], if reading the text gives them back."""
     rows: list[dict[str, object]] = []
     for entry, speed in zip(text.split(","), speeds_flop_per_s, strict=False):
         numbers = _numbers(entry)
@@ -193,7 +193,7 @@ def _states(text: str, speeds_flop_per_s: tuple[float, ...]) -> list[dict[str, o
 def _noted(
     properties: tuple[tuple[str, str], ...], speeds_flop_per_s: tuple[float, ...]
 ) -> tuple[dict[str, object], ...]:
-    """The tables [power] and [price], and the properties that these do not say."""
+    """Tables [power] and [price], and the properties that these do not cover."""
     left = list(properties)
     power: dict[str, object] = {}
     price: dict[str, object] = {}
@@ -223,7 +223,7 @@ _NOTED: Final = {
 
 
 def _numbers(text: str) -> tuple[float, ...]:
-    """The numbers of "1.0:2.0", if these are written as we do."""
+    """Numbers of "1.0:2.0", if written as we write them."""
     try:
         numbers = tuple(map(float, text.split(":")))
     except ValueError:

@@ -13,7 +13,7 @@ HOST_ORDERS: Final[tuple[HostOrder, ...]] = get_args(HostOrder)
 
 
 def ordered_hosts(host_names: Sequence[str], order: HostOrder) -> list[int]:
-    """The numbers of hosts in an order of their names.
+    """Numbers of the hosts, in an order of their names.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def ordered_hosts(host_names: Sequence[str], order: HostOrder) -> list[int]:
         return list(numbers)
     if order == "lexicographic":
         return sorted(numbers, key=host_names.__getitem__)
-    if all(one <= other for one, other in pairwise(map(natural_key, host_names))):  # the usual case takes no memory
+    if all(one <= other for one, other in pairwise(map(natural_key, host_names))):  # the usual case needs no memory
         return list(numbers)
     keys = list(map(natural_key, host_names))
     return sorted(numbers, key=keys.__getitem__)

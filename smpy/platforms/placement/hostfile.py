@@ -1,4 +1,4 @@
-"""Reads host files: which hosts to use, in which order, and how often."""
+"""Reads host files: the hosts to use, their order, and the number of ranks on each."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _OTHER: Final = re.compile(r".*\s[\w-]+\s*=.*")
 
 
 class HostEntry(NamedTuple):
-    """A line of a host file: a host, and how many ranks it takes in a row; None: it does not say, which means one."""
+    """Line of a host file: a host, and its number of consecutive ranks; None: not stated, which means one."""
 
     host: int
     n_ranks: int | None
 
 
 def read_hostfile(path: str | Path, platform: Platform) -> list[int]:
-    """The hosts that a host file lists, one a rank.
+    """Hosts that a host file lists, one per rank.
 
     A line is a host's name, or `name:k` or `name slots=k` for k ranks in a row. Empty lines, and what follows a `#`,
     are skipped.
@@ -73,7 +73,7 @@ def read_entries(path: str | Path, platform: Platform) -> list[HostEntry]:
 
 
 def lines_of(path: str | Path, what: str) -> Iterator[tuple[int, str]]:
-    """The lines of a file that say something, without their comments, and their numbers."""
+    """Lines of a file without comments and empty lines, with their numbers."""
     try:
         lines = read_input(path, what).decode("utf-8-sig").splitlines()
     except OSError as wrong:

@@ -36,7 +36,7 @@ _MORE_CORES: Final = "Ask for fewer ranks (-np), take a larger platform, or let 
 
 @dataclass(frozen=True, slots=True)
 class _Slots:
-    """The hosts that may be used, in order, and how many ranks each takes."""
+    """Usable hosts, in order, and the number of ranks that each takes."""
 
     hosts: Sequence[int]
     counts: Sequence[int]
@@ -63,7 +63,7 @@ def place(
     host_order: HostOrder | None = None,
     seed: int = 0,
 ) -> list[int]:
-    """The host of each rank.
+    """Host of each rank.
 
     With a host file and nothing else, rank i runs on the host of its i-th line, counted around when there are more
     ranks than lines (as smpirun does): a host file may put any number of ranks on a core.
@@ -168,7 +168,7 @@ def _slots(platform: Platform, ranks_per_host: int | None, order: HostOrder | No
 def _listed_slots(
     platform: Platform, path: str | Path, entries: Sequence[HostEntry], ranks_per_host: int | None
 ) -> _Slots:
-    """The slots of a host file: what its lines give to a host is added up."""
+    """Slots of a host file: the slots of lines with the same host are added up."""
     counts: dict[int, int] = {}
     for host, count in entries:
         if ranks_per_host is None:
@@ -189,7 +189,7 @@ def _ordered(platform: Platform, order: HostOrder | None) -> list[int]:
 
 
 def _check_cores(platform: Platform, host_of_rank: Sequence[int], ranks_per_host: int) -> None:
-    """--ppn puts no two ranks on a core."""
+    """Slots with --ppn: no two ranks share a core."""
     for host, n_ranks in Counter(host_of_rank).items():
         cores = platform.cores(host)
         if n_ranks > cores:
@@ -204,7 +204,7 @@ def _check_cores(platform: Platform, host_of_rank: Sequence[int], ranks_per_host
 
 
 def _in_turn_as_smpirun(platform: Platform, n_ranks: int, order: HostOrder | None) -> list[int]:
-    """One to each host in turn, whatever their cores."""
+    """One rank to each host by turns, regardless of their cores."""
     hosts = _ordered(platform, order)
     _Slots(hosts, [platform.n_cores], platform.name, "cores", _MORE_CORES).check(n_ranks)
     return [hosts[rank % len(hosts)] for rank in range(n_ranks)]
@@ -220,7 +220,7 @@ def _filled(slots: _Slots, n_ranks: int) -> list[int]:
 
 
 def _in_turn(slots: _Slots, n_ranks: int, strides: Sequence[int]) -> list[int]:
-    """Some to each host in turn, until it is full."""
+    """Some ranks to each host by turns, until it is full."""
     host_of_rank: list[int] = []
     left = list(zip(slots.hosts, slots.counts, strides, strict=True))
     while len(host_of_rank) < n_ranks:
@@ -232,7 +232,7 @@ def _in_turn(slots: _Slots, n_ranks: int, strides: Sequence[int]) -> list[int]:
 
 
 def _at_random(slots: _Slots, n_ranks: int, seed: int) -> list[int]:
-    """Different slots, all equally likely: the first of each among independent draws."""
+    """Different slots, all equally likely: the first occurrence of each among independent draws."""
     import numpy as np
 
     ends = np.cumsum(np.asarray(slots.counts, np.int64))

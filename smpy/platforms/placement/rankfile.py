@@ -18,7 +18,7 @@ _SHOWN_MAX: Final = 4
 
 
 def read_rankfile(path: str | Path, platform: Platform, n_ranks: int) -> list[int]:
-    """The host of each rank, as a file says of each of them.
+    """Host of each rank, as a rank file gives it.
 
     The file is Open MPI's (`rank 0=name slot=2`, in any order; the slot is a core, or `socket:core`, and may be left
     out), or a host file whose lines are ranks 0, 1, ... in order.
@@ -67,7 +67,7 @@ def read_rankfile(path: str | Path, platform: Platform, n_ranks: int) -> list[in
 
 
 def _add(line: str, platform: Platform, host_of_rank: list[int], taken: dict[tuple[int, int], int]) -> None:
-    """Places the rank of a line, on a core that is not taken."""
+    """Place the rank of a line on a free core."""
     fields = _LINE.fullmatch(line)
     if fields is None:
         raise PlatformError(f"{line!r} is not a line such as 'rank 0=name' or 'rank 0=name slot=2'")

@@ -1,4 +1,4 @@
-"""Machines that ship with smpy, a TOML file each, which says where its numbers are from."""
+"""Machines that ship with smpy: one TOML file each, with the sources of its numbers."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def preset_names() -> list[str]:
 
 
 def preset_file(name: str) -> Path | None:
-    """The file of the preset of that name; None if there is none."""
+    """File of the preset of this name; None if there is none."""
     return _FOLDER / f"{name}.toml" if name in preset_names() else None
 
 
 def presets() -> list[Preset]:
-    """All presets, by name; the sources of one that includes another come before the other's.
+    """All presets, by name; the sources of an including preset come before those of the included one.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def presets() -> list[Preset]:
 
 
 def _preset(name: str) -> Preset:
-    import tomllib  # a run that reads XML needs the names alone
+    import tomllib  # a run that reads XML needs only the names
 
     content: dict[str, Any] = tomllib.loads((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
     sources = tuple(content.get("sources", ()))

@@ -1,1 +1,1 @@
-"""SimGrid's platform files: their XML, and the names of SimGrid's options. Nothing else needs these modules."""
+"""SimGrid's platform files: their XML, and the names of SimGrid's options. Only such files import these modules."""

@@ -1,4 +1,4 @@
-"""Reads the attributes that <cluster> elements of all topologies share; some of them <host> elements have, too."""
+"""Reads the attributes that <cluster> elements of all topologies share; <host> elements have some of them too."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLUSTER_ATTRIBUTES: Final = (
 
 
 def read_cluster(element: Element) -> Cluster:
-    """The hosts and wires of a <cluster>, whatever its topology."""
+    """Hosts and wires of a <cluster> of any topology."""
     speeds = read_speeds(element)
     policy = element.choice("sharing_policy", (*(policy.value for policy in Sharing), "FULLDUPLEX"), "SPLITDUPLEX")
     if policy == "FATPIPE":
@@ -68,12 +68,12 @@ def read_regular_cluster(element: Element, n_hosts: int, what: str) -> Cluster:
 
 
 def read_names(element: Element) -> NumberedNames:
-    """The names of hosts that attributes prefix, radical and suffix make up."""
+    """Host names built from the attributes prefix, radical and suffix."""
     return NumberedNames(element.text("prefix"), _radical(element), element.text("suffix"))
 
 
 class Speeds(NamedTuple):
-    """Speeds of a core in each state of a host, and the initial state; no list of a host with one state."""
+    """Speeds of a core in each state of a host, and the initial state; a host with one state has no list."""
 
     first_flop_per_s: float
     all_flop_per_s: tuple[float, ...] = ()
@@ -81,7 +81,7 @@ class Speeds(NamedTuple):
 
 
 def read_speeds(element: Element) -> Speeds:
-    """The speeds in all states that are listed; the powers that properties say are checked against them."""
+    """Speeds in all listed states; the powers in properties are checked against them."""
     texts = element.text("speed").split(",")
     state = element.integer("pstate", "0")
     if not 0 <= state < len(texts):
@@ -121,7 +121,7 @@ def _check_power(element: Element, n_states: int) -> None:
 
 
 def _radical(element: Element) -> tuple[range, ...]:
-    """The numbers of radical "0-3,7,10-12"."""
+    """Numbers of the radical "0-3,7,10-12"."""
     ranges = []
     for part in element.text("radical").split(","):
         bounds = re.fullmatch(r"\s*(\d{1,18})\s*(?:-\s*(\d{1,18})\s*)?", part, re.ASCII)

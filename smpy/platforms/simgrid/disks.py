@@ -1,4 +1,4 @@
-"""Reads the disks of hosts, as SimGrid's file system has them: where they are mounted, and the files on them."""
+"""Reads the disks of hosts as SimGrid's file system describes them: their mount points and files."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from smpy.units import parse_bandwidth_bytes_per_s
 
 
 class DiskReader:
-    """Reads the disks of one file's hosts, and checks those that hosts see from afar."""
+    """Reads the disks of one file's hosts, and checks disks that hosts use remotely."""
 
     def __init__(self) -> None:
         self._disks: Final[dict[str, tuple[Disk, ...]]] = {}
         self._remote: Final[list[Element]] = []
 
     def of_host(self, element: Element) -> tuple[Disk, ...]:
-        """The disks in the element of a host."""
+        """Disks in the element of a host."""
         self._remote.extend(child for child in element.children if child.attributes.get("id") == REMOTE_DISK)
         disks = tuple([_disk(child) for child in element.children if child.tag == "disk"])
         names = [disk.name for disk in disks]
@@ -33,7 +33,7 @@ class DiskReader:
         return disks
 
     def check_remote(self) -> None:
-        """Refuse disks of other hosts that are not there, when all hosts have been read."""
+        """Refuse references to disks that do not exist, after all hosts have been read."""
         for prop in self._remote:
             if prop.tag == "disk":
                 continue

@@ -1,4 +1,4 @@
-"""Reads an XML file into elements that know their line, and that explain what is wrong with them."""
+"""Reads an XML file into elements that know their line, and that report their errors."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _DEPTH_MAX: Final = 200
 
 @dataclass(slots=True)
 class Element:
-    """One element of the file, with its attributes as they are written."""
+    """One element of the file, with its attributes as written."""
 
     file: str
     line: int
     tag: str
     attributes: dict[str, str]
     children: list[Element] = field(default_factory=list)
-    content: str = ""  # of a <trace>, the only element with text of its own
+    content: str = ""  # text of a <trace>, the only element with text of its own
 
     def __str__(self) -> str:
         names = "".join(f" {key}={self.attributes[key]!r}" for key in ("id", "src", "dst") if key in self.attributes)
@@ -37,13 +37,13 @@ class Element:
         return f"{self.file}:{self.line}: {self}"
 
     def error(self, message: str) -> PlatformError:
-        """The error to raise, with file, line and element."""
+        """Error to raise, with file, line and element."""
         error = PlatformError(f"{self.origin}: {message}")
         error.is_located = True
         return error
 
     def warn(self, message: str) -> None:
-        """Warns at the element's own line."""
+        """Warn at the element's own line."""
         warnings.warn_explicit(f"{self}: {message}", PlatformWarning, self.file, self.line)
 
     def has(self, name: str) -> bool:
@@ -63,11 +63,11 @@ class Element:
         return value
 
     def quantity(self, name: str, parse: Callable[[str], float], default: str | None = None) -> float:
-        """An attribute with a unit; one without is taken in base units, with a warning."""
+        """Attribute with a unit; without one it is read in base units, with a warning."""
         return self.parsed(name, self.text(name, default), parse)
 
     def parsed(self, name: str, text: str, parse: Callable[[str], float]) -> float:
-        """The value of `text`, which is a part of attribute `name`."""
+        """Value of `text`, which is part of attribute `name`."""
         try:
             value, says_unit = _read(text, parse)
         except ValueError as wrong:
@@ -83,14 +83,14 @@ class Element:
         return int(text)
 
     def choice(self, name: str, known: Sequence[str], default: str | None = None) -> str:
-        """One of the choices, all in upper case, however it is written."""
+        """One of the choices, which are upper case; the file may use any case."""
         text = self.text(name, default)
         if text.upper() not in known:
             raise self.error(f"attribute {name!r}: {text!r} is none of {', '.join(known)}{meant(text.upper(), known)}")
         return text.upper()
 
     def check_attributes(self, known: Sequence[str]) -> None:
-        """Refuses attributes that are not among the known ones."""
+        """Refuse attributes that are not among the known ones."""
         for name in self.attributes:
             if name not in known:
                 raise self.error(f"unknown attribute {name!r}{meant(name, known) or ': it takes ' + ', '.join(known)}")
@@ -111,7 +111,7 @@ class Element:
 
 @lru_cache(maxsize=1024)
 def _read(text: str, parse: Callable[[str], float]) -> tuple[float, bool]:
-    """A quantity, and whether it says its unit; hosts and links are often alike."""
+    """A quantity, and whether it states its unit; cached, as hosts and links often repeat."""
     return parse(text), has_unit(text)
 
 
@@ -119,7 +119,7 @@ class _ElementCollector:
     """The target of the XML parser: collects elements with their lines."""
 
     def __init__(self, file: str) -> None:
-        self.parser: Any = None  # set once the parser that calls this is there
+        self.parser: Any = None  # set as soon as the parser that calls this exists
         self.root: Element | None = None
         self._file: Final = file
         self._open: Final[list[Element]] = []
@@ -142,11 +142,11 @@ class _ElementCollector:
         self._open.pop()
 
     def close(self) -> None:
-        """Nothing is left to do."""
+        """Do nothing at the end of the document."""
 
 
 def read_elements(path: str | Path, data: bytes) -> Element:
-    """The outermost element of an XML file that has been read. Entities and references to other files are refused.
+    """Outermost element of an XML file. Entities and references to other files are refused.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The options of the models, under SimGrid's names: in a platform file's <config>, or given to the run."""
+"""Options of the models, under SimGrid's names: in a platform file's <config>, or passed to the run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 CROSSTRAFFIC: Final = 0.05
 OVERHEAD_PROPERTIES: Final = ("smpi/os", "smpi/ois", "smpi/or")
-"""Properties of a host that stand above the machine's options of these names, for the ranks on it."""
+"""Properties of a host that override the machine's options of these names, for the ranks on it."""
 Fields = dict[str, Any]
 
 
@@ -76,7 +76,7 @@ def parse_overheads(text: str) -> tuple[Overhead, ...]:
 
 
 class _Unsupported(Exception):
-    """An option, or a value of it, that smpy does not have; the message says why."""
+    """An option, or a value of it, that smpy does not support; the message says why."""
 
 
 class _NoEffect(_Unsupported):
@@ -97,7 +97,7 @@ def _compat(text: str) -> Fields:
     return {"factor_caps": rules[text]}
 
 
-# tables of collectives by the selectors that they are of
+# tables of collectives by the names of their selectors
 _TABLE_OF_SELECTOR: Final = {
     "default": "smpi",
     **{name: f"smpi-{name}" for name in ("mpich", "ompi", "mvapich2", "impi")},
@@ -122,7 +122,7 @@ def _sets(field: str, parse: Callable[[str], Any]) -> Callable[[str], Fields]:
 
 
 def _only(*values: str) -> Callable[[str], Fields]:
-    """An option that could change dates; the values smpy accepts change nothing."""
+    """An option that could change simulated times; the values that smpy accepts do not."""
 
     def check(text: str) -> Fields:
         if text not in values and _number(text) not in map(_number, values):
@@ -179,7 +179,7 @@ _INSTEAD: Final = {
     "smpi/bw-factor": "network/bandwidth-factor",
 }
 
-# the fields that any other option sets, by the model they are of; those without one change nothing
+# the fields that any other option sets, by their model; options without a field change nothing
 _OPTIONS_OF: Final[dict[str, dict[str, Callable[[str], Fields]]]] = {
     "calls": {
         "smpi/os": _sets("send_overhead", parse_overheads),
@@ -206,7 +206,7 @@ _OPTIONS_OF: Final[dict[str, dict[str, Callable[[str], Fields]]]] = {
         "network/optim": _only("Full", "Lazy"),  # full is what we do; lazy promises the same shares for less work
         "network/solver": _only("maxmin"),
         "cpu/model": _only("Cas01"),
-        "cpu/optim": _only("Full", "Lazy", "TI"),  # which promise the same dates, too
+        "cpu/optim": _only("Full", "Lazy", "TI"),  # both promise the same dates
         "cpu/solver": _only("maxmin"),
         "host/model": _only("compound"),
         "precision/timing": _only("1e-9"),
@@ -249,7 +249,7 @@ def _network_option(kind: str, name: str) -> Callable[[str], Fields]:
 
 
 def _with_option(models: Models, name: str, value: str) -> Models:
-    """The models with an option applied; raises ValueError for what cannot be, and `_Unsupported`."""
+    """Models with an option applied; raises ValueError for impossible values, and `_Unsupported`."""
     if name in _COLLECTIVES:
         chosen = (*models.collectives.algorithms, (name.removeprefix("smpi/"), value))
         return replace(models, collectives=replace(models.collectives, algorithms=chosen))
@@ -273,7 +273,7 @@ def _with_network(models: Models, value: str) -> Models:
 
 
 def _read_props(configs: Iterable[Element]) -> list[tuple[Element, str, str]]:
-    """The options of <config> elements: each with its element, its name and its value."""
+    """Options of <config> elements: each with its element, its name and its value."""
     options = []
     for config in configs:
         config.check_attributes(("id",))
@@ -286,7 +286,7 @@ def _read_props(configs: Iterable[Element]) -> list[tuple[Element, str, str]]:
 
 
 def _check_file_model(prop: Element, value: str) -> None:
-    """A file's network model changes nothing: smpirun names SMPI's on its command line, which stands above."""
+    """Warn that a file's network model has no effect: smpirun names SMPI's on its command line, which wins."""
     if value.lower() not in NETWORKS:
         raise prop.error(f"option {_MODEL}: {value!r} is not a network model: {', '.join(NETWORKS)} are")
     if value.lower() != "smpi":
@@ -303,7 +303,7 @@ def with_options(
     *,
     network: str | None = None,
 ) -> Models:
-    """The models with options applied: a file's, then those that a run was given, which stand above them.
+    """Models with options applied: first a file's, then those of the run, which override them.
 
     A network model that is named changes the defaults alone: whatever else is set holds, in whatever order.
 
@@ -343,7 +343,7 @@ def with_options(
 
 
 def _with_networks(models: Models, run_options: list[tuple[str, str]], network: str | None) -> Models:
-    """The models with the network that the run names, in its options or beside them."""
+    """Models with the network that the run names, in its options or beside them."""
     for name, value in run_options:
         if _names_network(name, value):
             try:

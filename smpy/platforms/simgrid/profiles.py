@@ -33,7 +33,7 @@ _KINDS: Final = {
 
 
 class ProfileReader:
-    """Collects the profiles of a platform file, which may name one before or after it stands there."""
+    """Collects the profiles of a platform file, which may refer to a profile before or after its definition."""
 
     def __init__(self) -> None:
         self._traces: Final[dict[str, Profile]] = {}
@@ -41,7 +41,7 @@ class ProfileReader:
         self._files: Final[dict[Path, Profile]] = {}
 
     def of_element(self, element: Element, known: dict[str, Changing]) -> dict[Changing, Profile]:
-        """The profiles that its attributes name."""
+        """Profiles that the element's attributes name."""
         profiles: dict[Changing, Profile] = {}
         for name, what in known.items():
             path = element.text(name, "")
@@ -54,7 +54,7 @@ class ProfileReader:
         return profiles
 
     def trace(self, element: Element) -> None:
-        """A profile to be named by <trace_connect>."""
+        """Profile that a <trace_connect> refers to."""
         element.check_attributes(("id", "file", "periodicity"))
         name, path = element.text("id"), element.text("file", "")
         period_s = self._seconds(element)
@@ -71,7 +71,7 @@ class ProfileReader:
             self._traces[name] = replace(profile, origin=element.origin)
 
     def connect(self, element: Element) -> None:
-        """Keep a <trace_connect>, which lets a host or link follow a trace."""
+        """Keep a <trace_connect>, which makes a host or link follow a trace."""
         element.check_attributes(("kind", "trace", "element"))
         self._connections.append(element)
 
@@ -101,7 +101,7 @@ class ProfileReader:
 
     @staticmethod
     def _seconds(element: Element) -> float | None:
-        """The period of a <trace>; SimGrid takes 0 and less for none."""
+        """Period of a <trace>; SimGrid treats 0 and less as no period."""
         text = element.text("periodicity", "-1")
         try:
             seconds = parse_number(text)

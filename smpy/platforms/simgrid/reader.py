@@ -38,7 +38,7 @@ _REFUSED_TAGS: Final = dict.fromkeys(
     ("storage", "storage_type", "mount", "mstorage", "include", "process"), _REMOVED
 ) | {"actor": "is not supported: ranks are placed by --hostfile"}
 _REFUSED_ROUTINGS: Final = ("WIFI",)
-_IGNORED_TAGS: Final = ("random", "model_prop")  # nothing that a message or a computation meets
+_IGNORED_TAGS: Final = ("random", "model_prop")  # elements that affect neither messages nor computing
 _DIRECTIONS: Final = [direction.value for direction in Direction]
 _SHARINGS: Final = (*(policy.value for policy in Sharing), "FULLDUPLEX", "WIFI")
 _ROUTE_ATTRIBUTES: Final = ("src", "dst", "symmetrical")
@@ -117,7 +117,7 @@ def _check_overhead(prop: Element) -> None:
 
 
 def _link_power(element: Element, *, is_split: bool) -> tuple[tuple[str, str], ...]:
-    """The property that says the power of a link, checked; all others are notes to other tools."""
+    """Property that states the power of a link, checked; all others are notes for other tools."""
     for prop in element.children:
         if prop.tag == "prop" and prop.attributes.get("id") in LINK_POWER_PROPERTIES:
             noted = (prop.text("id"), prop.text("value"))
@@ -161,7 +161,7 @@ class _PartMaker:
         }
 
     def outermost(self, element: Element) -> Zone:
-        """The zone that stands in no other one."""
+        """Zone that is in no other zone."""
         zone = self.part(element)
         if not isinstance(zone, Zone):
             remedy = "put it into <zone id='...' routing='Full'>"
@@ -169,7 +169,7 @@ class _PartMaker:
         return zone
 
     def part(self, element: Element) -> Part | None:
-        """The part that an element describes; None for a note to other tools."""
+        """Part that an element describes; None for a note for other tools."""
         tag = element.tag
         if tag == "random":
             raise element.error("<random> cannot stand in a zone: leave it out, nothing reads it")
@@ -346,12 +346,12 @@ class _PartMaker:
         )
 
     def _prop(self, element: Element) -> None:
-        """Properties are notes to other tools."""
+        """Skip properties: they are notes for other tools."""
         element.check_attributes(("id", "value"))
 
 
 def _coordinates(element: Element) -> Coordinates | None:
-    """The three numbers of attribute `coordinates`, if it is there."""
+    """The three numbers of attribute `coordinates`, if it exists."""
     text = element.text("coordinates", "")
     if not text:
         return None

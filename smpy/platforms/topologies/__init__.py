@@ -1,4 +1,4 @@
-"""The topologies there are, a file each: its value, its attributes in XML, its links' names, how it is built.
+"""The topologies, one file each: its value, its XML attributes, its links' names, and its construction.
 
 A topology is a `Zone` under a decorator; those in this folder are listed below by the names that files use, and
 imported when a file names them. One from outside smpy registers in the same way, and files name it like the others. An
@@ -20,7 +20,7 @@ Z = TypeVar("Z", bound=type[Zone])
 
 
 class RegisteredTopology(NamedTuple):
-    """A topology, and what its element has beside the attributes of all clusters, or the key of a bare word."""
+    """A topology, and the attributes of its element besides those of all clusters, or the key of a bare word."""
 
     kind: type[Zone]
     attributes: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ def topology(name: str, *, tag: str = "cluster", attributes: tuple[str, ...] = (
 
 
 def topology_names(tag: str, named: str | None = None) -> list[str]:
-    """Names of the topologies of elements with that tag, or of a "machine"; sorted.
+    """Names of the topologies of elements with this tag, or of a "machine"; sorted.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def topology_names(tag: str, named: str | None = None) -> list[str]:
 
 
 def topology_named(tag: str, name: str) -> RegisteredTopology:
-    """The topology of that name, which is one of `topology_names`."""
+    """The topology of this name, which is one of `topology_names`."""
     home = _home(tag, name)
     if home is not None:
         importlib.import_module(home)
@@ -117,6 +117,6 @@ def topology_named(tag: str, name: str) -> RegisteredTopology:
 
 
 def _home(tag: str, name: str) -> str | None:
-    """The module in this folder where a topology is; None: it is from outside smpy."""
+    """Module of a topology in this folder; None if it is from outside smpy."""
     module = _MODULES[tag].get(name)
     return None if module is None else f"{__name__}.{module}"

@@ -322,7 +322,7 @@ def _misfit(cluster: Cluster, shape: DragonflyShape) -> str:
 
 
 def _link_name(cluster: Cluster, shape: DragonflyShape, wires: tuple[int, int, int, int], first_wire: int) -> LinkNamer:
-    """The name of the i-th link; wires of all dragonflies of a platform are numbered together."""
+    """Name of the i-th link; wires of all dragonflies of a platform are numbered together."""
     n_hosts, first_of_kind = cluster.n_hosts, [0, *accumulate(wires)]
     kinds: tuple[Callable[[int, DragonflyShape], str], ...] = (_host_wire, _green_wire, _black_wire, _blue_wire)
 
@@ -337,7 +337,7 @@ def _link_name(cluster: Cluster, shape: DragonflyShape, wires: tuple[int, int, i
 
 
 def _pair(n: int, number: int) -> tuple[int, int]:
-    """The pair i < j of n that has that number, counted by i, then j."""
+    """The pair i < j of n with this number, counted by i, then j."""
     i = bisect_right(range(n - 1), number, key=lambda i: i * (2 * n - i - 1) // 2) - 1
     return i, number - i * (2 * n - i - 1) // 2 + i + 1
 
@@ -367,7 +367,7 @@ def _blue_wire(number: int, shape: DragonflyShape) -> str:
 
 
 def _shape(element: Element) -> DragonflyShape:
-    """The shape that "groups,blue;chassis,black;routers,green;hosts" describes."""
+    """Shape that "groups,blue;chassis,black;routers,green;hosts" describes."""
     text = element.text("topo_parameters")
     number = r"\s*(\d{1,9})\s*"
     numbers = re.fullmatch(";".join([f"{number},{number}"] * 3 + [number]), text, re.ASCII)

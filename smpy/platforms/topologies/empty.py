@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @topology("NONE", tag="zone")
 @dataclass(frozen=True, slots=True)
 class EmptyZone(DeclaredZone):
-    """A zone whose hosts can only be reached as gateways of routes around it, or by bypass routes."""
+    """Zone whose hosts are reached only as gateways of routes around it, or by bypass routes."""
 
     def open(self, builder: PlatformBuilder, zone: str | None) -> None:
         builder.empty_zone(self.name, zone)

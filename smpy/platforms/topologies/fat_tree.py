@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from smpy.platforms.simgrid.elements import Element
 
 
-PORTS: Final = 40  # of a switch that is not described
+PORTS: Final = 40  # of a switch whose ports the machine does not state
 PORTS_MAX: Final = 1_000_000
-USUAL_LEVELS: Final = 4  # a machine may speak of the cables of so many, although the hosts that a run needs fill fewer
+USUAL_LEVELS: Final = 4  # a machine may describe the cables of this many, although the hosts of a run fill fewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def switched_tree(n_hosts: int, ports: int, oversubscription: float = 1.0) -> Tr
     TreeShape(children=(16, 2), parents=(1, 1), cables=(1, 8))
     """
     half = ports // 2
-    up = max(1, int(ports / (1 + oversubscription)))  # of a switch of the lowest level
+    up = max(1, int(ports / (1 + oversubscription)))  # down ports of a switch of the lowest level
     leaf = max(1, min(ports - up, int(up * oversubscription)))  # hosts below it
     if n_hosts <= leaf:
         return TreeShape((n_hosts,), (1,), (1,))

@@ -139,7 +139,7 @@ class Graph(Zone):
         builder.cluster(cluster, zone, network, link_name=self._link_name(n_cables))
 
     def _link_name(self, n_cables: int) -> LinkNamer:
-        """The name of the i-th link; a cable is named after the nodes it joins."""
+        """Name of the i-th link; a cable is named after the nodes that it joins."""
         cluster, edges = self.cluster, self.edges
         first_wire = [*accumulate((edge.cables for edge in edges), initial=0)]
 
@@ -165,7 +165,7 @@ def _or(value: float | None, default: float) -> float:
 
 
 class _Nodes:
-    """The nodes of a graph, by name and by number, and what is wrong with them."""
+    """Nodes of a graph, by name and by number, and errors in them."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph: Final = graph
@@ -173,7 +173,7 @@ class _Nodes:
         self.numbers: Final[dict[str, int]] = {}
         for name in graph.cluster.hosts:
             self.numbers.setdefault(name, len(self.numbers))
-        self.n_hosts: Final = len(self.numbers)  # the builder refuses names that are given twice
+        self.n_hosts: Final = len(self.numbers)  # the builder refuses duplicate names
         for edge in graph.edges:
             self.numbers.setdefault(edge.a, len(self.numbers))
             self.numbers.setdefault(edge.b, len(self.numbers))
@@ -183,7 +183,7 @@ class _Nodes:
         return len(self.numbers) - self.n_hosts
 
     def check(self) -> None:
-        """Refuse edges that cannot be, and nodes without a way between them."""
+        """Refuse impossible edges, and nodes without a connection between them."""
         graph = self.graph
         if graph.routing not in ROUTINGS:
             raise PlatformError(f"{self.what} has routing {graph.routing!r}: give one of {', '.join(ROUTINGS)}")
