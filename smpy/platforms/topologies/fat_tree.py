@@ -115,7 +115,7 @@ def switched_tree(n_hosts: int, ports: int, oversubscription: float = 1.0) -> Tr
     TreeShape(children=(16, 2), parents=(1, 1), cables=(1, 8))
     """
     half = ports // 2
-    up = max(1, int(ports / (1 + oversubscription)))  # down ports of a switch of the lowest level
+    up = max(1, int(ports / (1 + oversubscription)))  # up ports of a switch of the lowest level
     leaf = max(1, min(ports - up, int(up * oversubscription)))  # hosts below it
     if n_hosts <= leaf:
         return TreeShape((n_hosts,), (1,), (1,))
