@@ -5,68 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from typing import Final
 
+from smpy.collectives.comm_hosts import HostSearch
 from smpy.collectives.hosts import Hosts, listed
 from smpy.collectives.ranks import Ranks, all_ranks, ranks_from_root
-from smpy.collectives.schedule import (
-    NBYTES,
-    NO_BLOCKS,
-    RANK,
-    ROOT,
-    EqualBlocks,
-    Formula,
-    Offsets,
-    Schedule,
-    ScheduleTable,
-    Value,
-)
-
-_VARYING: Final = {"gatherv", "scatterv", "allgatherv", "alltoallv", "alltoallw", "reduce_scatter", "neighbour"}
-_VARYING_BETWEEN_GROUPS: Final = {*_VARYING, "allgather", "alltoall"}
-_N_TABLES: Final = 4
-
-
-SEARCHED: Final = frozenset({"", "local", "leaders"})
-"""Ranks among which SMPI searches for hosts: all of a communicator, those of a host, and the first ones of hosts."""
-
-
-class HostSearch:
-    """State of SMPI's search for the ranks that share a host, which takes messages once a communicator.
-
-    SMPI makes a communicator of the ranks of each host, and one of their first ranks: a table may search there again.
-
-    Parameters
-    ----------
-    is_due : bool
-        Whether nobody has needed any of these searches yet.
-
-    Attributes
-    ----------
-    due : set of str
-        Those of `SEARCHED` that nobody has needed yet.
-    """
-
-    __slots__ = ("_part", "due")
-
-    def __init__(self, *, is_due: bool) -> None:
-        self.due = set(SEARCHED) if is_due else set()
-        self._part = ""
-
-    @property
-    def is_due(self) -> bool:
-        """Whether nobody has needed the search among these ranks yet."""
-        return self._part in self.due
-
-    def finish(self) -> None:
-        """Note that the search among these ranks is made."""
-        self.due.discard(self._part)
-
-    def among(self, part: str) -> HostSearch:
-        """The search among the ranks of a part, one of `SEARCHED`; what is due there is known in both."""
-        search = HostSearch(is_due=False)
-        search.due, search._part = self.due, part
-        return search
+from smpy.collectives.schedule import NO_BLOCKS, EqualBlocks, Formula, Offsets, Schedule, Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,44 +252,8 @@ class _ListedBlocks:
         return listed(self._multiples, index) * self._nbytes
 
 
-def symbolic_call(
-    operation: str,
-    n_ranks: int,
-    *,
-    item_bytes: int = 1,
-    n_remote: int = 0,
-    hosts: Hosts | None = None,
-    nbytes: int | None = None,
-) -> Call:
-    """A call in symbols: an algorithm gives the program of every rank; with `nbytes`, of equal blocks of that size."""
-    out, into, targets, sources = (ScheduleTable(k) for k in range(_N_TABLES))
-    is_varying = _has_varying_blocks(operation)
-    size = NBYTES if nbytes is None or is_varying else nbytes
-    blocks = EqualBlocks(size)
-    return Call(
-        rank=RANK,
-        n_ranks=n_ranks,
-        root=ROOT,
-        nbytes=size,
-        out=out if is_varying else blocks,
-        into=into if is_varying else blocks,
-        item_bytes=item_bytes,
-        n_remote=n_remote,
-        targets=targets,
-        sources=sources,
-        hosts=hosts,
-    )
-
-
 def _hosts_of_part(ranks: Ranks) -> Hosts | None:
     """The hosts of a part that has a name."""
     if ranks.part == "local":
         return Hosts([0] * ranks.size_max)
     return Hosts(range(ranks.size_max)) if ranks.part else None
-
-
-def _has_varying_blocks(operation: str) -> bool:
-    """Whether the ranks pass tables with the offsets of the operation's blocks."""
-    name = operation.removeprefix("inter_")
-    varying = _VARYING if name == operation else _VARYING_BETWEEN_GROUPS
-    return name in varying or name.removeprefix("i") in varying

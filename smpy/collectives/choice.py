@@ -8,7 +8,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from smpy.collectives.selection import DEFAULT, Algorithms, Selection, choosable, selection_with
+from smpy.collectives.algorithm_names import choosable
+from smpy.collectives.selection import DEFAULT, Selection, selection_with
+from smpy.collectives.world_schedules import Algorithms
 from smpy.errors import UsageError, meant
 
 if TYPE_CHECKING:

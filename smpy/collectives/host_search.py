@@ -5,37 +5,12 @@ Selectors and algorithms that take hosts first cause it; its messages are a part
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
-from smpy.collectives.call import Call, HostSearch
-from smpy.collectives.hosts import Hosts
+from smpy.collectives.call import Call
 from smpy.collectives.schedule import Schedule
 
 _NUMBER_BYTES: Final = 4
-
-
-class HostsOfComm:
-    """The hosts of a communicator's ranks, found when they are asked for, and the state of SMPI's search for them.
-
-    Parameters
-    ----------
-    find : callable
-        Returns the hosts.
-    """
-
-    __slots__ = ("_find", "_hosts", "search")
-
-    def __init__(self, find: Callable[[], Hosts]) -> None:
-        self._find = find
-        self._hosts: Hosts | None = None
-        self.search = HostSearch(is_due=True)
-
-    def known(self) -> Hosts:
-        """The hosts."""
-        if self._hosts is None:
-            self._hosts = self._find()
-        return self._hosts
 
 
 def search_hosts(steps: Schedule, call: Call) -> None:

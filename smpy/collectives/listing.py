@@ -9,9 +9,9 @@ from textwrap import wrap
 from typing import Any, Final
 
 from smpy.collectives import tables
+from smpy.collectives.algorithm_names import choosable
 from smpy.collectives.mpi_numbers import numbers_of
 from smpy.collectives.register import GROUP, OPERATIONS, Algorithm, algorithms_of
-from smpy.collectives.selection import choosable
 from smpy.collectives.tables import table_names
 from smpy.errors import UsageError, meant
 from smpy.installed_parts import import_installed

@@ -186,13 +186,17 @@ def algorithm_of(operation: str, name: str) -> Algorithm:
     UsageError
         If it has none.
     """
-    known = algorithms_of(operation)
-    if name in known:
-        return known[name]
-    found = next((algorithm for algorithm in known.values() if name in algorithm.simgrid_names), None)
-    if found is None:
+    named = find_algorithm(operation, name)
+    if named is None:
         raise UsageError(f"{operation} has no algorithm {name!r}")
-    return found
+    return named
+
+
+def find_algorithm(operation: str, name: str) -> Algorithm | None:
+    """The same; None if it has none."""
+    known = algorithms_of(operation)
+    theirs = (algorithm for algorithm in known.values() if name in algorithm.simgrid_names)
+    return known.get(name) or next(theirs, None)
 
 
 def _known(operation: str) -> dict[str, Algorithm]:
@@ -204,8 +208,8 @@ def _known(operation: str) -> dict[str, Algorithm]:
 
 def algorithm_for(operation: str, name: str, *, commutative: bool) -> Algorithm:
     """The algorithm with a name, or the one that takes its place for operations that are not commutative."""
-    found = algorithm_of(operation, name)
-    return found if commutative or not found.in_order else algorithm_of(operation, found.in_order)
+    named = algorithm_of(operation, name)
+    return named if commutative or not named.in_order else algorithm_of(operation, named.in_order)
 
 
 @functools.cache

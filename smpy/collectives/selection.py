@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from smpy.collectives.call import Call, HostSearch, symbolic_call
-from smpy.collectives.facts import Query
-from smpy.collectives.host_search import HostsOfComm, search_hosts
-from smpy.collectives.hosts import Hosts
-from smpy.collectives.register import GROUP, OPERATIONS, SPLIT, Algorithm, algorithm_for, algorithms_of
-from smpy.collectives.schedule import Schedule
-from smpy.collectives.tables import Rules, SelectorRow, only_use, table, table_names
-from smpy.engine.engine import Engine
-from smpy.errors import UsageError, closest
+from smpy.collectives.algorithm_names import choosable, has_choice, named_algorithm, suggestion
+from smpy.collectives.register import GROUP, OPERATIONS, algorithms_of, find_algorithm
+from smpy.collectives.tables import Rules, only_use, table, table_names
+from smpy.errors import UsageError
 from smpy.installed_parts import import_installed
-
-_CHOSEN_MAX: Final = 4096
 
 
 class Selection(NamedTuple):
@@ -72,17 +64,17 @@ def selection_with(choices: Iterable[tuple[str, str]], table: str = DEFAULT.tabl
     if table not in table_names():
         raise UsageError(
             f"there is no table of collectives {table!r}: there are {', '.join(table_names())}; "
-            f"a file's name has a dot or a slash{_advice(table, table_names())}"
+            f"a file's name has a dot or a slash{suggestion(table, table_names())}"
         )
     forced: dict[str, str] = {}
     for operation, name in choices:
-        if operation in OPERATIONS and name != "default" and _found(operation, name) is None:
+        if operation in OPERATIONS and name != "default" and find_algorithm(operation, name) is None:
             import_installed(GROUP)
-        if not _has_choice(operation):
+        if not has_choice(operation):
             known = ", ".join(choosable())
             raise UsageError(
                 f"there is no choice of algorithms for {operation!r}: there is for {known}"
-                f"{_advice(operation, choosable())}"
+                f"{suggestion(operation, choosable())}"
             )
         if name == "default":
             forced.pop(operation, None)
@@ -91,326 +83,3 @@ def selection_with(choices: Iterable[tuple[str, str]], table: str = DEFAULT.tabl
     if "reduce_scatter" in forced:
         forced["reduce_scatter_block"] = forced["reduce_scatter"]
     return Selection(table, MappingProxyType(forced))
-
-
-def choosable() -> tuple[str, ...]:
-    """The operations that have several algorithms."""
-    return tuple(filter(_has_choice, OPERATIONS))
-
-
-def _has_choice(operation: str) -> bool:
-    follows = operation in ("reduce_scatter_block", SPLIT)  # it uses what reduce_scatter does, or what the table says
-    return operation in OPERATIONS and not follows and len(algorithms_of(operation)) > 1
-
-
-def named_algorithm(operation: str, name: str) -> Algorithm:
-    """The algorithm with a name of ours or of SimGrid's.
-
-    Raises
-    ------
-    UsageError
-        If there is none, also in installed packages; the message lists what there is.
-    """
-    found = _found(operation, name)
-    if found is None:
-        import_installed(GROUP)
-        found = _found(operation, name)
-    if found is None:
-        known = algorithms_of(operation)
-        names = [*known, *(theirs for each in known.values() for theirs in each.simgrid_names)]
-        shown = [_shown(each) for _, each in sorted(known.items())]
-        raise UsageError(f"{operation} has no algorithm {name!r}: it has {', '.join(shown)}{_advice(name, names)}")
-    return found
-
-
-def _advice(name: str, known: Iterable[str]) -> str:
-    """A suggestion behind a list."""
-    near = closest(name, known)
-    return "" if near is None else f"; did you mean {near!r}?"
-
-
-def _found(operation: str, name: str) -> Algorithm | None:
-    known = algorithms_of(operation)
-    theirs = (algorithm for algorithm in known.values() if name in algorithm.simgrid_names)
-    return next(theirs, known.get(name))
-
-
-def _shown(algorithm: Algorithm) -> str:
-    theirs = [name for name in algorithm.simgrid_names if name != algorithm.name]
-    return algorithm.name + (f" ({', '.join(theirs)})" if theirs else "")
-
-
-class _Variant(NamedTuple):
-    """All that the program of a schedule depends on.
-
-    Attributes
-    ----------
-    query : Query or None
-        The call, for an algorithm that leaves parts to a table.
-    due : frozenset of str
-        Searches for hosts that nobody in the communicator has made, as far as the schedule may make them.
-    searches_first : bool
-        Whether the schedule begins with such a search.
-    parts : tuple of (str, str)
-        What the algorithm uses in each of its parts.
-    """
-
-    algorithm: Algorithm
-    n_ranks: int
-    n_remote: int
-    item_bytes: int
-    hosts: Hosts | None = None
-    query: Query | None = None
-    due: frozenset[str] = frozenset()
-    searches_first: bool = False
-    parts: tuple[tuple[str, str], ...] = ()
-
-
-def _variant(algorithm: Algorithm, row: SelectorRow, query: Query, hosts: HostsOfComm) -> _Variant:
-    """The variant of an algorithm for a call, of which a table's row has chosen it."""
-    algorithm.check_ranks(query.n_ranks)
-    due = frozenset() if query.n_remote else frozenset(hosts.search.due)
-    searches_first = row.searches_hosts and hosts.search.is_due and not query.n_remote
-    needs_hosts = algorithm.knows_hosts or algorithm.chooses or searches_first
-    return _Variant(
-        algorithm,
-        query.n_ranks,
-        query.n_remote,
-        query.item_bytes,
-        hosts.known() if needs_hosts else None,
-        query if algorithm.chooses else None,
-        due if algorithm.chooses else due & {""} if searches_first else frozenset(),
-        searches_first,
-        row.parts,
-    )
-
-
-def _search_of(variant: _Variant) -> HostSearch:
-    """The state of searches in which a variant begins."""
-    search = HostSearch(is_due=False)
-    search.due |= variant.due
-    return search
-
-
-class Algorithms:
-    """The algorithms of one world: its selection, and the kernel's numbers for the schedules it has made.
-
-    Parameters
-    ----------
-    selection : Selection
-        Table and forced algorithms of the run.
-
-    Attributes
-    ----------
-    asked : dict or None
-        Operation, algorithm and query of calls by the kernel's number, in a run with a trace: each of them then has a
-        number of its own, even where they share a schedule. None without a trace.
-    chosen_by : dict
-        Keys of the parts (see `part`) that have chosen the algorithms of such calls, by the kernel's number.
-    """
-
-    __slots__ = (
-        "_chosen",
-        "_key",
-        "_made",
-        "_numbers",
-        "_parts",
-        "_rules",
-        "_told_apart",
-        "asked",
-        "chosen_by",
-        "selection",
-    )
-
-    def __init__(self, selection: Selection) -> None:
-        self.selection = selection
-        self.asked: dict[int, tuple[str, str, Query]] | None = None
-        self.chosen_by: dict[int, Any] = {}
-        self._key: Any = None
-        self._made: list[tuple[str, str, int, int]] = []
-        self._parts: dict[Any, Algorithms] = {}
-        self._told_apart: dict[tuple[Any, str, Query, _Variant], int] = {}
-        self._rules: dict[str, Rules] = {}
-        self._chosen: dict[tuple[Any, ...], int] = {}
-        self._numbers: dict[_Variant, tuple[int, frozenset[str]]] = {}
-
-    def schedule(self, engine: Engine, operation: str, query: Query, hosts: HostsOfComm) -> int:
-        """The kernel's number for the schedule of a call.
-
-        Parameters
-        ----------
-        engine : Engine
-            The world.
-        operation : str
-            One of `OPERATIONS`.
-        query : Query
-            Size and properties of the call.
-        hosts : HostsOfComm
-            The hosts of the ranks; they are found only if a rule or the algorithm needs them.
-        """
-        rules = self._rules.get(operation)
-        if rules is None:
-            rules = self._rules[operation] = self.selection.rules(operation)
-        if rules.may_search:
-            query = query._replace(has_searched=not hosts.search.is_due)
-        key: tuple[Any, ...] = (operation, query)
-        if rules.host_facts:
-            key = (*key, *(fact(hosts.known()) for fact in rules.host_facts))
-        number = self._chosen.get(key)
-        if number is None:
-            row = rules.row_for(query, hosts.known)
-            found = algorithm_for(operation, row.use, commutative=query.commutative)
-            variant = _variant(found, row, query, hosts)
-            number = self._number(engine, variant, hosts.search)
-            if self.asked is not None:
-                number = self._apart(engine, operation, query, variant)
-            if variant.hosts is None:
-                if len(self._chosen) == _CHOSEN_MAX:
-                    self._chosen.clear()
-                self._chosen[key] = number
-        return number
-
-    def part(self, key: Hashable, new_selection: Callable[[], Selection]) -> Algorithms:
-        """The algorithms of a part of the world's communicators, which have a selection of their own.
-
-        Parameters
-        ----------
-        key : hashable
-            Name of the part; not None.
-        new_selection : callable
-            Gives the selection, when the part is asked for the first time.
-        """
-        found = self._parts.get(key)
-        if found is None:
-            found = self._parts[key] = Algorithms(new_selection())
-            found._key, found.asked, found.chosen_by = key, self.asked, self.chosen_by
-            found._numbers, found._told_apart = self._numbers, self._told_apart
-        return found
-
-    def _apart(self, engine: Engine, operation: str, query: Query, variant: _Variant) -> int:
-        """A number for this operation, query and algorithm alone, so that a trace can name them."""
-        assert self.asked is not None
-        key = self._key, operation, query, variant
-        number = self._told_apart.get(key)
-        if number is None:
-            words = self._words(variant, _search_of(variant))
-            number = self._told_apart[key] = engine.new_schedule(words)
-            self.asked[number] = operation, variant.algorithm.name, query
-            if self._key is not None:
-                self.chosen_by[number] = self._key
-        return number
-
-    def number(
-        self,
-        engine: Engine,
-        algorithm: Algorithm,
-        n_ranks: int,
-        *,
-        n_remote: int = 0,
-        item_bytes: int = 1,
-        hosts: Hosts | None = None,
-        query: Query | None = None,
-    ) -> int:
-        """The kernel's number for the schedule of an algorithm, made once."""
-        variant = _Variant(algorithm, n_ranks, n_remote, item_bytes, hosts, query)
-        return self._number(engine, variant, HostSearch(is_due=False))
-
-    def _number(self, engine: Engine, variant: _Variant, search: HostSearch) -> int:
-        """The kernel's number for a variant, whose schedule may search for hosts, which then is not due any more."""
-        known = self._numbers.get(variant)
-        if known is None:
-            own = _search_of(variant)
-            number = engine.new_schedule(self._words(variant, own))
-            known = self._numbers[variant] = number, frozenset(variant.due - own.due)
-        search.due -= known[1]
-        return known[0]
-
-    def _words(self, variant: _Variant, search: HostSearch) -> list[int]:
-        """The program of a variant, for any of its ranks."""
-        algorithm, query = variant.algorithm, variant.query
-        call = symbolic_call(
-            algorithm.operation,
-            variant.n_ranks,
-            n_remote=variant.n_remote,
-            item_bytes=variant.item_bytes,
-            hosts=variant.hosts,
-            nbytes=None if query is None else query.nbytes,
-        )
-        if query is not None:
-            call = replace(
-                call,
-                search=search,
-                choose=self.chosen_part,
-                parts=dict(variant.parts),
-                commutative=query.commutative,
-                is_predefined=query.is_predefined,
-                is_derived=query.is_derived,
-                total_bytes=query.total_bytes or 0,
-                in_parts=query.in_parts,
-            )
-        steps = Schedule(call)
-        if variant.searches_first:
-            search_hosts(steps, replace(call, search=search))
-        steps.extend(self._made_by(algorithm, call))
-        return steps.words()
-
-    def _made_by(self, algorithm: Algorithm, call: Call) -> Schedule:
-        """The schedule of an algorithm, which may have parts that are chosen."""
-        nbytes = call.nbytes if isinstance(call.nbytes, int) else -1
-        self._made.append((algorithm.operation, algorithm.name, call.n_ranks, nbytes))
-        try:
-            return algorithm.make(call)
-        finally:
-            self._made.pop()
-
-    def chosen_part(self, operation: str, call: Call, by: str | None) -> Schedule:
-        """The schedule of a part of a call, which a table chooses, or of an algorithm."""
-        if not isinstance(call.nbytes, int):
-            raise TypeError(f"a table chooses {operation} by a number of bytes, not by a formula")
-        if by is None:
-            rules = self.selection.rules(operation)
-            if (operation, self.selection.forced.get(operation), call.n_ranks, call.nbytes) in self._made:
-                rules = self.selection._replace(forced={}).rules(
-                    operation
-                )  # else it would be a part of itself for ever
-        else:
-            rules = table(by)[operation] if by in table_names() else only_use(operation, by)
-        query = Query(
-            call.n_ranks,
-            call.nbytes,
-            commutative=call.commutative,
-            item_bytes=call.item_bytes,
-            n_entries=call.nbytes // call.item_bytes,
-            is_predefined=call.is_predefined,
-            is_derived=call.is_derived,
-            is_part=call.is_part,
-            has_searched=call.search is not None and not call.search.is_due,
-        )
-        row = rules.row_for(query, lambda: call.hosts or Hosts(range(call.n_ranks)))
-        steps = Schedule(call)
-        if row.searches_hosts:
-            search_hosts(steps, call)
-        found = algorithm_for(operation, row.use, commutative=call.commutative)
-        found.check_ranks(call.n_ranks)
-        steps.extend(self._made_by(found, replace(call, parts=dict(row.parts), n_loops=steps.n_loops)))
-        return steps
-
-    def used(self) -> dict[str, list[str]]:
-        """The collectives that ranks have called, and the algorithms that were chosen for each."""
-        used: dict[str, set[str]] = {}
-        for variant in self._numbers:
-            used.setdefault(variant.algorithm.operation, set()).add(variant.algorithm.name)
-        return {operation: sorted(names) for operation, names in sorted(used.items())}
-
-
-def algorithms_in(engine: Engine) -> Algorithms:
-    """The algorithms of the world of `engine`."""
-    if engine.algorithms is None:
-        engine.algorithms = Algorithms(DEFAULT)
-    found: Algorithms = engine.algorithms
-    return found
-
-
-def choose(engine: Engine, selection: Selection) -> None:
-    """Have the world of `engine` choose its algorithms by `selection`."""
-    engine.algorithms = Algorithms(selection)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from smpy.collectives.choice import selection_of
-from smpy.collectives.selection import choose
+from smpy.collectives.world_schedules import choose
 from smpy.compute.models.modelling import Modelling
 from smpy.engine.engine import Engine
 from smpy.engine.platform import Platform

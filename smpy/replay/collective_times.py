@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.collectives.call import HostSearch
+from smpy.collectives.comm_hosts import HostSearch, HostsOfComm
 from smpy.collectives.facts import Query
-from smpy.collectives.host_search import HostsOfComm
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.register import BLOCKING
-from smpy.collectives.selection import Algorithms, Selection
+from smpy.collectives.selection import Selection
+from smpy.collectives.world_schedules import Algorithms
 from smpy.engine.replaying import ReplayEngine
 from smpy.engine.trace import ACTIONS, dtype_of
 from smpy.errors import UsageError

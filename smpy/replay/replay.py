@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.collectives.choice import algorithms_under, selection_of
+from smpy.collectives.comm_hosts import HostsOfComm
 from smpy.collectives.facts import Query
-from smpy.collectives.host_search import HostsOfComm
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.register import OPERATIONS
 from smpy.collectives.schedule import NO_STEPS
-from smpy.collectives.selection import Algorithms
+from smpy.collectives.world_schedules import Algorithms
 from smpy.engine.replaying import ReplayEngine, RowsError
 from smpy.errors import DamagedFileError, DeadlockError, UsageError
 from smpy.platforms.description import Description

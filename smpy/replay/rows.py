@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.collectives.call import SEARCHED
+from smpy.collectives.comm_hosts import SEARCHED
 from smpy.engine.trace import ACTIONS, RowColumns, actions_with, dtype_of
 from smpy.errors import DamagedFileError
 from smpy.records.columns import numbers

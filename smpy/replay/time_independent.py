@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from smpy.collectives.choice import selection_of
-from smpy.collectives.host_search import HostsOfComm
+from smpy.collectives.comm_hosts import HostsOfComm
 from smpy.collectives.hosts import Hosts
-from smpy.collectives.selection import Algorithms
+from smpy.collectives.world_schedules import Algorithms
 from smpy.engine.replaying import ReplayEngine
 from smpy.engine.trace import dtype_of
 from smpy.errors import UsageError

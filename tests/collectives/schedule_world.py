@@ -8,11 +8,14 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
 
-from smpy.collectives.call import Call, HostSearch, symbolic_call
+from smpy.collectives.call import Call
+from smpy.collectives.comm_hosts import HostSearch
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.register import Algorithm, algorithms_of
 from smpy.collectives.schedule import NO_BLOCKS, EqualBlocks, ScheduleStep
-from smpy.collectives.selection import DEFAULT, Algorithms
+from smpy.collectives.selection import DEFAULT
+from smpy.collectives.symbolic_call import symbolic_call
+from smpy.collectives.world_schedules import Algorithms
 
 Tables = Sequence[Sequence[int]]
 

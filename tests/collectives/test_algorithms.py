@@ -12,10 +12,10 @@ from operator import add, floordiv, le, mod, mul, sub
 import pytest
 
 from smpy.collectives.between_groups.linear import AT_ROOT
-from smpy.collectives.call import symbolic_call
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.register import BETWEEN_GROUPS, BLOCKING, NON_BLOCKING, OPERATIONS, algorithm, algorithms_of
 from smpy.collectives.schedule import RANK, Formula, Schedule, ScheduleStep, Value
+from smpy.collectives.symbolic_call import symbolic_call
 from smpy.engine.kernel import lib
 from tests.collectives.schedule_world import Tables, calls_of, known_at_the_end, numeric_call, offsets, received, sent
 from tests.collectives.schedule_world import named as named_algorithm

@@ -8,14 +8,17 @@ import pytest
 
 from smpy.collectives import tables
 from smpy.collectives.bcast.trees import down
-from smpy.collectives.call import Call, HostSearch, symbolic_call
+from smpy.collectives.call import Call
+from smpy.collectives.comm_hosts import HostSearch, HostsOfComm
 from smpy.collectives.facts import Query
-from smpy.collectives.host_search import HostsOfComm, search_hosts
+from smpy.collectives.host_search import search_hosts
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.reduce.trees import up
 from smpy.collectives.register import Algorithm, algorithms_of
 from smpy.collectives.schedule import Schedule
-from smpy.collectives.selection import Selection, algorithms_in, choose, selection_with
+from smpy.collectives.selection import Selection, selection_with
+from smpy.collectives.symbolic_call import symbolic_call
+from smpy.collectives.world_schedules import algorithms_in, choose
 from smpy.engine.engine import Engine
 from smpy.platforms import default_cluster, place
 from tests.collectives.schedule_world import known_at_the_end, numeric_call, sent

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from smpy.collectives.call import Call, symbolic_call
+from smpy.collectives.call import Call
 from smpy.collectives.facts import Query
 from smpy.collectives.register import BLOCKING, Algorithm, algorithms_of
 from smpy.collectives.schedule import RANK, Formula, Schedule, ScheduleStep, ScheduleTable, larger, smaller
-from smpy.collectives.selection import algorithms_in
+from smpy.collectives.symbolic_call import symbolic_call
+from smpy.collectives.world_schedules import algorithms_in
 from smpy.engine.engine import Engine
 from smpy.platforms import default_cluster, place
 from tests.collectives.schedule_world import (

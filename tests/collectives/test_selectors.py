@@ -10,12 +10,14 @@ import pytest
 from click.testing import CliRunner
 
 from smpy.cli.main import main
+from smpy.collectives.algorithm_names import choosable
+from smpy.collectives.comm_hosts import HostsOfComm
 from smpy.collectives.facts import FACTS, HOST_FACTS, Query, fact
-from smpy.collectives.host_search import HostsOfComm
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.register import OPERATIONS, algorithms_of
-from smpy.collectives.selection import DEFAULT, Selection, algorithms_in, choosable, choose, selection_with
+from smpy.collectives.selection import DEFAULT, Selection, selection_with
 from smpy.collectives.tables import _parsed, table, table_names
+from smpy.collectives.world_schedules import algorithms_in, choose
 from smpy.emulate.run.run import run
 from smpy.engine.engine import Engine
 from smpy.errors import UsageError

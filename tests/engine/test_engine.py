@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from smpy.collectives.call import symbolic_call
 from smpy.collectives.schedule import NBYTES, NO_STEPS, RANK, Schedule
+from smpy.collectives.symbolic_call import symbolic_call
 from smpy.engine import thread_ranks
 from smpy.engine.engine import Engine
 from smpy.engine.kernel import lib

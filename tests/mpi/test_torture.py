@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smpy.collectives.register import OPERATIONS, algorithms_of
-from smpy.collectives.selection import Selection, choose
+from smpy.collectives.selection import Selection
+from smpy.collectives.world_schedules import choose
 from smpy.engine.running import current
 from smpy.mpi import MPI
 from tests.mpi.collectives.collective_cases import CASES, GAP, Draw, Entries

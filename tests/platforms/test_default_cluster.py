@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from smpy.collectives.comm_hosts import HostsOfComm
 from smpy.collectives.facts import Query
-from smpy.collectives.host_search import HostsOfComm
 from smpy.collectives.hosts import Hosts
-from smpy.collectives.selection import Selection, algorithms_in, choose
+from smpy.collectives.selection import Selection
+from smpy.collectives.world_schedules import algorithms_in, choose
 from smpy.engine.engine import Engine
 from smpy.engine.messages import Load
 from smpy.engine.platform import Platform

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 
 import smpy
 from smpy.cli.main import main
+from smpy.collectives.algorithm_names import choosable
 from smpy.collectives.call import Call
 from smpy.collectives.register import Algorithm, algorithms_of
 from smpy.collectives.schedule import Schedule
-from smpy.collectives.selection import choosable
 from smpy.emulate.run.run import run
 from smpy.errors import UsageError
 from smpy.options import RunConfig

@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from smpy.collectives.algorithm_names import named_algorithm
 from smpy.collectives.facts import FACTS, HOST_FACTS
-from smpy.collectives.selection import named_algorithm
 from smpy.collectives.tables import table, table_names
 from smpy.errors import PlatformWarning, UsageError, closest, meant
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from math import inf, isnan
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.collectives.selection import algorithms_in
+from smpy.collectives.world_schedules import algorithms_in
 from smpy.emulate.reports.ranks_in_text import place_of
 from smpy.engine.trace import ACTIONS, TABLES, RowColumns, actions_with
 from smpy.errors import NoRoomError, SmpyError

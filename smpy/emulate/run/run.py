@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from greenlet import greenlet
 
 import smpy
-from smpy.collectives.selection import algorithms_in
+from smpy.collectives.world_schedules import algorithms_in
 from smpy.compute.clock.measured_clock import new_clock
 from smpy.compute.clock.observed_bursts import ObservedBursts
 from smpy.compute.models.modelling import Modelling

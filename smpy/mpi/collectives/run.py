@@ -7,7 +7,7 @@ from typing import Any
 
 from smpy.collectives.choice import algorithms_under
 from smpy.collectives.facts import Query
-from smpy.collectives.selection import algorithms_in
+from smpy.collectives.world_schedules import algorithms_in
 from smpy.engine.messages import Envelope
 from smpy.engine.running import current
 from smpy.errors import UsageError

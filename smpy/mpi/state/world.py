@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from smpy.collectives.host_search import HostsOfComm
+from smpy.collectives.comm_hosts import HostsOfComm
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.schedule import NO_STEPS
 from smpy.engine.running import current
