@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from math import isfinite
 from operator import index
 from typing import Any, Final
@@ -40,6 +41,11 @@ def whole_number(name: str, value: Any, most: int) -> int:
     if not 1 <= number <= most:
         raise ArgumentValueError(f"{name}={value!r}: say a number from 1 to {most:,}")
     return number
+
+
+def several(value: Any) -> list[Any]:
+    """Values of an argument that takes one or several; a text is one."""
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, (str, bytes)) else [value]
 
 
 def seconds(name: str, value: Any) -> float:

@@ -43,7 +43,7 @@ def _ranks(ctx: click.Context, param: click.Parameter, value: str) -> Sequence[i
     from smpy.study.scale import read_ranks
 
     try:
-        return read_ranks(value)
+        return read_ranks(value, fewest=2)  # one rank alone sends no messages
     except UsageError as error:
         raise click.BadParameter(str(error), ctx, param) from error
 

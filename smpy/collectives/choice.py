@@ -68,9 +68,11 @@ def choice_of_hints(hints: Mapping[str, str]) -> CollectiveChoice | None:
         if key.startswith(ALGORITHM_KEY):
             algorithms.append((key.removeprefix(ALGORITHM_KEY), value))
         elif key != TABLE_KEY:
-            known = [TABLE_KEY, *(f"{ALGORITHM_KEY}{operation}" for operation in choosable())]
+            names_operation = key.count("_") >= ALGORITHM_KEY.count("_")
+            known = [f"{ALGORITHM_KEY}{each}" for each in choosable()] if names_operation else [TABLE_KEY]
             raise UsageError(
-                f"no key is called {key!r}: {TABLE_KEY} and {ALGORITHM_KEY}OPERATION are{meant(key, known)}"
+                f"no key is called {key!r}: there are {TABLE_KEY} and {ALGORITHM_KEY}OPERATION, such as "
+                f"{ALGORITHM_KEY}alltoall{meant(key, known)}"
             )
     choice = CollectiveChoice("", tuple(algorithms))
     if TABLE_KEY in ours:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from smpy.collectives import tables
 from smpy.collectives.algorithm_names import choosable
 from smpy.collectives.mpi_numbers import numbers_of
-from smpy.collectives.register import GROUP, OPERATIONS, Algorithm, algorithms_of
+from smpy.collectives.register import BLOCKING, GROUP, OPERATIONS, Algorithm, algorithms_of
 from smpy.collectives.tables import table_names
 from smpy.errors import UsageError, meant
 from smpy.installed_parts import import_installed
@@ -29,8 +29,11 @@ def known_algorithms(operation: str | None = None) -> list[dict[str, Any]]:
     """
     import_installed(GROUP)
     if operation is not None and operation not in OPERATIONS:
-        known = ", ".join(choosable())
-        raise UsageError(f"there is no operation {operation!r}: there are {known}{meant(operation, OPERATIONS)}")
+        known = ", ".join(BLOCKING)
+        raise UsageError(
+            f"there is no operation {operation!r}: there are {known}, and with an i before the name those that do not "
+            f"block{meant(operation, OPERATIONS)}"
+        )
     return [
         _record(algorithm)
         for each in (choosable() if operation is None else (operation,))

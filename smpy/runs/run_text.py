@@ -59,7 +59,7 @@ def run_config(
             raise UsageError(f"there is no option {keyword!r}{meant(keyword, KEYWORDS)}")
         if value is not None and value is not False:
             name = KEYWORDS[keyword]
-            found |= OPTIONS[name].fields_of(name, _read(OPTIONS[name], value))
+            found |= OPTIONS[name].fields_of(name, option_value(OPTIONS[name], value))
     if "n_ranks" not in found:
         raise UsageError("ranks=: how many?")
     words = tuple(word(f"args[{i}]", arg) for i, arg in enumerate(args))
@@ -68,8 +68,14 @@ def run_config(
     return run
 
 
-def _read(option: Option, value: object) -> Any:
-    """Content of an option's fields for a value that is neither None nor False."""
+def option_value(option: Option, value: object) -> Any:
+    """Content of an option's fields for a value that is neither None nor False.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentValueError
+        If the option does not take it.
+    """
     name = option.keyword
     if option.read is None:
         if value is not True:

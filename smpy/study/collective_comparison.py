@@ -5,32 +5,33 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf, isqrt, log
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.analysis.result import Result, escaped, needed
-from smpy.arguments import RANKS_MAX, whole_number
+from smpy.arguments import RANKS_MAX, several, text, whole_number, word
 from smpy.collectives.choice import selection_of
 from smpy.collectives.register import algorithms_of
 from smpy.collectives.selection import Selection
-from smpy.errors import UsageError, meant
+from smpy.errors import ArgumentTypeError, UsageError, meant
+from smpy.options import OPTIONS
 from smpy.platforms.description import Description
 from smpy.platforms.machine import changed, read_machine
 from smpy.platforms.models.collective_tables import with_table
 from smpy.records.text_table import text_table
-from smpy.replay.collective_times import COMPARED, WITHOUT_SIZE, CallTimes
-from smpy.units import format_time, parse_size_bytes
+from smpy.replay.collective_times import COMPARED, CallTimes
+from smpy.runs.run_text import option_value
+from smpy.study.best_choices import best_rows, is_as_quick, loss
+from smpy.study.message_sizes import read_sizes, size_text
+from smpy.units import format_time
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 _DEFAULT_BYTES: Final = "8:1MiB"
-_BYTES_MAX: Final = 1 << 40
-_EQUAL: Final = 1e-9  # relative
 _COLUMNS_MAX: Final = 8  # of sizes beside one another
-_BY_TOTAL: Final = ("allgatherv", "reduce_scatter")  # ranks agree on the sum of their blocks only
-_NO_SIZE: Final = (*WITHOUT_SIZE, "gatherv", "scatterv")  # or on nothing
+_PLACEMENT: Final = ("hostfile", "ranks_per_host", "map_by", "host_order", "seed")
 _OF_MESSAGE: Final = ("bcast", "reduce", "allreduce", "scan", "exscan")
 
 
@@ -73,22 +74,22 @@ class CollectiveComparison(Result):
 
     def best(self, rank_index: int, size_index: int) -> str:
         """The algorithm of least time for a number of ranks and a size, by their places; of equal ones, the first."""
-        return _quickest(self.times_s, rank_index, size_index)
+        least_s = self._least_s(rank_index, size_index)
+        return next(name for name, of in self.times_s.items() if is_as_quick(of[rank_index][size_index], least_s))
 
     def loss(self, algorithm: str, rank_index: int, size_index: int) -> float:
         """Part by which an algorithm takes longer than the best: 0.25 is 25 %.
 
         It is infinite where the algorithm does not work, or takes time and the best takes none.
         """
-        return self._loss(self.times_s[algorithm][rank_index][size_index], rank_index, size_index)
+        return loss(self.times_s[algorithm][rank_index][size_index], self._least_s(rank_index, size_index))
 
     def loss_of_table(self, table: str, rank_index: int, size_index: int) -> float:
         """The same of a table's choice."""
-        return self._loss(self.choice_times_s[table][rank_index][size_index], rank_index, size_index)
+        return loss(self.choice_times_s[table][rank_index][size_index], self._least_s(rank_index, size_index))
 
-    def _loss(self, time_s: float, rank_index: int, size_index: int) -> float:
-        least_s = self.times_s[self.best(rank_index, size_index)][rank_index][size_index]
-        return 0.0 if _is_as_quick(time_s, least_s) else time_s / least_s - 1 if least_s else inf
+    def _least_s(self, rank_index: int, size_index: int) -> float:
+        return min(of[rank_index][size_index] for of in self.times_s.values())
 
     # ---- text ----
 
@@ -135,7 +136,7 @@ class CollectiveComparison(Result):
         return f"{self.choices[table][i][j]} {more}"
 
     def _size(self, j: int) -> str:
-        return "time" if self.operation == "barrier" else _size_text(self.sizes_bytes[j])
+        return "time" if self.operation == "barrier" else size_text(self.sizes_bytes[j])
 
     # ---- records ----
 
@@ -206,42 +207,11 @@ class CollectiveComparison(Result):
     def best_table(self) -> dict[str, Any]:
         """The table that chooses the best, as `--collectives` takes it from a JSON file.
 
-        Between two numbers of ranks, or two sizes, the boundary is their geometric mean. An algorithm that works for
-        few numbers of ranks is chosen for the compared one alone.
+        See `smpy.study.best_choices.best_rows`.
         """
-        rows: list[dict[str, Any]] = []
-        before: list[dict[str, Any]] = []
-        for i, n_ranks in enumerate(self.ranks):
-            following = self.ranks[i + 1] if i + 1 < len(self.ranks) else None
-            last = None if following is None else isqrt(n_ranks * following)
-            first = 1 if i == 0 else isqrt(self.ranks[i - 1] * n_ranks) + 1
-            near = {max(first, n_ranks - 1), n_ranks, n_ranks + 1 if last is None else min(last, n_ranks + 1), first}
-            general = [name for name in self.times_s if all(self.works(name, n) for n in near)]
-            exact = self._rows_of_best(i, list(self.times_s))
-            anywhere = self._rows_of_best(i, general)
-            if exact != anywhere:
-                rows += [{"ranks": n_ranks, **row} for row in exact]
-            elif rows and before == anywhere:
-                del rows[-len(before) :]  # the new rows hold for fewer ranks, too
-            rows += [row if last is None else {"ranks_max": last, **row} for row in anywhere]
-            before = anywhere
         source = f"the best of {len(self.times_s)} algorithms on {self.platform}, by smpy coll compare"
+        rows = best_rows(self.operation, self.ranks, self.sizes_bytes, self.times_s, self.works)
         return {"source": source, self.operation: rows}
-
-    def _rows_of_best(self, i: int, names: Sequence[str]) -> list[dict[str, Any]]:
-        """Rows of one number of ranks, with the best of some algorithms."""
-        n_sizes = len(self.sizes_bytes)
-        if self.operation in _NO_SIZE:
-            return [{"use": min(names, key=lambda name: sum(log(1 + self.loss(name, i, j)) for j in range(n_sizes)))}]
-        best = [min(names, key=lambda name: self.times_s[name][i][j]) for j in range(n_sizes)]  # at once
-        by_total = self.operation in _BY_TOTAL
-        key, times = ("total_bytes_max", self.ranks[i]) if by_total else ("bytes_max", 1)
-        rows: list[dict[str, Any]] = [
-            {key: times * isqrt(self.sizes_bytes[j] * self.sizes_bytes[j + 1]), "use": best[j]}
-            for j in range(n_sizes - 1)
-            if best[j] != best[j + 1]
-        ]
-        return [*rows, {"use": best[-1]}]
 
     def write_best_table(self, path: str | Path) -> None:
         """Write `best_table` to a file.
@@ -262,11 +232,11 @@ class CollectiveComparison(Result):
 def compare_collective(
     operation: str,
     ranks: int | Iterable[int],
-    sizes: str | Iterable[int | str] = _DEFAULT_BYTES,
+    sizes: int | str | Iterable[int | str] = _DEFAULT_BYTES,
     *,
     platform: str | Path | Description | None = None,
-    tables: Iterable[str] | None = None,
-    options: Iterable[tuple[str, str]] = (),
+    tables: str | Path | Iterable[str | Path] | None = None,
+    options: Mapping[str, str] | Iterable[tuple[str, str]] = (),
     network: str | None = None,
     **placement: Any,
 ) -> CollectiveComparison:
@@ -282,13 +252,14 @@ def compare_collective(
         A blocking collective, such as "alltoall".
     ranks : int or iterable of int
         Numbers of ranks.
-    sizes : str or iterable of int or str
-        Bytes of the message, or of a rank's block: "8:1MiB" is 8, 16, 32, ... up to 1 MiB; "8,1KiB" is two sizes.
+    sizes : int, str, or iterable of int or str
+        Bytes of the message, or of a rank's block: "8:1MiB" is 8, 16, 32, ... up to 1 MiB; "8,1KiB" is two sizes. A
+        barrier has none.
     platform : str, path or Description, optional
         The machine, as `smpy run` takes it; by default, the default cluster, sized to the ranks.
-    tables : iterable of str, optional
+    tables : str, path, or iterable of them, optional
         Names or files of tables whose choices are compared; by default, the machine's own.
-    options : iterable of (str, str), optional
+    options : mapping of str to str, or iterable of (str, str), optional
         Changes of the machine, as `--set` takes them.
     network : str, optional
         Name of a network model in place of the machine's own, as `--network` takes it.
@@ -299,6 +270,8 @@ def compare_collective(
     ------
     UsageError
         If there is no such operation, machine or table, or the ranks have no place.
+    ArgumentTypeError, ArgumentValueError
+        If an argument has another type, or a value that it does not take.
 
     Examples
     --------
@@ -306,20 +279,26 @@ def compare_collective(
     >>> found.sizes_bytes, found.loss(found.best(0, 1), 0, 1)
     ((8, 100000), 0.0)
     """
-    if operation not in COMPARED:
+    if text("operation", operation) not in COMPARED:
         known = ", ".join(COMPARED)
         advice = meant(operation, COMPARED)
         raise UsageError(f"no algorithms to compare for {operation!r}: there are for {known}{advice}")
-    numbers = (ranks,) if isinstance(ranks, int) else tuple(ranks)
-    all_ranks = tuple(sorted({whole_number("ranks", n, RANKS_MAX) for n in numbers}))
-    sizes_bytes = (0,) if operation == "barrier" else read_sizes(sizes)
+    all_ranks = tuple(sorted({whole_number("ranks", n, RANKS_MAX) for n in several(ranks)}))
+    sizes_bytes = read_sizes(sizes)
+    if operation == "barrier":
+        if sizes != _DEFAULT_BYTES and sizes_bytes != (0,):
+            raise UsageError("sizes: a barrier has no bytes: leave them out")
+        sizes_bytes = (0,)
     if not all_ranks or not sizes_bytes:
         raise UsageError("ranks and sizes: say at least one of each")
     if all_ranks[0] == 1:
         raise UsageError("ranks: one rank alone sends no messages: say 2 or more")
-    names, settings = list(algorithms_of(operation)), tuple(options)
-    placed = {key: value for key, value in placement.items() if value}
-    named = None if tables is None else list(dict.fromkeys(tables))
+    names, settings, placed = list(algorithms_of(operation)), _changes(options), _placement(placement)
+    named = None if tables is None else list(dict.fromkeys(str(word("tables", table)) for table in several(tables)))
+    if platform is not None and not isinstance(platform, Description):
+        platform = word("platform", platform)
+    if network is not None:
+        network = text("network", network)
     worlds = [_world(platform, n, settings, network, named, placed) for n in all_ranks]
     times_s: dict[str, list[list[float]]] = {name: [] for name in names}
     refusals: dict[str, str] = {}
@@ -341,6 +320,21 @@ def compare_collective(
 
     found = (times_s, refusals, choices, choice_times_s)
     return CollectiveComparison(operation, machine.name, all_ranks, sizes_bytes, *found, works)
+
+
+def _changes(options: Mapping[str, str] | Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    pairs = several(options.items() if isinstance(options, Mapping) else options)
+    if not all(isinstance(pair, (tuple, list)) and [*map(type, pair)] == [str, str] for pair in pairs):
+        raise ArgumentTypeError(f"options={options!r}: say keys and values, such as {{'host.cores': '8'}}")
+    return tuple((key, value) for key, value in pairs)
+
+
+def _placement(placement: Mapping[str, Any]) -> dict[str, Any]:
+    for key in placement:
+        if key not in _PLACEMENT:
+            raise UsageError(f"there is no option {key!r}: there are {', '.join(_PLACEMENT)}{meant(key, _PLACEMENT)}")
+    given = {key: value for key, value in placement.items() if value is not None}
+    return {key: option_value(OPTIONS[key], value) for key, value in given.items()}
 
 
 def _world(
@@ -385,60 +379,6 @@ def _time_s(calls: CallTimes, selection: Selection, operation: str, nbytes: int)
         return calls.time_s(selection, operation, nbytes)
     except UsageError:
         return inf
-
-
-def read_sizes(sizes: str | Iterable[int | str]) -> tuple[int, ...]:
-    """Sizes in bytes, in order, from texts such as "8:1MiB" and "8,1KiB", or from numbers.
-
-    Raises
-    ------
-    UsageError
-        If one is no size.
-
-    Examples
-    --------
-    >>> read_sizes("1KiB:5000"), read_sizes([8, "1KiB"])
-    ((1024, 2048, 4096), (8, 1024))
-    """
-    found: set[int] = set()
-    for part in sizes.split(",") if isinstance(sizes, str) else sizes:
-        first, colon, last = str(part).partition(":")
-        low = _size_bytes(str(part), first)
-        high = _size_bytes(str(part), last) if colon else low
-        if colon and (low < 1 or high < low):
-            raise UsageError(f"{part!r}: a range of sizes goes from 1 byte or more to as many or more: say 8:1MiB")
-        while low <= high:
-            found.add(low)
-            low = 2 * low if colon else high + 1
-    return tuple(sorted(found))
-
-
-def _size_bytes(whole: str, text: str) -> int:
-    try:
-        size = parse_size_bytes(text)
-    except ValueError:
-        raise UsageError(f"{whole!r} is no size in bytes: say such as 64KiB, 8,1KiB or 8:1MiB") from None
-    if size != int(size) or not 0 <= size <= _BYTES_MAX:
-        raise UsageError(f"{whole!r}: {text} is no number of bytes from 0 to {_BYTES_MAX:,}")
-    return int(size)
-
-
-def _size_text(size_bytes: int) -> str:
-    for unit, bits in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
-        if size_bytes >= 1 << bits and size_bytes % (1 << bits) == 0:
-            return f"{size_bytes >> bits} {unit}"
-    return f"{size_bytes} B"
-
-
-def _is_as_quick(time_s: float, least_s: float) -> bool:
-    """Whether two times are equal, up to what the order of additions changes."""
-    return time_s <= least_s * (1 + _EQUAL)
-
-
-def _quickest(times_s: Mapping[str, Sequence[Sequence[float]]], i: int, j: int) -> str:
-    """The first algorithm of least time."""
-    least_s = min(of[i][j] for of in times_s.values())
-    return next(name for name, of in times_s.items() if _is_as_quick(of[i][j], least_s))
 
 
 def _time(time_s: float) -> str:

@@ -35,7 +35,7 @@ _HERE: Final = "the run"  # in place of the folder of its trace
 _FACTORS: Final = ("load_balance", "serialisation", "transfer", "contention", "bandwidth", "latency", "overhead")
 
 
-def read_ranks(text: str) -> list[int]:
+def read_ranks(text: str, fewest: int = 1) -> list[int]:
     """Numbers of ranks, the fewest first.
 
     Parameters
@@ -43,6 +43,8 @@ def read_ranks(text: str) -> list[int]:
     text : str
         FIRST:LAST, doubled from one to the other; FIRST:LAST:TIMES, each so many times the one before; or a list such
         as 1,3,9. The last one is one of them, whatever the steps.
+    fewest : int
+        Least allowed number of ranks.
 
     Raises
     ------
@@ -71,8 +73,8 @@ def read_ranks(text: str) -> list[int]:
         while found and found[-1] * times < last:
             found.append(found[-1] * times)
         found += [last] if found and found[-1] < last else []
-    if not found or not 0 < found[0] <= found[-1] <= RANKS_MAX:
-        raise UsageError(f"{text!r}: a program has 1 to {RANKS_MAX:,} ranks")
+    if not found or not fewest <= found[0] <= found[-1] <= RANKS_MAX:
+        raise UsageError(f"{text!r}: say {fewest} to {RANKS_MAX:,} ranks")
     return found
 
 

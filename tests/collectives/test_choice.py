@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from contextlib import nullcontext
+from itertools import product
+from operator import eq, ge, le
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 import smpy
 from smpy.cli.main import main
 from smpy.collectives.choice import selection_of
 from smpy.collectives.facts import Query
 from smpy.collectives.hosts import Hosts
+from smpy.collectives.table_files.rows import FileRow, say_unreached
 from smpy.emulate.run.run import run
 from smpy.errors import UsageError
 from smpy.options import RunConfig
@@ -156,6 +163,8 @@ def test_a_wrong_name_is_refused_before_anything_runs(program: Path, options: tu
         ('{"bcast": [{}]}', 'say "use" with an algorithm'),
         ('{"bcast": [{"use_table": "smpy"}]}', "there is no table 'smpy'"),
         ('{"bcast": [{"ranks": NaN, "use": "linear"}]}', "NaN is no number of JSON"),
+        ('{"bcast": [{"bytes_max": 1e999, "use": "linear"}]}', "bytes_max is inf: say a number of 0 or more"),
+        (" \n", 'is empty: a table of collectives has rows: {"alltoall"'),
     ],
 )
 def test_a_file_that_is_no_table_is_refused_by_line_and_row(tmp_path: Path, text: str, told: str) -> None:
@@ -178,6 +187,15 @@ def test_a_file_that_is_no_table_is_refused_by_line_and_row(tmp_path: Path, text
         ),
         ('{"ranks_max": 3, "use": "pair"}, {"ranks_max": 4, "use": "ring"}', None),
         ('{"ranks_max": 3, "bytes": 1, "use": "pair"}, {"ranks_max": 2, "use": "ring"}', None),
+        (
+            '{"ranks_max": 4, "use": "pair"}, {"ranks_min": 5, "use": "ring"}, {"bytes": 3, "use": "bruck"}',
+            "row 3 is never reached: the rows above it together fit all its calls",
+        ),
+        (
+            '{"is_even": true, "use": "pair"}, {"is_even": false, "use": "ring"}',
+            "row 3 is never reached: the rows above",
+        ),
+        ('{"ranks_max": 4, "use": "pair"}, {"ranks_min": 6, "use": "ring"}, {"bytes": 3, "use": "bruck"}', None),
     ],
 )
 def test_a_row_that_is_never_reached_is_told(tmp_path: Path, rows: str, told: str | None) -> None:
@@ -185,6 +203,31 @@ def test_a_row_that_is_never_reached_is_told(tmp_path: Path, rows: str, told: st
     machine = read_machine("flat hosts=8", 8, [("mpi.collectives", str(tmp_path / "table.json"))])
     with nullcontext() if told is None else pytest.warns(UserWarning, match=told):
         selection_of(machine.models.collectives)
+
+
+conditions = st.fixed_dictionaries(
+    {},
+    optional={
+        **{key: st.integers(0, 3) for key in ("ranks", "ranks_max", "ranks_min", "bytes_max", "bytes_min")},
+        "commutative": st.booleans(),
+    },
+).filter(bool)
+
+
+@given(st.lists(conditions, min_size=1, max_size=6))
+def test_a_row_is_never_reached_if_each_call_that_it_fits_fits_one_above(rows: list[dict[str, Any]]) -> None:
+    def fits(row: dict[str, Any], call: dict[str, int]) -> bool:
+        holds = {"": eq, "_max": le, "_min": ge}
+        return all(holds[key.removeprefix(key.split("_")[0])](call[key.split("_")[0]], row[key]) for key in row)
+
+    names = ("ranks", "bytes", "commutative")
+    calls = [dict(zip(names, call, strict=True)) for call in product(range(6), range(6), (False, True))]
+    reached = [min((i for i, row in enumerate(rows) if fits(row, call)), default=-1) for call in calls]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        say_unreached("table.json", "reduce", [FileRow({**row, "use": "linear"}, 1) for row in rows])
+    told = [int(re.findall(r"row (\d+) is never", str(each.message))[0]) - 1 for each in caught]
+    assert told == [i for i in range(len(rows)) if i not in reached]
 
 
 def test_an_algorithm_that_cannot_be_used_names_the_call_and_the_numbers(program: Path) -> None:

@@ -183,7 +183,27 @@ def test_an_algorithm_of_mpichs_that_is_not_here_is_told_once(tmp_path: Path) ->
     assert chosen(rules, "barrier", 4, 0) == "dissemination"
 
 
-@pytest.mark.parametrize("tests", ['"collective=bcst": {', '"collective=bcast": {"comm_type=inter": {'])
+def test_a_misspelled_collective_beside_others_is_told_by_file_line_and_key(tmp_path: Path) -> None:
+    kept = '"collective=ibarrier": {}, "collective=ineighbor_alltoallw": {}, "collective=barrier": {},'
+    text = '{%s\n"collective=bcst": {"algorithm=MPIR_Bcast_intra_binomial": {}}}'
+    with pytest.warns(PlatformWarning) as caught:
+        selection(tmp_path, text % kept.replace('barrier": {}', 'barrier": {"algorithm=dissemination": {}}'))
+    assert [(Path(each.filename).name, each.lineno, str(each.message)) for each in caught] == [
+        ("rules.conf", 2, "'collective=bcst' is no collective of MPICH's: did you mean 'bcast'?")
+    ]
+
+
+def test_rules_that_together_fit_every_call_leave_none_to_the_table(tmp_path: Path) -> None:
+    tests = {"is_commutative=yes": leaf("Scan_intra_recursive_doubling"), "is_commutative=no": leaf("Scan_intra_smp")}
+    with pytest.warns(PlatformWarning) as caught:
+        rules = selection(tmp_path, json.dumps({"collective=scan": tests}))
+    assert [str(each.message) for each in caught] == [
+        "MPIR_Scan_intra_smp has no algorithm here: the table mpich-4 chooses"
+    ]
+    assert chosen(rules, "scan", 4, 8) == "recursive_doubling"
+
+
+@pytest.mark.parametrize("tests", ['"collective=ibcast": {', '"collective=bcast": {"comm_type=inter": {'])
 def test_a_tuning_file_of_which_no_rule_is_taken_is_told(tmp_path: Path, tests: str) -> None:
     text = "{" + tests + '"algorithm=MPIR_Bcast_intra_binomial": {}' + "}" * (1 + tests.count("{"))
     with pytest.warns(PlatformWarning, match="no rule is of a blocking collective within a group: the table mpich-4"):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from math import inf
+from math import inf, isqrt
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -17,10 +18,11 @@ from smpy.collectives.call import Call
 from smpy.collectives.register import Algorithm, algorithms_of
 from smpy.collectives.schedule import Schedule
 from smpy.emulate.run.run import run
-from smpy.errors import UsageError
+from smpy.errors import SmpyError, UsageError
 from smpy.options import RunConfig
 from smpy.replay.collective_times import COMPARED
-from smpy.study.collective_comparison import read_sizes
+from smpy.study.best_choices import best_rows
+from smpy.study.message_sizes import read_sizes
 from smpy.units import format_time
 
 MACHINE = "flat hosts=8 cores=2 nic=10Gb/s mpi.wtime=0s"
@@ -112,13 +114,26 @@ def test_a_run_with_the_table_of_the_best_chooses_as_compared(program: Path, tmp
                 )  # fmt: skip
                 outcome = run(config)
                 assert outcome.error is None
-                assert outcome.summary.inputs.algorithms[operation] == [found.best(i, j)]
+                (used,) = outcome.summary.inputs.algorithms[operation]
+                assert found.loss(used, i, j) == 0
 
 
 def test_the_table_of_the_best_has_the_fewest_rows() -> None:
     found = smpy.compare_collective("barrier", [4, 8], platform=MACHINE)
     assert found.sizes_bytes == (0,)
     assert found.best_table()["barrier"] == [{"use": found.best(0, 0)}]
+
+
+def test_of_equally_quick_algorithms_the_table_has_those_that_need_the_fewest_rows() -> None:
+    times_s = {"a": [[1, 2, 2, 4]], "b": [[1 + 1e-12, 1, 1, 4]], "c": [[9, 1, 1, 3]], "of_four": [[1, 1, 1, 3]]}
+    everywhere = best_rows("bcast", [4], [8, 16, 32, 64], times_s, lambda name, n: name != "of_four")
+    assert everywhere == [
+        {"ranks": 4, "use": "of_four"},
+        {"bytes_max": isqrt(32 * 64), "use": "b"},
+        {"use": "c"},
+    ]
+    del times_s["of_four"]
+    assert best_rows("bcast", [4], [8, 16, 32, 64], times_s, lambda name, n: True) == everywhere[1:]
 
 
 @pytest.fixture
@@ -206,7 +221,10 @@ def test_the_command_compares_and_writes_all_that_it_is_asked_for(tmp_path: Path
     [
         (("altoall", "--ranks", "4"), "did you mean 'alltoall'?"),
         (("neighbour", "--ranks", "4"), "no algorithms to compare for 'neighbour'"),
-        (("alltoall", "--ranks", "1"), "one rank alone sends no messages"),
+        (("alltoall", "--ranks", "0"), "'0': say 2 to 10,000,000 ranks"),
+        (("alltoall", "--ranks", "1"), "'1': say 2 to 10,000,000 ranks"),
+        (("barrier", "--ranks", "4", "--bytes", "-4"), "-4 is no number of bytes"),
+        (("barrier", "--ranks", "4", "--bytes", "4"), "a barrier has no bytes: leave them out"),
         (("alltoall", "--ranks", "x"), "'x' is not numbers of ranks"),
         (("alltoall", "--ranks", "4", "--bytes", "much"), "'much' is no size in bytes"),
         (("alltoall", "--ranks", "4", "--bytes", "8:4"), "'8:4': a range of sizes goes from"),
@@ -219,6 +237,34 @@ def test_a_wrong_argument_is_told(arguments: tuple[str, ...], told: str) -> None
     result = CliRunner().invoke(main, ["coll", "compare", *arguments])
     assert result.exit_code == 2
     assert told in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"operation": 3}, "operation=3: say text"),
+        ({"ranks": None}, "ranks=None: say a whole number"),
+        ({"ranks": 1}, "one rank alone sends no messages"),
+        ({"sizes": 8.5}, "8.5 is no number of bytes"),
+        ({"tables": [3]}, "tables=3: say a str or a path"),
+        ({"options": ["host.cores"]}, "options=['host.cores']: say keys and values"),
+        ({"platform": 3}, "platform=3: say a str or a path"),
+        ({"network": 3}, "network=3: say text"),
+        ({"mapby": "host"}, "did you mean 'map_by'?"),
+        ({"map_by": 3}, "map_by='3' is none of core"),
+        ({"ranks_per_host": "x"}, "ranks_per_host='x' is not a whole number"),
+    ],
+)
+def test_a_wrong_argument_in_python_is_named(arguments: dict[str, Any], told: str) -> None:
+    with pytest.raises((SmpyError, TypeError, ValueError)) as raised:
+        smpy.compare_collective(**{"operation": "bcast", "ranks": 4, "sizes": 8, **arguments})
+    assert told in str(raised.value)
+
+
+def test_one_table_and_a_mapping_of_options_are_taken() -> None:
+    found = smpy.compare_collective("bcast", 4, 8, platform=MACHINE, tables="smpi", options={"host.cores": "4"})
+    assert list(found.choices) == ["smpi"]
+    assert found.sizes_bytes == (8,)
 
 
 def test_sizes_are_numbers_lists_and_doubled_ranges() -> None:
@@ -235,6 +281,9 @@ def test_the_list_names_algorithms_numbers_needs_and_tables() -> None:
     assert records.keys() == algorithms_of("bcast").keys()
     assert records["binomial_tree"]["numbers"]["SimGrid's ompi"] == [6]
     assert records["binomial_tree"]["source"]
+    for operation in COMPARED:
+        assert f"{operation}\n  " in CliRunner().invoke(main, ["coll", "list", operation]).output
     result = CliRunner().invoke(main, ["coll", "list", "bcst"])
+    assert "gatherv" in result.output
     assert result.exit_code == 2
     assert "did you mean 'bcast'?" in result.output

@@ -34,11 +34,13 @@ def with_file(selection: Selection, path: str, content: str) -> Selection:
     found = _read(path, content)
     for operation, rows in found.rows.items():
         say_unreached(path, operation, rows)
-    rules = {operation: _parsed(operation, [row.content for row in rows]) for operation, rows in found.rows.items()}
+    rules = {operation: _parsed(operation, found.contents(operation)) for operation in found.rows}
     return selection._replace(table=found.base or selection.table, own=MappingProxyType(rules))
 
 
 def _read(path: str, content: str) -> FileTable:
+    if not content.strip():
+        raise UsageError(f'{path} is empty: a table of collectives has rows: {{"alltoall": [{{"use": "ring"}}]}}')
     if not content.lstrip().startswith(("{", "[")):
         return read_open_mpi(path, content)
     found = read_located(path, content)

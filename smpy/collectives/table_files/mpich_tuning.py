@@ -9,9 +9,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from smpy.collectives.register import BLOCKING
 from smpy.collectives.table_files.located_json import LocatedObject
-from smpy.collectives.table_files.rows import FileRow, FileTable, closed, say
+from smpy.collectives.table_files.rows import FileRow, FileTable, say
 from smpy.errors import UsageError, meant
 
 _BASE: Final = "mpich-4"
@@ -47,7 +46,12 @@ _ALGORITHMS: Final = {
     "scan": {"recursive_doubling": "recursive_doubling"},
     "exscan": {"recursive_doubling": "recursive_doubling"},
 }
-"""Our names of MPICH's algorithms."""
+"""Our names of MPICH's algorithms of blocking collectives within a group."""
+_NEIGHBOURS: Final = tuple(
+    f"neighbor_{name}" for name in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw")
+)
+_OTHERS: Final = (*_NEIGHBOURS, *(f"i{name}" for name in (*_ALGORITHMS, *_NEIGHBOURS)))
+"""MPICH's other collectives, whose rules are not taken."""
 _IN_ORDER: Final = {("reduce", "binomial"): "in_order_binomial_tree"}
 """Algorithms of MPICH's that are others for operations that do not commute."""
 _SIZES: Final = {"comm_size": "ranks", "avg_msg_size": "bytes", "total_msg_size": "total_bytes"}
@@ -95,10 +99,13 @@ def read_mpich(path: str, content: LocatedObject) -> FileTable:
                 f"{path}, line {content.line}: {key!r} stands where collectives do: say such as collective=bcast"
             )
         _branch(path, content.line, key, branch)
-        if operation not in BLOCKING or operation not in _ALGORITHMS:
+        if operation not in _ALGORITHMS:
+            if operation not in _OTHERS:
+                advice = meant(operation, (*_ALGORITHMS, *_OTHERS)) or ": its rules are not taken"
+                say(path, branch.line, f"{key!r} is no collective of MPICH's{advice}")
             continue
         if found := list(_rows(path, operation, branch, {}, base, lacking)):
-            rows[operation] = closed(found, base, branch.line)
+            rows[operation] = found
     if not rows:
         say(path, content.line, f"no rule is of a blocking collective within a group: the table {base} chooses")
     for value, line in lacking.items():

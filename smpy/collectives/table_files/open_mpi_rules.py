@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from smpy.collectives.mpi_numbers import OPEN_MPI, numbers_of
-from smpy.collectives.table_files.rows import FileRow, FileTable, closed, say
+from smpy.collectives.table_files.rows import FileRow, FileTable, say
 from smpy.errors import UsageError
 
 _OPERATIONS: Final = (
@@ -60,7 +60,7 @@ def read_open_mpi(path: str, content: str) -> FileTable:
         if operation not in (*_TOTAL, *_MEAN, *_OF_MESSAGE, *_WITHOUT_SIZE):
             say(path, line, f"{operation}: Open MPI has no rules for it, and these are not taken")
         elif found:
-            rows[operation] = closed(found, base, line)
+            rows[operation] = found
     numbers.check_end()
     if tuned_lines:
         say(path, tuned_lines[0], "fan-outs, segments and requests are not taken: algorithms here have their own")

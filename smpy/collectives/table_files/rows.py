@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from math import ceil, floor, inf
 from typing import Any, Final, NamedTuple
 
 from smpy.collectives.algorithm_names import named_algorithm
@@ -13,6 +14,7 @@ from smpy.errors import PlatformWarning, UsageError, closest, meant
 
 NO_CONDITIONS: Final = ("use", "use_table", "searches_hosts", "parts")
 """Keys of a row that are no conditions."""
+_PARTS_MAX: Final = 1000
 
 
 class FileRow(NamedTuple):
@@ -43,6 +45,11 @@ class FileTable(NamedTuple):
 
     rows: Mapping[str, Sequence[FileRow]]
     base: str = ""
+
+    def contents(self, operation: str) -> list[Mapping[str, Any]]:
+        """Contents of an operation's rows, the last of which fits every call: that of `base`, if the file has none."""
+        contents = [row.content for row in self.rows[operation]]
+        return contents if set(contents[-1]) <= set(NO_CONDITIONS) else [*contents, {"use_table": self.base}]
 
 
 def checked_row(where: str, operation: str, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,6 +95,10 @@ def checked_row(where: str, operation: str, row: Mapping[str, Any]) -> dict[str,
     return checked
 
 
+def _is_yes_or_no(name: str) -> bool:
+    return {**FACTS, **HOST_FACTS}[name].__annotations__.get("return") in (bool, "bool")
+
+
 def _check_condition(where: str, key: str, value: Any) -> None:
     facts = {**FACTS, **HOST_FACTS}
     name = key[:-4] if key[-4:] in ("_max", "_min") and key not in facts else key
@@ -95,35 +106,30 @@ def _check_condition(where: str, key: str, value: Any) -> None:
         near = closest(key, [*facts, *NO_CONDITIONS])
         advice = "" if near is None else f"; did you mean {near!r}?"
         raise UsageError(f"{where}: no row can ask for {key!r}: there are the facts {', '.join(facts)}{advice}")
-    is_yes_or_no = facts[name].__annotations__.get("return") in (bool, "bool")
+    is_yes_or_no = _is_yes_or_no(name)
     if is_yes_or_no and name != key:
         raise UsageError(f"{where}: {key}: {name!r} is true or false, and has no bound: say {name!r} alone")
     if is_yes_or_no != isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise UsageError(f"{where}: {key} is {value!r}: say {'true or false' if is_yes_or_no else 'a number'}")
-    if not is_yes_or_no and (isinstance(value, str) or value < 0):
+    if not is_yes_or_no and (isinstance(value, str) or not 0 <= value < inf):
         raise UsageError(f"{where}: {key} is {value!r}: say a number of 0 or more")
     if not is_yes_or_no and name == key and value != int(value):
         raise UsageError(f"{where}: {key} is {value!r}, and fits no call: say a whole number")
 
 
 def say_unreached(path: str, operation: str, rows: Sequence[FileRow]) -> None:
-    """Warn of rows that are never reached: one above them fits all calls that they fit, or they fit none."""
+    """Warn of rows that are never reached: those above fit all calls that they fit, or they fit none."""
+    boxes = [_box(row.content) for row in rows]
     for number, row in enumerate(rows):
-        mine = dict(_bounds(row.content))
+        mine, above = boxes[number], boxes[:number]
         if any(low > high for low, high in mine.values()):
             _say(path, row.line, operation, number, "its conditions exclude each other")
             continue
-        for earlier, other in enumerate(rows[:number]):
-            if all(_is_within(mine.get(name), bounds) for name, bounds in _bounds(other.content)):
-                _say(path, row.line, operation, number, f"row {earlier + 1}, line {other.line}, fits all its calls")
-                break
-
-
-def closed(rows: Sequence[FileRow], base: str, line: int) -> list[FileRow]:
-    """Rows of which the last one fits every call: if it does not, one that leaves the choice to a table follows."""
-    if rows and set(rows[-1].content) <= set(NO_CONDITIONS):
-        return list(rows)
-    return [*rows, FileRow({"use_table": base}, line)]
+        alone = next((place for place, other in enumerate(above) if _are_covered(mine, [other])), None)
+        if alone is not None:
+            _say(path, row.line, operation, number, f"row {alone + 1}, line {rows[alone].line}, fits all its calls")
+        elif mine and _are_covered(mine, above):  # a file ends with a row without conditions, whatever is above it
+            _say(path, row.line, operation, number, "the rows above it together fit all its calls")
 
 
 def say(path: str, line: int, message: str) -> None:
@@ -135,24 +141,53 @@ def _say(path: str, line: int, operation: str, number: int, why: str) -> None:
     say(path, line, f"{operation}, row {number + 1} is never reached: {why}")
 
 
-_Bounds = tuple[float, float]
+_Box = dict[str, tuple[float, float]]
+"""Facts that a row asks for, with the least and the largest value that it fits; true is 1."""
 
 
-def _bounds(row: Mapping[str, Any]) -> Iterator[tuple[str, _Bounds]]:
-    """Facts that a row asks for, with the least and the largest value that it fits."""
-    found: dict[str, _Bounds] = {}
+def _box(row: Mapping[str, Any]) -> _Box:
+    box: _Box = {}
     for key, value in row.items():
         if key in NO_CONDITIONS:
             continue
-        name = key
-        bounds = value, value
-        if key not in FACTS and key not in HOST_FACTS:
-            name = key[:-4]
-            bounds = (float("-inf"), value) if key.endswith("_max") else (value, float("inf"))
-        low, high = found.get(name, (float("-inf"), float("inf")))
-        found[name] = max(low, bounds[0]), min(high, bounds[1])
-    yield from found.items()
+        name = key if key in FACTS or key in HOST_FACTS else key[:-4]
+        low, high = box.get(name, _all_values(name))
+        if name == key or key.endswith("_min"):
+            low = max(low, ceil(value))
+        if name == key or key.endswith("_max"):
+            high = min(high, floor(value))
+        box[name] = low, high
+    return box
 
 
-def _is_within(mine: _Bounds | None, other: _Bounds) -> bool:
-    return mine is not None and other[0] <= mine[0] and mine[1] <= other[1]
+def _all_values(name: str) -> tuple[float, float]:
+    return 0, 1 if _is_yes_or_no(name) else inf
+
+
+def _are_covered(box: _Box, others: Sequence[_Box]) -> bool:
+    """Whether others fit all calls of a box: none of it is left without them. Of many parts it is not told."""
+    left = [box]
+    for other in others:
+        left = [part for each in left for part in _without(each, other)]
+        if not left or len(left) > _PARTS_MAX:
+            break
+    return not left
+
+
+def _without(box: _Box, other: _Box) -> Iterator[_Box]:
+    """Parts of a box that are outside another one; no two have a call in common."""
+    common = {}
+    for name, (low, high) in other.items():
+        least, most = box.get(name, _all_values(name))
+        common[name] = max(least, low), min(most, high)
+    if any(low > high for low, high in common.values()):
+        yield box
+        return
+    rest = dict(box)
+    for name, (low, high) in common.items():
+        least, most = rest.get(name, _all_values(name))
+        if least < low:
+            yield {**rest, name: (least, low - 1)}
+        if high < most:
+            yield {**rest, name: (high + 1, most)}
+        rest[name] = low, high
