@@ -192,9 +192,10 @@ def test_a_file_that_is_no_table_is_refused_by_line_and_row(tmp_path: Path, text
             "row 3 is never reached: the rows above it together fit all its calls",
         ),
         (
-            '{"is_even": true, "use": "pair"}, {"is_even": false, "use": "ring"}',
+            '{"is_even": true, "use": "pair"}, {"is_even": false, "use": "ring"}, {"bytes": 3, "use": "bruck"}',
             "row 3 is never reached: the rows above",
         ),
+        ('{"is_even": true, "use": "pair"}, {"is_even": false, "use": "ring"}', None),
         ('{"ranks_max": 4, "use": "pair"}, {"ranks_min": 6, "use": "ring"}, {"bytes": 3, "use": "bruck"}', None),
     ],
 )

@@ -90,7 +90,7 @@ def test_values_of_open_mpis_rules_that_are_not_taken_are_told(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "the file ends where the number of collectives comes"),
+        ("# nothing\n", "the file ends where the number of collectives comes"),
         ("1\n3\n1\n4", "the file ends"),
         ("1\n99\n", "line 2: '99' stands where Open MPI's rules have a collective: say a whole number from 0 to 21"),
         ("1\nalltoall\n", "line 2: 'alltoall' stands where"),

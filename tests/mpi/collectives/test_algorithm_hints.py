@@ -146,7 +146,7 @@ if {who}:
             "ring",
             "no key is called 'smpy_algorithms': there are smpy_collectives and smpy_algorithm_OPERATION",
         ),
-        ("smpy_algo", "ring", "smpy_algorithm_OPERATION, such as smpy_algorithm_alltoall\n"),
+        ("smpy_algo", "ring", "smpy_algorithm_OPERATION, such as smpy_algorithm_alltoall"),
         ("smpy_algoritm_bcast", "ring", "did you mean 'smpy_algorithm_bcast'?"),
         ("smpy_colectives", "smpi", "did you mean 'smpy_collectives'?"),
     ],
