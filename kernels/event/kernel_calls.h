@@ -17,6 +17,8 @@ typedef struct {
     __typeof__(sim_append_collective) *append_collective;
     __typeof__(sim_append_access) *append_access;
     __typeof__(sim_append_complete) *append_complete;
+    __typeof__(sim_append_lock) *append_lock;
+    __typeof__(sim_append_unlock) *append_unlock;
     __typeof__(sim_is_far_ahead) *is_far_ahead;
     __typeof__(sim_sends_at_once) *sends_at_once;
     __typeof__(sim_clock_s) *clock_s;

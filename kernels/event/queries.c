@@ -111,6 +111,8 @@ const void *sim_kernel_calls(void)
         .append_collective = sim_append_collective,
         .append_access = sim_append_access,
         .append_complete = sim_append_complete,
+        .append_lock = sim_append_lock,
+        .append_unlock = sim_append_unlock,
         .is_far_ahead = sim_is_far_ahead,
         .sends_at_once = sim_sends_at_once,
         .clock_s = sim_clock_s,

@@ -5,64 +5,14 @@
 #include "call.h"
 #include "put.h"
 #include "request.h"
-#include "slot.h"
 #include "user_buffer.h"
-
-/* A rank's part of a window, and the rank that it accesses. */
-typedef struct {
-    PyObject *part;                 /* owned; it keeps alive what is borrowed: */
-    PyObject *epochs, *accessed;    /* a set, from the first access on, which is made by smpy.mpi */
-    PyObject *target;               /* the argument */
-    int comm, own, rank;            /* the window's number; own rank, and the target's */
-} part_access;
-
-static int64_t number_in(PyObject *of, python_slot *slot)
-{
-    PyObject *number = slot_get(of, slot);
-    const int64_t value = number && PyLong_CheckExact(number) ? PyLong_AsLongLong(number) : -1;
-    if (value < 0) PyErr_Clear();
-    return value;
-}
-
-static int is_in(PyObject *key, PyObject *dict)
-{
-    const int result = PyDict_Contains(dict, key);
-    if (result < 0) PyErr_Clear();
-    return result > 0;
-}
-
-/* ---- the target ---- */
-
-static int takes_target(PyObject *self, PyObject *target, part_access *a)
-{
-    a->part = NULL;
-    if (surface.checks || !arguments_int(target, &a->rank) || a->rank < 0) return 0;
-    a->part = Py_XNewRef(slot_get(self, &surface.slot._membership));
-    if (is_none(a->part) || slot_get(a->part, &surface.slot.is_over) != Py_False) return 0;
-    a->target = target;
-    a->epochs = slot_get(a->part, &surface.slot.epochs);
-    a->accessed = slot_get(a->epochs, &surface.slot.accessed);
-    a->own = (int)number_in(a->part, &surface.slot.rank);
-    a->comm = (int)number_in(slot_get(a->part, &surface.slot.communicator), &surface.slot.number);
-    if (!a->accessed || !PySet_CheckExact(a->accessed) || a->own < 0 || a->comm < 0) return 0;
-    return a->rank < surface.calls->comm_size(surface.sim, a->comm);
-}
-
-static int is_locked(const part_access *a)
-{
-    PyObject *locks = slot_get(a->epochs, &surface.slot.locks);
-    if (!locks || !PyDict_CheckExact(locks) || !PyDict_GET_SIZE(locks)) return 0;
-    if (is_in(a->target, locks)) return 1;
-    PyObject *all = PyLong_FromLong(-1);
-    const int result = all && is_in(all, locks);
-    Py_XDECREF(all);
-    return result;
-}
+#include "window_part.h"
+#include "window_sync.h"
 
 static int may_access(const part_access *a)
 {
     if (a->rank == a->own) return 0; /* a copy, without a message */
-    if (slot_get(a->epochs, &surface.slot.is_fenced) == Py_True || is_locked(a)) return 1;
+    if (slot_get(a->epochs, &surface.slot.is_fenced) == Py_True || window_part_is_locked(a)) return 1;
     PyObject *started = slot_get(a->epochs, &surface.slot.started);
     return started && PyTuple_CheckExact(started) && PySequence_Contains(started, a->target) == 1;
 }
@@ -83,18 +33,27 @@ static int displacement_of(PyObject *target, int64_t bytes)
     return overflows || target_bytes != bytes ? -1 : displacement;
 }
 
+/* Address of a piece's memory, which smpy.mpi lends when it is first accessed; not positive: it has none. */
+static int64_t address_of(PyObject *piece)
+{
+    const int64_t address = window_part_number_in(piece, &surface.slot.address);
+    if (address) return address;
+    PyObject *lent = PyObject_CallMethodNoArgs(piece, surface.name.lent_memory);
+    Py_XDECREF(lent);
+    PyErr_Clear();
+    return window_part_number_in(piece, &surface.slot.address);
+}
+
 /* Address of the bytes in the target's memory, and the piece of the window that has it; or NULL. */
 static char *place_of(const part_access *a, PyObject *target, int64_t bytes, PyObject **piece)
 {
     const int displacement = displacement_of(target, bytes);
-    PyObject *pieces = slot_get(slot_get(a->part, &surface.slot.window), &surface.slot.pieces);
-    if (displacement < 0 || !pieces || !PyDict_CheckExact(pieces)) return NULL;
-    *piece = PyDict_GetItemWithError(pieces, a->target);
-    if (!*piece) return PyErr_Clear(), NULL;
-    const int64_t address = number_in(*piece, &surface.slot.address), unit = number_in(*piece, &surface.slot.disp_unit);
+    *piece = window_part_item(slot_get(a->window, &surface.slot.pieces), a->target);
+    if (displacement < 0 || !*piece) return NULL;
+    const int64_t address = address_of(*piece), unit = window_part_number_in(*piece, &surface.slot.disp_unit);
     int64_t first, end;
     if (address <= 0 || unit <= 0 || __builtin_mul_overflow((int64_t)displacement, unit, &first)) return NULL;
-    if (__builtin_add_overflow(first, bytes, &end) || end > number_in(*piece, &surface.slot.nbytes)) return NULL;
+    if (__builtin_add_overflow(first, bytes, &end) || end > window_part_number_in(*piece, &surface.slot.nbytes)) return NULL;
     return (char *)(uintptr_t)address + first;
 }
 
@@ -105,27 +64,43 @@ static int has_content(const user_buffer *b)
     return b->data && !b->layout && user_buffer_folded_share(b) == FOLDED_NONE;
 }
 
+/* A set that nobody has changed is every rank's. */
+static int note_access(const part_access *a)
+{
+    PyObject **accessed = slot_at(a->epochs, &surface.slot.accessed);
+    if (!accessed || !*accessed) return PyErr_Format(PyExc_SystemError, "a window's epochs without a set of accesses"), -1;
+    if (!PySet_CheckExact(*accessed)) {
+        PyObject *own = PySet_New(NULL);
+        if (!own) return -1;
+        Py_SETREF(*accessed, own);
+    }
+    return PySet_Add(*accessed, a->target);
+}
+
 /* An Rget is completed by its request alone. */
 static int append_access(const part_access *a, int64_t bytes, int kind, access_requests *made)
 {
     const int code = surface.calls->append_access(surface.sim, surface.timeline, a->comm, a->rank, bytes, kind, made);
     if (code < 0) return surface_kernel_error(code);
-    return kind == ACCESS_RGET ? 0 : PySet_Add(a->accessed, a->target);
+    return kind == ACCESS_RGET ? 0 : note_access(a);
 }
 
-/* The dict of what is under way to the target, borrowed; NULL: there is none yet, and smpy.mpi makes it. */
+/* The dict of what is under way to the target, borrowed; NULL: an exception, or the window has none. */
 static PyObject *under_way_to(const part_access *a)
 {
-    PyObject *puts = slot_get(slot_get(a->part, &surface.slot.window), &surface.slot.puts);
-    PyObject *found = puts && PyDict_CheckExact(puts) ? PyDict_GetItemWithError(puts, a->target) : NULL;
-    if (!found) PyErr_Clear();
-    return found && PyDict_CheckExact(found) ? found : NULL;
+    PyObject *puts = slot_get(a->window, &surface.slot.puts), *found = window_part_item(puts, a->target);
+    if (found || !puts || !PyDict_CheckExact(puts)) return found && PyDict_CheckExact(found) ? found : NULL;
+    PyObject *made = PyDict_New();
+    const int result = made ? PyDict_SetItem(puts, a->target, made) : -1;
+    Py_XDECREF(made); /* `puts` has it */
+    return result < 0 ? NULL : made;
 }
 
-static int post_put(const part_access *a, int kind, PyObject *under_way, PyObject *piece, char *to, const user_buffer *load)
+static int post_put(const part_access *a, int kind, PyObject *piece, char *to, const user_buffer *load)
 {
     access_requests made;
-    put_object *put = put_new(under_way, piece, to, load->data, load->bytes);
+    PyObject *under_way = under_way_to(a);
+    put_object *put = under_way ? put_new(under_way, piece, to, load->data, load->bytes) : NULL;
     if (!put) return -1;
     const int is_appended = append_access(a, load->bytes, kind, &made) == 0;
     payload *end = is_appended ? surface.calls->payload_of(surface.sim, made.recv) : NULL;
@@ -143,10 +118,10 @@ static int put_from(const part_access *a, int kind, PyObject *origin, PyObject *
 {
     Py_buffer view;
     user_buffer load;
-    PyObject *piece, *under_way = under_way_to(a);
-    if (!under_way || !user_buffer_take(origin, 0, &view, &load)) return -1;
+    PyObject *piece;
+    if (!user_buffer_take(origin, 0, &view, &load)) return -1;
     char *to = has_content(&load) && may_access(a) ? place_of(a, target, load.bytes, &piece) : NULL;
-    const int result = to ? post_put(a, kind, under_way, piece, to, &load) : -1;
+    const int result = to ? post_put(a, kind, piece, to, &load) : -1;
     user_buffer_release(&view, &load);
     return result;
 }
@@ -182,7 +157,7 @@ static PyObject *perform_access(PyObject *self, const arguments *given, int kind
     part_access a;
     int number = -1;
     if (!arguments_sort(given, parameters, 3, 2, in)) return NULL;
-    if (takes_target(self, in[1], &a))
+    if (window_part_take_target(self, in[1], &a))
         number = (kind == ACCESS_GET || kind == ACCESS_RGET ? get_into : put_from)(&a, kind, in[0], in[2]);
     Py_XDECREF(a.part);
     if (number < 0) return NULL;
@@ -210,63 +185,6 @@ static PyObject *perform_rput(PyObject *self, const arguments *given)
 static PyObject *perform_rget(PyObject *self, const arguments *given)
 {
     return perform_access(self, given, ACCESS_RGET);
-}
-
-/* ---- completion ---- */
-
-/* Waits for what was appended. The first wait at a date is counted here, further ones, which may take time, by smpy.mpi. */
-static int catch_up(const part_access *a, PyObject *call)
-{
-    if (block_on(call) < 0) return -1;
-    const double now_s = surface.calls->now_s(surface.sim);
-    PyObject **date = slot_at(a->epochs, &surface.slot._date_s), **n_waits = slot_at(a->epochs, &surface.slot._n_at_date);
-    if (!date || !n_waits || !*date || !PyFloat_CheckExact(*date) || PyFloat_AS_DOUBLE(*date) == now_s) {
-        PyObject *result = PyObject_CallMethodOneArg(a->part, surface.name._count_wait, call);
-        Py_XDECREF(result);
-        return result ? 0 : -1;
-    }
-    PyObject *now = PyFloat_FromDouble(now_s);
-    if (!now) return -1;
-    Py_SETREF(*date, now);
-    Py_XSETREF(*n_waits, PyLong_FromLong(1)); /* there is one of it in the interpreter */
-    return 0;
-}
-
-static int complete(const part_access *a, int rank, int other)
-{
-    const int code = surface.calls->append_complete(surface.sim, surface.timeline, a->comm, rank, other);
-    return code < 0 ? surface_kernel_error(code) : 0;
-}
-
-static int flush_local(const part_access *a)
-{
-    return complete(a, a->own, a->rank) < 0 ? -1 : catch_up(a, surface.name.Win_Flush_local);
-}
-
-static int flush(const part_access *a)
-{
-    if (complete(a, a->own, a->rank) < 0 || (a->rank != a->own && complete(a, a->rank, a->own) < 0)) return -1;
-    return PySet_Discard(a->accessed, a->target) < 0 ? -1 : catch_up(a, surface.name.Win_Flush);
-}
-
-static PyObject *perform_completion(PyObject *self, const arguments *given, int (*make)(const part_access *))
-{
-    PyObject *rank, *result = NULL;
-    part_access a;
-    if (!arguments_sort(given, &surface.name.rank, 1, 1, &rank)) return NULL;
-    if (takes_target(self, rank, &a) && is_locked(&a) && make(&a) == 0) result = Py_NewRef(Py_None);
-    Py_XDECREF(a.part);
-    return result;
-}
-
-static PyObject *perform_flush(PyObject *self, const arguments *given)
-{
-    return perform_completion(self, given, flush);
-}
-
-static PyObject *perform_flush_local(PyObject *self, const arguments *given)
-{
-    return perform_completion(self, given, flush_local);
 }
 
 /* ---- the Python type ---- */
@@ -298,13 +216,37 @@ static PyObject *Window_Rget(PyObject *self, PyObject *const *at, Py_ssize_t n, 
 static PyObject *Window_Flush(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
-    return call_perform(self, COMM_NULL, &given, surface.name.Flush, surface.name._Flush, perform_flush);
+    return call_perform(self, COMM_NULL, &given, surface.name.Flush, surface.name._Flush, window_sync_flush);
 }
 
 static PyObject *Window_Flush_local(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     const arguments given = {at, n, keywords};
-    return call_perform(self, COMM_NULL, &given, surface.name.Flush_local, surface.name._Flush_local, perform_flush_local);
+    return call_perform(self, COMM_NULL, &given, surface.name.Flush_local, surface.name._Flush_local, window_sync_flush_local);
+}
+
+static PyObject *Window_Lock(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
+{
+    const arguments given = {at, n, keywords};
+    return call_perform(self, COMM_NULL, &given, surface.name.Lock, surface.name._Lock, window_sync_lock);
+}
+
+static PyObject *Window_Unlock(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
+{
+    const arguments given = {at, n, keywords};
+    return call_perform(self, COMM_NULL, &given, surface.name.Unlock, surface.name._Unlock, window_sync_unlock);
+}
+
+static PyObject *Window_Lock_all(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
+{
+    const arguments given = {at, n, keywords};
+    return call_perform(self, COMM_NULL, &given, surface.name.Lock_all, surface.name._Lock_all, window_sync_lock_all);
+}
+
+static PyObject *Window_Unlock_all(PyObject *self, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
+{
+    const arguments given = {at, n, keywords};
+    return call_perform(self, COMM_NULL, &given, surface.name.Unlock_all, surface.name._Unlock_all, window_sync_unlock_all);
 }
 
 static PyMethodDef methods[] = {
@@ -322,6 +264,15 @@ static PyMethodDef methods[] = {
      PyDoc_STR("Flush($self, rank)\n--\n\nComplete accesses to a rank.")},
     {"Flush_local", (PyCFunction)(void (*)(void))Window_Flush_local, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("Flush_local($self, rank)\n--\n\nComplete accesses to a rank for this side: their buffers may change.")},
+    {"Lock", (PyCFunction)(void (*)(void))Window_Lock, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("Lock($self, rank, lock_type=1, assertion=0)\n--\n\n"
+               "Lock a rank's part of the window, to access it until `Unlock`.")},
+    {"Unlock", (PyCFunction)(void (*)(void))Window_Unlock, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("Unlock($self, rank)\n--\n\nUnlock a rank's part of the window, and complete accesses to it.")},
+    {"Lock_all", (PyCFunction)(void (*)(void))Window_Lock_all, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("Lock_all($self, assertion=0)\n--\n\nLock the parts of all ranks, shared with others.")},
+    {"Unlock_all", (PyCFunction)(void (*)(void))Window_Unlock_all, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("Unlock_all($self)\n--\n\nUnlock the parts of all ranks, and complete accesses to them.")},
     {0},
 };
 

@@ -1,8 +1,8 @@
-/* window.h -- WindowBase: Put, Get, Rput, Rget, Flush and Flush_local of a window, as long as they are plain.
+/* window.h -- WindowBase: Put, Get, Rput and Rget of a window, flushes and locks, as long as they are plain.
  *
  * Plain is: this thread runs a rank, in a world without checks; the target is a plain int and in the window; an epoch allows
- * the access. Accesses: of one contiguous buffer all of which has a content (user_buffer.h), to or from as many bytes of the
- * memory of another rank, which smpy.mpi has lent before.
+ * the call. Accesses: of one contiguous buffer all of which has a content (user_buffer.h), to or from as many bytes of the
+ * memory of another rank. Calls for all ranks: in a window of few.
  * Law: the state of a window is smpy.mpi.rma's; here its fields (surface_bases.py) are read, and kept up as its methods would. */
 #ifndef SMPY_SURFACE_WINDOW_H
 #define SMPY_SURFACE_WINDOW_H

@@ -122,7 +122,7 @@ def test_an_alltoallv_costs_little_more_than_the_alltoall_of_its_messages(table:
 
 @pytest.mark.parametrize(
     ("form", "reference", "n_ranks", "n", "limit"),
-    [("put", "message", 2, 50_000, 1.5), ("lock", "message", 2, 50_000, 9), ("fence", "exchange", 1024, 20, 1.0)],
+    [("put", "message", 2, 50_000, 1.5), ("lock", "message", 2, 50_000, 3), ("fence", "exchange", 1024, 20, 1.0)],
 )
 def test_accesses_to_windows_cost_little_more_than_messages(
     table: Table, form: str, reference: str, n_ranks: int, n: int, limit: float

@@ -43,7 +43,7 @@ _ASSERTIONS: Final = (
 )
 
 
-@compiled_when_available("Flush", "Flush_local")
+@compiled_when_available("Lock", "Unlock", "Lock_all", "Unlock_all", "Flush", "Flush_local")
 class Synchronisation(CollectiveHandle, WindowBase):
     """Calls that open epochs, end them, and complete accesses."""
 

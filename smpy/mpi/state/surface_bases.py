@@ -22,9 +22,10 @@ RequestBase
 WindowBase
     It has no field. Its calls read slots of the handle's part, ``_membership`` (`smpy.mpi.rma`): ``is_over``, ``rank``,
     ``communicator.number``, ``window.pieces``, ``window.puts``, ``epochs.is_fenced``, ``epochs.locks``,
-    ``epochs.started``; of a piece ``address``, ``nbytes``, ``disp_unit``. They change ``epochs.accessed`` and the dicts
-    in ``window.puts``, set ``epochs._date_s`` and ``epochs._n_at_date`` after a wait at a new date, and call
-    ``_count_wait`` of the part after others.
+    ``epochs.started``; of a piece ``address``, ``nbytes``, ``disp_unit``. They change ``epochs.accessed``,
+    ``epochs.locks``, ``epochs.is_fenced`` and the dicts in ``window.puts``, set ``epochs._date_s`` and
+    ``epochs._n_at_date`` after a wait at a new date, and call ``_count_wait`` of the part after others,
+    ``window.write_puts`` after a lock, and ``lent_memory`` of a piece before its first access.
 
 Status
     The slots ``_source, _tag, _error, _nbytes, _cancelled``.

@@ -63,7 +63,12 @@ def outcome(seed, form):
         memory = np.full(N_ENTRIES, -1, np.int64)
         read = [np.full(5, -2, np.int64) for _ in calls[rank]]
         win, dates = MPI.Win.Create(memory, 8, comm=WORLD), []
-        win.Lock_all()
+
+        def call(name, *args):
+            """Leave a call to Python in the form that is left to it."""
+            return getattr(win, f"_{name}" if form == "displaced" and surface is not None else name)(*args)
+
+        call("Lock_all")
         for number, (name, target, first, count, share) in enumerate(calls[rank]):
             into = read[number][:count]
             given = np.arange(count) + 1000 * rank + 10 * number
@@ -79,17 +84,17 @@ def outcome(seed, form):
             elif name == "Rget":
                 win.Rget(shape(into), target, place).Wait()
             elif name == "Lock":  # writes what is under way there
-                win.Unlock_all()
-                win.Lock(target)
+                call("Unlock_all")
+                call("Lock", target, [MPI.LOCK_EXCLUSIVE, MPI.LOCK_SHARED][number % 2])
                 read[number][0] = memory[0]
-                win.Unlock(target)
-                win.Lock_all()
+                call("Unlock", target)
+                call("Lock_all")
             elif name == "Flush_all":
                 win.Flush_all()
             else:
-                getattr(win, name)(target if form != "displaced" else np.int64(target))  # left to Python
+                call(name, target)
             dates.append(MPI.Wtime())
-        win.Unlock_all()
+        call("Unlock_all")
         WORLD.Barrier()
         win.Free()
         return [entries.tolist() for entries in read], memory.tolist(), dates
@@ -115,7 +120,7 @@ def test_a_thousand_drawn_programs_are_the_same_compiled_and_in_python():
 
 
 @pytest.mark.skipif(surface is None, reason="without the compiled surface all accesses are Python's")
-def test_plain_accesses_are_python_s_only_until_the_target_is_known(monkeypatch):
+def test_plain_accesses_and_locks_are_not_python_s(monkeypatch):
     made = []
     for owner, name in (accesses, "_put"), (accesses, "_get"), (WindowPart, "append_flush"):
         method = getattr(owner, name)
@@ -128,23 +133,24 @@ def test_plain_accesses_are_python_s_only_until_the_target_is_known(monkeypatch)
 
     def rank_main(rank):
         win = MPI.Win.Create(np.zeros(4), 8, comm=WORLD)
-        win.Lock_all()
-        WORLD.Barrier()
-        made.clear()
-        WORLD.Barrier()
         for turn in range(5 if rank == 0 else 0):
+            win.Lock_all()
             win.Put(np.zeros(2), target_rank=1, target=turn % 2)
             win.Get(np.zeros(2), 1)
             MPI.Request.Waitall([win.Rput(np.zeros(2), 1), win.Rget(np.zeros(2), 1)])
             win.Flush(rank=1)
             win.Flush_local(1)
-        counted = list(made)
+            win.Unlock_all()
+            win.Lock(1)
+            win.Unlock(rank=1)
+            win.Lock(0, MPI.LOCK_SHARED, assertion=MPI.MODE_NOCHECK)
+            win.Put(np.zeros(2), 0)  # a copy
+            win.Unlock(0)
         WORLD.Barrier()
-        win.Unlock_all()
         win.Free()
-        return counted
 
-    assert run_world(2, rank_main).returned[0] == ["_put"]
+    run_world(2, rank_main)
+    assert made == ["_put"] * 5
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -268,6 +274,24 @@ WRONG = {
     "a flush without a lock": lambda win, array: (win.Unlock_all(), win.Flush(1)),
     "a local flush without a lock": lambda win, array: (win.Unlock_all(), win.Flush_local(1)),
     "a flush of a rank too high": lambda win, array: win.Flush(2),
+    "a lock in that of all": lambda win, array: win.Lock(1),
+    "a lock twice": lambda win, array: (win.Unlock_all(), win.Lock(1, 2), win.Lock(1)),
+    "a lock of no kind": lambda win, array: (win.Unlock_all(), win.Lock(1, 3)),
+    "a lock of a rank too high": lambda win, array: (win.Unlock_all(), win.Lock(2)),
+    "a lock with a wrong assertion": lambda win, array: (win.Unlock_all(), win.Lock(1, 1, 32)),
+    "a lock in an epoch of groups": lambda win, array: (
+        *(win.Unlock_all(), win.Post(win.group), win.Start(win.group), win.Lock(1)),
+    ),
+    "an unlock without a lock": lambda win, array: win.Unlock(1),
+    "an unlock of all without one": lambda win, array: (win.Unlock_all(), win.Unlock_all()),
+    "a lock of all twice": lambda win, array: win.Lock_all(),
+    "a lock of all in a lock": lambda win, array: (win.Unlock_all(), win.Lock(1, 2), win.Lock_all()),
+    "an access after an unlock": lambda win, array: (
+        *(win.Unlock_all(), win.Lock(1, 2), win.Unlock(1), win.Put(array, 1)),
+    ),
+    "an access after a fence that a lock ends": lambda win, array: (
+        *(win.Unlock_all(), win.Fence(), win.Lock(0, 2), win.Put(array, 1)),
+    ),
     "a window that is null": lambda win, array: MPI.WIN_NULL.Put(array, 1),
     "too few arguments": lambda win, array: win.Put(array),
 }
