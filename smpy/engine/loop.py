@@ -423,7 +423,7 @@ class Loop:
 
     def begin_call(self, name: str, arguments: tuple[Any, ...]) -> bool:
         """Begin the running rank's call of this name; return whether it began and `end_call` must follow."""
-        timeline = lib.sim_running(self._sim)
+        timeline = lib.sim_running(self._sim) if self.is_here() else -1
         if timeline < 0:
             return False
         call = self.call_numbers.setdefault(name, len(self.call_numbers))

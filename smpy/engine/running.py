@@ -77,20 +77,21 @@ def named_call(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 def _call(method: Callable[P, R], name: str) -> Callable[P, R]:
     @functools.wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        engine = _engine
-        clock = engine.clock if engine is not None else None
-        guarded = method if engine is None or engine.guard is None else functools.partial(engine.guard, method)
-        has_begun = engine is not None and engine.is_here() and engine.call_recorder.begin_call(name, args)
-        stopped = clock if clock is not None and clock.stop() else None
+        engine, guard, stopped, has_begun = _engine, None, None, False
+        if engine is not None:
+            clock, guard = engine.clock, engine.guard
+            has_begun = engine.call_recorder.begin_call(name, args)
+            if clock is not None and clock.stop():
+                stopped = clock
         try:
-            return guarded(*args, **kwargs)
+            return method(*args, **kwargs) if guard is None else guard(method, *args, **kwargs)
         except _PLAIN as error:
             trace = error.__traceback__
             if _explain is not None and trace is not None:
                 _explain(method, args, kwargs, error, trace.tb_next is not None)
             raise
         finally:
-            if has_begun and engine is not None and _engine is engine:
+            if has_begun and _engine is engine is not None:
                 engine.call_recorder.end_call()
             if stopped is not None:
                 stopped.start()

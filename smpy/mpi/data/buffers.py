@@ -7,12 +7,17 @@ imported here: its arrays export buffers.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from smpy.engine.pointers import NULL, address_of, bytes_at, pointer_at, pointer_to
 from smpy.mpi.data.exporter import Exporter
 from smpy.mpi.data.special_buffers import BOTTOM, IN_PLACE, SpecialBuffer
 from smpy.mpi.state.exceptions import fail
+
+if TYPE_CHECKING:
+    from smpy.mpi.data.described_memory import DescribedMemory
 
 __all__ = [
     "BOTTOM",
@@ -103,12 +108,15 @@ class LentMemory:
             self._lent = pointer_to(self._exporter)
         return self._lent
 
-    def check(self, first: int, last: int, what: str) -> None:
-        """Raise unless the bytes from `first` to `last` are its own."""
+    def has(self, first: int, last: int) -> bool:
+        """Whether the bytes from `first` to `last` are its own."""
+        return first >= 0 and last <= self.nbytes
+
+    def refuse(self, first: int, last: int, what: str) -> NoReturn:
+        """Raise for bytes that are not its own."""
         if first < 0:
             raise ValueError(f"message: {what} would begin {-first} bytes before the buffer")
-        if last > self.nbytes:
-            raise ValueError(f"message: {what} would need {last} bytes, the buffer has {self.nbytes}")
+        raise ValueError(f"message: {what} would need {last} bytes, the buffer has {self.nbytes}")
 
     def stretch(self, first: int, last: int) -> memoryview:
         """The bytes from `first` to `last`."""
@@ -135,10 +143,14 @@ class Everywhere(LentMemory):
         """The null pointer, where ``BOTTOM`` begins."""
         return NULL
 
-    def check(self, first: int, last: int, what: str) -> None:
-        """Raise unless they can be addresses."""
-        if not _FIRST_PAGE <= first <= last <= _LAST_ADDRESS:
-            fail("ERR_BUFFER", f"message: {what} at address {first} below BOTTOM: displacements are addresses there")
+    def has(self, first: int, last: int) -> bool:
+        """Whether they can be addresses."""
+        return _FIRST_PAGE <= first <= last <= _LAST_ADDRESS
+
+    def refuse(self, first: int, last: int, what: str) -> NoReturn:
+        """Raise for bytes that can have no addresses."""
+        del last
+        fail("ERR_BUFFER", f"message: {what} at address {first} below BOTTOM: displacements are addresses there")
 
     def stretch(self, first: int, last: int) -> memoryview:
         """The bytes between two addresses."""
@@ -189,14 +201,24 @@ def memory_of(exporter: Any, is_written: bool) -> LentMemory:
     return LentMemory(turned, memoryview(turned), view.format)
 
 
+@cache
+def _reader_of(interface: str) -> Callable[[Any], DescribedMemory]:
+    """Reader of an array interface, imported by the first message that needs it."""
+    if interface == "dlpack":
+        from smpy.mpi.data.dlpack import described_by_dlpack as described_by
+    else:
+        from smpy.mpi.data.cuda_arrays import described_by_cuda as described_by
+    return described_by
+
+
 def _described(exporter: Any, is_written: bool) -> LentMemory:
     """The memory that an object describes by DLPack or the CUDA array interface."""
     if isinstance(exporter, Exporter) and hasattr(exporter, "_view"):
         return memory_of(exporter._view, is_written)  # without the compiled surface, before Python 3.12
     if hasattr(exporter, "__dlpack__"):
-        from smpy.mpi.data.dlpack import described_by_dlpack as described_by
+        described_by = _reader_of("dlpack")
     elif hasattr(exporter, "__cuda_array_interface__"):
-        from smpy.mpi.data.cuda_arrays import described_by_cuda as described_by
+        described_by = _reader_of("cuda")
     else:
         raise TypeError(
             f"message: a buffer is required, such as a numpy array, not {type(exporter).__name__}; "

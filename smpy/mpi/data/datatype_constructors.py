@@ -9,7 +9,7 @@ from typing import Self
 from smpy.engine.running import mpi_call
 from smpy.mpi.data.datatype_core import DatatypeCore
 from smpy.mpi.data.datatype_marks import Marks
-from smpy.mpi.data.layout import DatatypeOrigin
+from smpy.mpi.data.layout import DatatypeOrigin, Layout
 from smpy.mpi.data.typemap_arrays import darray, subarray
 from smpy.mpi.data.typemaps import Typemap, joined, placed, repeated, resized
 from smpy.mpi.state.arguments import integer
@@ -29,14 +29,8 @@ class Constructors(Marks):
     def Dup(self) -> Self:
         """A datatype of its own with the same entries."""
         old = self._layout
-        new = self._made(
-            old.typemap,
-            kind=old.kind,
-            typestr=old.typestr,
-            code=old.code,
-            origin=DatatypeOrigin("DUP", {}, (old,)),
-            is_committed=old.is_committed,
-        )
+        origin = DatatypeOrigin("DUP", {}, (old,))
+        new = self._of(Layout(old.typemap, "", old.kind, old.typestr, old.code, origin, old.is_committed))
         new._inherit(self)
         return new
 
@@ -174,7 +168,7 @@ class Constructors(Marks):
         if len(datatypes) != len(lengths):
             raise ValueError(f"expecting {len(lengths)} items, got {len(datatypes)}")
         olds = [of_family(datatype, DatatypeCore)._layout for datatype in datatypes]
-        typemap = joined(zip(lengths, places, (old.typemap for old in olds), strict=True))
+        typemap = joined(tuple(zip(lengths, places, [old.typemap for old in olds], strict=True)))
         return cls._derived(typemap, "STRUCT", olds, blocklengths=lengths, displacements=places)
 
     @mpi_call
@@ -284,7 +278,9 @@ def _count(number: int, call: str) -> int:
 
 
 def _blocks(lengths: Sequence[int], displacements: Sequence[int], call: str) -> tuple[list[int], list[int]]:
-    counts, places = [_count(index(length), call) for length in lengths], list(map(index, displacements))
+    counts, places = list(map(index, lengths)), list(map(index, displacements))
+    if counts and min(counts) < 0:
+        _count(min(counts), call)
     _check_same_length(places, len(counts))
     return counts, places
 

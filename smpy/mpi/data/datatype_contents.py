@@ -81,7 +81,8 @@ class Contents(DatatypeCore):
     @classmethod
     def _handle_on(cls, layout: Layout) -> Self:
         """The predefined datatype itself, or a new handle."""
-        return cls._known.get(layout.number) or cls._of(layout)
+        known = cls._known.get(layout.number)
+        return cls._of(layout) if known is None else known
 
     @classmethod
     def _know(cls, named: Mapping[str, Any]) -> None:

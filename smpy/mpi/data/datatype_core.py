@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
-from smpy.mpi.data.layout import LARGEST_OFFSET, DatatypeOrigin, Layout
+from smpy.mpi.data.layout import DatatypeOrigin, Layout
 from smpy.mpi.data.strided import strided
 from smpy.mpi.data.typemaps import Typemap
 from smpy.mpi.state.exceptions import fail
@@ -27,22 +27,17 @@ class DatatypeCore(Handle):
     @classmethod
     def _of(cls, layout: Layout | None) -> Self:
         """A handle on a layout."""
-        self = super().__new__(cls)
+        self = object.__new__(cls)
         self._refer_to(layout)
         return self
 
     @classmethod
-    def _made(cls, typemap: Typemap, **named: Any) -> Self:
-        """A handle on a new layout; `named`: its other fields."""
-        return cls._of(Layout(typemap, **named))
-
-    @classmethod
     def _derived(cls, typemap: Typemap, combiner: str, olds: Iterable[Layout], **arguments: int | list[int]) -> Self:
         """A handle on a new datatype that a constructor derives from others."""
-        numbers = (typemap.size, typemap.lb, typemap.ub, typemap.true_lb, typemap.true_ub, typemap.extent)
-        if max(map(abs, numbers)) > LARGEST_OFFSET:
+        if not typemap.has_64_bits:
             fail("ERR_ARG", f"{combiner}: the datatype's size or one of its bounds has more than 64 bits")
-        return cls._made(typemap, origin=DatatypeOrigin(combiner, arguments, tuple(olds)), typestr=f"V{typemap.extent}")
+        origin = DatatypeOrigin(combiner, arguments, tuple(olds))
+        return cls._of(Layout(typemap, typestr=f"V{typemap.extent}", origin=origin))
 
     def _refer_to(self, layout: Layout | None) -> None:
         self._layout_or_null = layout

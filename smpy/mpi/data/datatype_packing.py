@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from smpy.engine.folded_memory import private_ranges
+from smpy.engine.folded_memory import is_any, private_ranges
 from smpy.engine.running import mpi_call
 from smpy.mpi.data.buffers import LentMemory, memory_of
 from smpy.mpi.data.datatype_core import DatatypeCore
 from smpy.mpi.data.external32 import external_size, from_external, to_external
-from smpy.mpi.data.packing import check_bounds, pack, unpack
+from smpy.mpi.data.packing import check_bounds, packed_or_itself, unpack
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.surface_bases import CommBase
 
@@ -47,7 +47,7 @@ class Packing(DatatypeCore):
         _check_comm(comm, "Pack")
         entries, into = memory_of(inbuf, is_written=False), memory_of(outbuf, is_written=True)
         typemap = self._layout.typemap
-        packed = pack(typemap, entries, 0, self._entries_in(entries, "Pack"))
+        packed = packed_or_itself(typemap, entries, self._entries_in(entries, "Pack"))
         return _put(packed, into, position, "Pack")
 
     @mpi_call
@@ -107,7 +107,7 @@ class Packing(DatatypeCore):
         _check_representation(datarep, "Pack_external")
         entries, into = memory_of(inbuf, is_written=False), memory_of(outbuf, is_written=True)
         typemap, count = self._layout.typemap, self._entries_in(entries, "Pack_external")
-        rows = np.frombuffer(pack(typemap, entries, 0, count), np.uint8).reshape(count, typemap.size)
+        rows = np.frombuffer(packed_or_itself(typemap, entries, count), np.uint8).reshape(count, typemap.size)
         return _put(to_external(typemap, rows).ravel().data, into, position, "Pack_external")
 
     @mpi_call
@@ -149,7 +149,7 @@ class Packing(DatatypeCore):
 
     def _entries_in(self, memory: LentMemory, call: str) -> int:
         """Number of entries that fit into the memory; raises if it is folded, or if their bytes reach out of it."""
-        if memory.is_folded or private_ranges(memory.address, memory.nbytes) is not None:
+        if memory.is_folded or (is_any() and private_ranges(memory.address, memory.nbytes) is not None):
             fail("ERR_BUFFER", f"{call}: an array that is folded or shares its memory has no bytes: send it as it is")
         layout = self._layout
         if layout.extent <= 0:

@@ -10,10 +10,13 @@ References
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from math import prod
 from operator import index
-from typing import Any, Final
+from struct import Struct, unpack
+from typing import Any, Final, NamedTuple
 
+from smpy.engine.pointers import bytes_at, pointer_at
 from smpy.mpi.data.described_memory import DescribedMemory, format_of, is_gapless
 
 __all__ = ["described_by_dlpack"]
@@ -24,34 +27,25 @@ _FLOAT: Final = 2
 _KINDS: Final = {0: "i", 1: "u", 2: "f", 5: "c", 6: "b"}
 
 
-class _Tensor(ctypes.Structure):
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    )
+_TENSOR: Final = Struct("@QiiiBBHQQQ")
+"""A `DLTensor`."""
+_VERSIONED: Final = Struct("@IIQQQ")
+"""The fields of `DLManagedTensorVersioned` before its tensor: version, context, deleter, flags."""
 
 
-class _Managed(ctypes.Structure):
-    _fields_ = (("tensor", _Tensor), ("manager_ctx", ctypes.c_void_p), ("deleter", ctypes.c_void_p))
+class _Tensor(NamedTuple):
+    """The fields of a `DLTensor`, in the order of `_TENSOR`."""
 
-
-class _VersionedManaged(ctypes.Structure):
-    _fields_ = (
-        ("major", ctypes.c_uint32),
-        ("minor", ctypes.c_uint32),
-        ("manager_ctx", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("tensor", _Tensor),
-    )
+    address: int
+    device_type: int
+    device_number: int
+    n_dimensions: int
+    code: int
+    bits: int
+    lanes: int
+    shape: int
+    strides: int
+    byte_offset: int
 
 
 _pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
@@ -79,15 +73,17 @@ def described_by_dlpack(exporter: Any) -> DescribedMemory:
         capsule = exporter.__dlpack__(**stream, max_version=(1, 0), copy=False)
     except TypeError:  # before version 1
         capsule = exporter.__dlpack__(**stream)
-        tensor = _Managed.from_address(_opened(capsule, b"dltensor")).tensor
+        address = _opened(capsule, b"dltensor")
     else:
-        managed = _VersionedManaged.from_address(_opened(capsule, b"dltensor_versioned"))
-        if managed.major < 1:
-            raise BufferError(f"dlpack: version {managed.major} in a capsule of version 1 or later")
-        tensor, is_readonly = managed.tensor, bool(managed.flags & _READ_ONLY)
+        address = _opened(capsule, b"dltensor_versioned")
+        major, _, _, _, flags = _VERSIONED.unpack(bytes_at(pointer_at(address), _VERSIONED.size))
+        if major < 1:
+            raise BufferError(f"dlpack: version {major} in a capsule of version 1 or later")
+        address, is_readonly = address + _VERSIONED.size, bool(flags & _READ_ONLY)
+    tensor = _Tensor._make(_TENSOR.unpack(bytes_at(pointer_at(address), _TENSOR.size)))
     n_items = prod(_checked_shape(tensor))
     return DescribedMemory(
-        address=(tensor.data or 0) + tensor.byte_offset,
+        address=tensor.address + tensor.byte_offset,
         nbytes=n_items * ((tensor.bits * tensor.lanes + 7) // 8),
         format=_format(tensor),
         is_readonly=is_readonly,
@@ -103,17 +99,21 @@ def _opened(capsule: Any, name: bytes) -> int:
     return address
 
 
-def _checked_shape(tensor: _Tensor) -> list[int]:
-    n = tensor.ndim
+def _checked_shape(tensor: _Tensor) -> Sequence[int]:
+    n = tensor.n_dimensions
     if n < 0 or (n and not tensor.shape):
         raise BufferError(f"dlpack: {n} dimensions without a shape")
-    shape = tensor.shape[:n] if n else []
-    strides = tensor.strides[:n] if n and tensor.strides else None
-    if min(shape, default=0) < 0 or min(strides or [0]) < 0:
+    shape = _numbers_at(tensor.shape, n) if n else ()
+    strides = _numbers_at(tensor.strides, n) if n and tensor.strides else None
+    if min(shape, default=0) < 0 or min(strides or (0,)) < 0:
         raise BufferError(f"dlpack: shape {shape} or strides {strides} are negative")
     if strides is not None and not is_gapless(shape, strides, 1):
         raise BufferError(f"dlpack: memory of shape {shape} and strides {strides} is not contiguous")
     return shape
+
+
+def _numbers_at(address: int, n: int) -> tuple[int, ...]:
+    return unpack(f"@{n}q", bytes_at(pointer_at(address), 8 * n))
 
 
 def _format(tensor: _Tensor) -> str:

@@ -8,10 +8,7 @@ from typing import Final, NamedTuple
 
 from smpy.mpi.data.typemaps import Typemap
 
-__all__ = ["LARGEST_OFFSET", "DatatypeOrigin", "Layout"]
-
-LARGEST_OFFSET: Final = (1 << 63) - 1
-"""Largest size or displacement: C's have 64 bits."""
+__all__ = ["DatatypeOrigin", "Layout"]
 
 _numbers: Final = count(1)
 
@@ -64,7 +61,7 @@ class Layout:
     origin: DatatypeOrigin | None = None
     is_committed: bool = False
 
-    number: int = field(init=False, default_factory=lambda: next(_numbers))
+    number: int = field(init=False, default_factory=_numbers.__next__)
     """Number by which all handles on it are equal."""
     size: int = field(init=False)
     """Bytes that an entry carries."""

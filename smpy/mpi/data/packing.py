@@ -10,15 +10,15 @@ from smpy.engine.blocks import pack_strided, strided_of, unpack_strided
 from smpy.engine.messages import Ranges
 from smpy.engine.pointers import pointer_to
 from smpy.mpi.data.buffers import LentMemory
-from smpy.mpi.data.layout import LARGEST_OFFSET, Layout
+from smpy.mpi.data.layout import Layout
 from smpy.mpi.data.strided import strided
-from smpy.mpi.data.typemaps import ByteStretch, Places, RepeatedStride, Typemap, looped
+from smpy.mpi.data.typemaps import LARGEST_OFFSET, ByteStretch, Places, RepeatedStride, Typemap, looped
 from smpy.mpi.state.exceptions import fail
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["check_bounds", "gathered", "pack", "packed_ranges", "places_of", "spread", "unpack"]
+__all__ = ["check_bounds", "gathered", "pack", "packed_or_itself", "packed_ranges", "places_of", "spread", "unpack"]
 
 _BATCH = 1 << 16
 """Number of irregular stretches that are moved at a time, so that their arrays of offsets stay small."""
@@ -26,13 +26,19 @@ _BATCH = 1 << 16
 
 def check_bounds(layout: Layout, memory: LentMemory, start: int, count: int) -> None:
     """Raise unless the bytes of `count` entries from byte `start` on lie within the memory, and can be counted."""
-    if not count or not layout.size:
+    nbytes = count * layout.size
+    if not nbytes:
         return
-    what = f"{count} {'entry' if count == 1 else 'entries'} of {layout.name or 'a derived datatype'}"
-    if count * layout.size > LARGEST_OFFSET:
-        fail("ERR_COUNT", f"message: {what} carry {count * layout.size} bytes, more than a message can")
-    back, ahead = sorted((start, start + (count - 1) * layout.extent))
-    memory.check(back + layout.typemap.true_lb, ahead + layout.typemap.true_ub, what)
+    if nbytes > LARGEST_OFFSET:
+        fail("ERR_COUNT", f"message: {_counted(count, layout)} carry {nbytes} bytes, more than a message can")
+    typemap, last = layout.typemap, start + (count - 1) * layout.extent
+    first, end = min(start, last) + typemap.true_lb, max(start, last) + typemap.true_ub
+    if not memory.has(first, end):
+        memory.refuse(first, end, _counted(count, layout))
+
+
+def _counted(count: int, layout: Layout) -> str:
+    return f"{count} {'entry' if count == 1 else 'entries'} of {layout.name or 'a derived datatype'}"
 
 
 def pack(typemap: Typemap, memory: LentMemory, start: int, count: int) -> memoryview:
@@ -52,12 +58,23 @@ def pack(typemap: Typemap, memory: LentMemory, start: int, count: int) -> memory
     return packed.data
 
 
+def packed_or_itself(typemap: Typemap, memory: LentMemory, count: int) -> memoryview:
+    """The bytes that the first `count` entries carry: the memory itself where they have no gaps, else packed."""
+    if typemap.is_tiling:
+        return memory.stretch(typemap.true_lb, typemap.true_lb + count * typemap.size)
+    return pack(typemap, memory, 0, count)
+
+
 def unpack(typemap: Typemap, packed: memoryview, memory: LentMemory, start: int) -> None:
     """Write packed bytes into the entries from byte `start` of `memory`; bytes in the gaps stay.
 
     The last entry may be incomplete.
     """
     if not len(packed):
+        return
+    if typemap.is_tiling:
+        first = start + typemap.true_lb
+        memory.stretch(first, first + len(packed))[:] = packed
         return
     layout = strided(typemap)
     if layout is not None:

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
 __all__ = [
     "EMPTY",
+    "LARGEST_OFFSET",
     "ByteStretch",
     "Places",
     "RepeatedStride",
@@ -30,6 +31,9 @@ __all__ = [
     "repeated",
     "resized",
 ]
+
+LARGEST_OFFSET: Final = (1 << 63) - 1
+"""Largest size or displacement: C's have 64 bits."""
 
 _FEW: Final = 16
 """Largest number of blocks that are runs of their own; more of them share one, with a list of places."""
@@ -111,20 +115,23 @@ class Typemap:
     is_resized: bool = False
     code: str = ""
 
-    @property
-    def extent(self) -> int:
-        """Bytes from one entry to the next."""
-        return self.ub - self.lb
+    extent: int = field(init=False)
+    """Bytes from one entry to the next."""
+    is_dense: bool = field(init=False)
+    """Whether the bytes of an entry are one stretch."""
+    is_tiling: bool = field(init=False)
+    """Whether entries that follow one another are one stretch."""
+    has_64_bits: bool = field(init=False)
+    """Whether its size, its bounds and its extent are numbers of 64 bits, as C's are."""
 
-    @property
-    def is_dense(self) -> bool:
-        """Whether the bytes of an entry are one stretch."""
-        return len(self.runs) == 1 and not self.runs[0].loops
-
-    @property
-    def is_tiling(self) -> bool:
-        """Whether entries that follow one another are one stretch."""
-        return self.is_dense and self.size == self.extent
+    def __post_init__(self) -> None:
+        extent, is_dense = self.ub - self.lb, len(self.runs) == 1 and not self.runs[0].loops
+        numbers = (self.size, self.lb, self.ub, self.true_lb, self.true_ub, extent)
+        set_field = partial(object.__setattr__, self)  # once: a typemap is made less often than it is used
+        set_field("extent", extent)
+        set_field("is_dense", is_dense)
+        set_field("is_tiling", is_dense and self.size == extent)
+        set_field("has_64_bits", max(map(abs, numbers)) <= LARGEST_OFFSET)
 
     @property
     def has_bounds(self) -> bool:
