@@ -55,15 +55,17 @@ def _power_of(
     speed_flop_per_s: float,
     state_speeds_flop_per_s: Sequence[float],
     first_state: int,
+    of_others: tuple[tuple[str, str], ...],
 ) -> HostPower | None:
-    """States and power of a host; what is wrong with them is told with its name."""
+    """States and power of a host; `of_others`: properties for hosts with one state that have no power of their own."""
     if not 0 <= first_state < max(1, len(state_speeds_flop_per_s)):
         raise PlatformError(f"host {host!r} begins in state {first_state}, and has {len(state_speeds_flop_per_s)}")
     for speed in state_speeds_flop_per_s:
         if not speed > 0:
             raise PlatformError(f"host {host!r} has a speed of {speed:g} flop/s in a state: it must be above 0")
     try:
-        return host_power(dict(properties), speed_flop_per_s, state_speeds_flop_per_s, first_state)
+        known = dict(properties) if len(state_speeds_flop_per_s) > 1 else {**dict(of_others), **dict(properties)}
+        return host_power(known, speed_flop_per_s, state_speeds_flop_per_s, first_state)
     except PlatformError as wrong:
         raise PlatformError(f"host {host!r}: {wrong}") from None
 
@@ -96,7 +98,7 @@ class PlatformBuilder:
     networks : module
         Networks of clusters, a function a topology (`smpy.engine.cluster_networks`).
     host_power : tuple of (str, str)
-        Properties that say the power of hosts that are added from now on, above their own.
+        Properties that say the power of hosts that are added from now on, if their own do not and they have one state.
     wire_power_w : tuple of float or None
         Idle and busy power of each link of the wires of clusters that are added from now on; None: not known.
     """
@@ -187,7 +189,7 @@ class PlatformBuilder:
         self._properties.add(len(self._host_names), properties)
         self._memory.add(len(self._host_names), memory)
         states = speed_flop_per_s, state_speeds_flop_per_s, first_state
-        power = _power_of(name, (*properties, *self.host_power), *states)
+        power = _power_of(name, properties, *states, self.host_power)
         self._set_power(len(self._host_names), 1, power)
         if disks:
             self._disks[len(self._host_names)] = disks
@@ -323,7 +325,7 @@ class PlatformBuilder:
                     lib.platform_set_hosts(self._handle, first, group.n_hosts, *numbers), f"a group of {cluster.name!r}"
                 )
             states = group.speed_flop_per_s, group.state_speeds_flop_per_s, group.first_state
-            power = _power_of(host_names[first - len(self._host_names)], (*group.properties, *self.host_power), *states)
+            power = _power_of(host_names[first - len(self._host_names)], group.properties, *states, self.host_power)
             self._set_power(first, group.n_hosts, power)
             first += group.n_hosts
         self._host_names.extend(host_names)

@@ -91,6 +91,11 @@ class PartsList:
         return sum(kind.count for kind in self.cables)
 
     @property
+    def noted(self) -> frozenset[str]:
+        """Names of all properties of hosts."""
+        return frozenset(name for kind in self.hosts for name, _ in kind.properties)
+
+    @property
     def n_ports(self) -> int | None:
         """Ports of switches with a cable; None if the machine's file does not tell."""
         ends = [None if kind.switch_ends is None else kind.count * kind.switch_ends for kind in self.cables]

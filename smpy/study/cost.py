@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Final
 
@@ -57,23 +57,6 @@ class MachineCost:
         """Price of the whole machine."""
         return self.hosts_eur + self.switches_eur + self.cables_eur
 
-    def hosts_j(self, makespan_s: float, computing_core_s: float) -> float:
-        """Joules of hosts whose power a list of prices says, for runs that have counted none.
-
-        All draw their idle power for the whole run; each core that computes adds its part of what is above.
-
-        Parameters
-        ----------
-        makespan_s : float
-            Duration of the run.
-        computing_core_s : float
-            Time that cores compute, of all together.
-        """
-        if not computing_core_s:
-            return self.hosts_idle_w * makespan_s
-        busy_s = min(makespan_s, computing_core_s / self.n_cores)
-        return self.hosts_idle_w * makespan_s + (self.hosts_busy_w - self.hosts_idle_w) * busy_s
-
     def energy_kwh(self, makespan_s: float, hosts_j: float, links_j: float = 0.0) -> float:
         """Energy of all its hosts, links and switches during a run, in kWh.
 
@@ -111,12 +94,7 @@ class MachineCost:
         return {name: None if math.isnan(amount) else amount for name, amount in amounts.items()}
 
     def columns(
-        self,
-        makespan_s: float,
-        ranks: int,
-        compute_share: float,
-        hosts_j: float | None = None,
-        links_j: float | None = None,
+        self, makespan_s: float, hosts_j: float | None = None, links_j: float | None = None
     ) -> dict[str, float]:
         """The columns of a study's table that tell of the machine and its cost.
 
@@ -124,16 +102,10 @@ class MachineCost:
         ----------
         makespan_s : float
             Duration of the run.
-        ranks : int
-            Number of its ranks.
-        compute_share : float
-            Share of the ranks' time in which they compute.
         hosts_j, links_j : float or None
-            Joules that the run has counted of all hosts, and of links; None: the machine does not say their power.
+            Joules that the run has counted of all hosts, and of links; None: their power is not known.
         """
-        if hosts_j is None:
-            hosts_j = self.hosts_j(makespan_s, ranks * compute_share * makespan_s)
-        energy_kwh = self.energy_kwh(makespan_s, hosts_j, links_j or 0.0)
+        energy_kwh = self.energy_kwh(makespan_s, math.nan if hosts_j is None else hosts_j, links_j or 0.0)
         return {
             "hosts": self.n_hosts,
             "switches": self.n_switches,
@@ -203,7 +175,7 @@ def cost_of_record(record: str, prices: Prices = NO_PRICES) -> MachineCost:
 def is_parts_record(text: str) -> bool:
     """Whether `cost_of_record` can read a text, which may be somebody else's."""
     try:
-        math.fsum(cost_of_record(text).columns(1.0, 1, 1.0).values())
+        math.fsum(cost_of_record(text).columns(1.0).values())
     except PlatformError:  # of a price that a machine notes: a line says so where the cost is asked for
         pass
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError):
@@ -216,7 +188,7 @@ def _unknown(n_hosts: int) -> MachineCost:
 
 
 def _cost(parts: PartsList, own: Prices, others: Prices) -> MachineCost:
-    said = own.above(_for_what_is_not_noted(parts, others))
+    said = own.above(others.unless_noted(parts.noted))
     powers_w = [(kind.count, *_power_w(kind, said)) for kind in parts.hosts]
     return MachineCost(
         n_hosts=parts.n_hosts,
@@ -235,14 +207,6 @@ def _cost(parts: PartsList, own: Prices, others: Prices) -> MachineCost:
     )
 
 
-def _for_what_is_not_noted(parts: PartsList, others: Prices) -> Prices:
-    """Prices of other origin, without prices that a property of some host gives."""
-    noted = {name for kind in parts.hosts for name, _ in kind.properties}
-    dropped = [field for field, name in HOST_PROPERTIES.items() if name in noted]
-    dropped += ["host_idle_w", "host_busy_w"] if POWER_PROPERTY in noted else []
-    return replace(others, **dict.fromkeys(dropped))
-
-
 def _hosts_eur(parts: PartsList, said: Prices, field: str) -> float:
     of_all: float | None = getattr(said, field)
     name = HOST_PROPERTIES[field]
@@ -257,7 +221,7 @@ def _noted(kind: HostParts, name: str) -> float | None:
 def _power_w(kind: HostParts, said: Prices) -> tuple[float, float]:
     """Power of a host in W with all cores idle, and with all of them busy."""
     text = dict(kind.properties).get(POWER_PROPERTY)
-    if said.host_busy_w is not None or text is None:
+    if text is None:
         return _known(said.host_idle_w), _known(said.host_busy_w)
     numbers = [_number(part, POWER_PROPERTY) for part in text.partition(",")[0].split(":")]  # at full speed
     return numbers[0], numbers[-1]

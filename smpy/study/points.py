@@ -132,6 +132,8 @@ def _run(definition: Definition, settings: Settings, repetition: int) -> tuple[d
         options["seed"] = _seed(options.get("seed", 0)) + repetition
     if definition.is_module:
         options["module"] = True
+    if power := definition.prices.power_settings:
+        options["set"] = power | _mapping("set", options.get("set"))
     return options, _arguments(definition.args, arguments)
 
 

@@ -116,8 +116,7 @@ def _costs(row: Mapping[str, Any], cost: Callable[[str], MachineCost]) -> dict[s
     parts = row.get("parts")
     if parts is None:
         return {}
-    counted = row.get("hosts_j"), row.get("links_j")
-    return cost(parts).columns(row["makespan_s"], row["ranks"], row["compute_share"], *counted)
+    return cost(parts).columns(row["makespan_s"], row.get("hosts_j"), row.get("links_j"))
 
 
 def kept(what: str, key: str, folder: Path) -> Path:

@@ -96,8 +96,9 @@ def test_a_machine_that_no_file_of_ours_describes_is_given_prices_by_options(tmp
     (tmp_path / "m.xml").write_text(XML)
     options = [("price.host_eur", "9000"), ("price.cable_eur", "70"), ("power.busy", "700W"), ("host.speed", "x2")]
     described = read_machine(tmp_path / "m.xml", 1, options)
-    assert described.prices == Prices(host_eur=9000, cable_eur=70, host_idle_w=0, host_busy_w=700)
-    assert described == read_machine(tmp_path / "m.xml", 1, options[-1:])
+    assert described.prices == Prices(host_eur=9000, cable_eur=70)
+    assert {dict(kind.properties)["wattage_per_state"] for kind in described.parts_list.hosts} == {"0.0:700.0"}
+    assert described.fingerprint == read_machine(tmp_path / "m.xml", 1, options[-1:]).fingerprint
     with pytest.raises(UsageError, match="cable_euro: unknown key: did you mean 'cable_eur'"):
         read_machine(tmp_path / "m.xml", 1, [("price.cable_euro", "70")])
     with pytest.raises(UsageError, match="does not say it, and nothing times a factor is nothing"):

@@ -135,20 +135,17 @@ def test_a_record_of_the_parts_is_enough_for_the_bill(line: str) -> None:
 # ---- a run ----
 
 
-def test_a_run_of_an_hour_on_an_idle_machine_draws_its_idle_power() -> None:
+def test_energy_is_that_of_hosts_links_and_switches() -> None:
     cost = tree()
-    assert cost.hosts_j(3600, 0) == pytest.approx(3600 * 512 * 200)
-    assert cost.hosts_j(3600, 4096 * 3600) == pytest.approx(3600 * 512 * 800)
-    assert cost.hosts_j(3600, 1024 * 3600) == pytest.approx(3600 * 512 * (200 + 600 / 4))
-    assert cost.hosts_j(3600, 1e9) == cost.hosts_j(3600, 4096 * 3600)  # cores that ranks share
     assert cost.energy_kwh(3600, 7.2e6, 3.6e6) == pytest.approx(2 + 1 + 36 * 300 / 1000)
 
 
-def test_joules_that_a_run_has_counted_stand_above_power_that_prices_say() -> None:
-    columns = tree().columns(100.0, 2048, 0.25, hosts_j=3.6e6, links_j=1.8e6)
+def test_energy_and_its_cost_are_of_joules_that_the_run_has_counted() -> None:
+    columns = tree().columns(100.0, hosts_j=3.6e6, links_j=1.8e6)
     assert columns["energy_kwh"] == pytest.approx(1 + 0.5 + 36 * 300 * 100 / 3.6e6)
     assert columns["energy_eur"] == pytest.approx(0.2 * columns["energy_kwh"])
     assert columns["edp"] == pytest.approx(3.6e6 * columns["energy_kwh"] * 100)
+    assert math.isnan(tree().columns(100.0)["energy_kwh"])
 
 
 def test_a_run_as_long_as_the_machine_lives_costs_its_price_and_the_energy() -> None:
@@ -163,25 +160,25 @@ def test_rented_hosts_cost_their_rent_alone() -> None:
     assert rented.price_eur == tree().price_eur
 
 
-@pytest.mark.parametrize("missing", ["cable_eur", "lifetime_years", "kwh_eur", "switch_w", "host_busy_w"])
+@pytest.mark.parametrize("missing", ["cable_eur", "lifetime_years", "kwh_eur", "switch_w"])
 def test_a_run_has_a_cost_if_all_that_it_consists_of_is_known(missing: str) -> None:
-    assert not math.isnan(tree().columns(60, 100, 0.5)["run_eur"])
-    assert math.isnan(tree(4, replace(PRICES, **{missing: None})).columns(60, 100, 0.5)["run_eur"])
+    assert not math.isnan(tree().columns(60, 1e6)["run_eur"])
+    assert math.isnan(tree(4, replace(PRICES, **{missing: None})).columns(60, 1e6)["run_eur"])
 
 
-@given(st.floats(0, 1e7), st.floats(0, 5000), st.floats(1, 100))
-def test_energy_and_cost_grow_with_time_and_with_computing(makespan_s: float, busy: float, factor: float) -> None:
+@given(st.floats(0, 1e7), st.floats(0, 1e12), st.floats(1, 100))
+def test_energy_and_cost_grow_with_time_and_with_joules(makespan_s: float, hosts_j: float, factor: float) -> None:
     cost = tree()
     for amount in ("energy_kwh", "run_eur"):
-        one = cost.columns(makespan_s, 1, busy)[amount]
-        assert cost.columns(factor * makespan_s, 1, busy)[amount] == pytest.approx(factor * one)
-        assert cost.columns(makespan_s, 1, factor * busy)[amount] >= one
+        one = cost.columns(makespan_s, hosts_j)[amount]
+        assert cost.columns(factor * makespan_s, factor * hosts_j)[amount] == pytest.approx(factor * one)
+        assert cost.columns(makespan_s, factor * hosts_j)[amount] >= one
 
 
 def test_the_columns_of_a_table_are_those_of_the_contract() -> None:
     cost = tree()
-    columns = cost.columns(makespan_s=100.0, ranks=2048, compute_share=0.25)
-    energy_kwh = cost.energy_kwh(100.0, cost.hosts_j(100.0, 512 * 100.0))
+    columns = cost.columns(makespan_s=100.0, hosts_j=1e6)
+    energy_kwh = cost.energy_kwh(100.0, 1e6)
     assert columns == {
         "hosts": 512,
         "switches": 36,

@@ -315,12 +315,36 @@ def test_the_table_has_what_machines_and_runs_cost_and_other_prices_run_nothing_
     assert frame["energy_kwh"].tolist() == pytest.approx(energy_kwh.tolist())
     written_off = frame["price_eur"] * frame["makespan_s"] / (365.25 * 86400)
     assert frame["run_eur"].tolist() == pytest.approx((written_off + energy_kwh / 2).tolist())
-    (tmp_path / "dear.toml").write_text("[price]\nhost_eur = 1000\nswitch_eur = 0\ncable_eur = 0\n")
-    dear = smpy.Study(given | {"prices": str(tmp_path / "dear.toml")}, tmp_path / "results")
+    dear_prices = {"host_eur": 1000, "switch_eur": 0, "cable_eur": 0, "power": prices["power"]}
+    dear = smpy.Study(given | {"prices": dear_prices}, tmp_path / "results")
     assert not [point for point in dear.points if point.key not in dear.state().entries]
     assert dear.table().frame["price_eur"].tolist() == [2000, 4000]
-    assert dear.table().frame["energy_kwh"].isna().all()
+    assert dear.table().frame["energy_kwh"].equals(frame["energy_kwh"])
+    assert dear.table().frame["energy_eur"].isna().all()
     assert dear.table().frame["makespan_s"].equals(frame["makespan_s"])
+
+
+@pytest.mark.parametrize("own", ["", '[power]\nidle = "90W"\nbusy = "300W"\n'])
+def test_runs_count_the_power_of_a_price_list_where_the_machine_says_none(own: str, tmp_path: Path):
+    (tmp_path / "machine.toml").write_text(
+        f'[host]\ncount = 2\ncores = 2\nspeed = "1Gf"\n[topology]\nkind = "flat"\n{own}'
+    )
+    (tmp_path / "compute.py").write_text("import smpy\nsmpy.execute(1e9)\n")
+    given = {
+        "program": str(tmp_path / "compute.py"),
+        "options": {"ranks": 1, "compute": "none", "platform": str(tmp_path / "machine.toml")},
+        "prices": {"kwh_eur": 0.5, "power": {"idle": "100W", "busy": "200W", "switch": "10W"}},
+        "keep": ["profile"],
+    }
+    study = smpy.Study(given, tmp_path / "results")
+    row = study.run(workers=1).iloc[0]
+    joules = {"": 2 * (150 + 100 + 10)}.get(own, 2 * (195 + 90 + 10))
+    assert row["energy_kwh"] == pytest.approx(joules / 3.6e6)
+    assert row["energy_eur"] == pytest.approx(0.5 * joules / 3.6e6)
+    record = json.loads((tmp_path / "results" / row["profile"]).read_text())
+    assert record["energy"]["total_kwh"] == pytest.approx(row["energy_kwh"])
+    hot = given | {"prices": {"power": {"idle": "100W", "busy": "300W", "switch": "10W"}}}
+    assert smpy.Study(hot, tmp_path / "results").points[0].key != study.points[0].key
 
 
 def test_a_run_and_a_simulation_import_nothing_of_studies(tmp_path: Path):

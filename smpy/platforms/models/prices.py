@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
@@ -33,8 +34,7 @@ class Prices:
     lifetime_years : float or None
         Years in which the price of the machine is written off.
     host_idle_w, host_busy_w : float or None
-        Power of a host, with all cores idle and with all of them busy; these override the properties of single
-        hosts.
+        Power of a host with one state whose properties say none: with all cores idle, and with all of them busy.
     switch_w : float or None
         Power of a switch.
     link_idle_w, link_busy_w : float or None
@@ -78,6 +78,21 @@ class Prices:
         """
         own = {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}
         return replace(others, **own)
+
+    def unless_noted(self, names: Collection[str]) -> Prices:
+        """These prices for a machine some of whose hosts have properties of these names, which then stand for all."""
+        dropped = [field for field, name in HOST_PROPERTIES.items() if name in names]
+        dropped += ["host_idle_w", "host_busy_w"] if POWER_PROPERTY in names else []
+        return replace(self, **dict.fromkeys(dropped))
+
+    @property
+    def power_settings(self) -> dict[str, str]:
+        """Keys and values of `--set` that give this power to a machine that does not say it."""
+        watts = {"idle": self.host_idle_w, "busy": self.host_busy_w, "switch": self.switch_w}
+        texts = {key: f"{power!r}W" for key, power in watts.items() if power is not None}
+        if self.link_w is not None:
+            texts["link"] = "{!r}W:{!r}W".format(*self.link_w)
+        return {f"power.{key}?": text for key, text in texts.items()}
 
 
 NO_PRICES: Final = Prices()

@@ -2,6 +2,7 @@
 
 Keys of `ALIKE` change every link between hosts, or every host, of any machine: to a value, or by a factor such as x2.
 In our own formats every other key of the machine can be set, too; x2 multiplies the number that it has or defaults to.
+A key of [price] or [power] that ends in a question mark is for a machine that does not say it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from smpy.platforms.models.machine_models import Models
 from smpy.platforms.models.network_models import Network, parameters_of
 from smpy.platforms.models.networks import DESCRIBED
 from smpy.platforms.own_format.models import with_settings
+from smpy.platforms.own_format.power_changes import HOST_POWER_KEYS, with_host_power
 from smpy.platforms.own_format.prices import PRICE_TABLES, prices_in
 from smpy.platforms.own_format.settings import TomlTable, TomlValue, Tree, number_of, put, quantity_of
 from smpy.platforms.profiles import Changing, Profile
@@ -112,7 +114,7 @@ def apply_changes(tree: Tree, changes: Iterable[SettingChange]) -> list[SettingC
     for change in sorted(changes, key=lambda change: change.key != KIND):  # first the changes that disable other keys
         if change.key == KIND:
             tree[KIND.partition(".")[0]] = {}
-        if change.key in ALIKE and (change.key.startswith("network.") or "group" in tree):
+        if change.key.endswith("?") or (change.key in ALIKE and (change.key.startswith("network.") or "group" in tree)):
             left.append(change)
             continue
         setting, before = change.setting(), _found(tree, change.key)
@@ -140,13 +142,18 @@ def changed_alike(machine: Description, changes: Sequence[SettingChange]) -> Des
         If a value cannot be read, or a number gets out of range.
     """
     priced: Tree = {}
+    lacking: Tree = {}
+    powered: Tree = {}
     described: Tree = {}
     for change in changes:
-        if change.key.partition(".")[0] in DESCRIBED:
-            put(described, change.key, change.setting())
+        table, _, key = change.key.removesuffix("?").partition(".")
+        if table in PRICE_TABLES:
+            is_of_hosts = table == "power" and key in HOST_POWER_KEYS
+            into = lacking if change.key.endswith("?") else powered if is_of_hosts else priced
+            put(into, f"{table}.{key}", change.setting())
             continue
-        if change.key.partition(".")[0] in PRICE_TABLES:
-            put(priced, change.key, change.setting())
+        if table in DESCRIBED:
+            put(described, change.key, change.setting())
             continue
         if change.key not in ALIKE:
             raise UsageError(
@@ -157,7 +164,14 @@ def changed_alike(machine: Description, changes: Sequence[SettingChange]) -> Des
         machine = replace(machine, zone=_changed(machine.zone, change.setting(), ALIKE[change.key]))
     if described:
         machine = replace(machine, models=_with_described(machine.models, TomlTable("", described, "--set")))
-    return replace(machine, prices=prices_in(priced, "--set").above(machine.prices)) if priced else machine
+    if powered:
+        machine = with_host_power(machine, TomlTable("", powered, "--set").table("power"))
+    if priced:
+        machine = replace(machine, prices=prices_in(priced, "--set").above(machine.prices))
+    if lacking:
+        others = prices_in(lacking, "--set").unless_noted(machine.parts_list.noted if machine.parts_list else ())
+        machine = replace(machine, prices=machine.prices.above(others))
+    return machine
 
 
 def _check_links_matter(network: Network, change: SettingChange) -> None:

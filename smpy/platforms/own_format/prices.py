@@ -51,8 +51,11 @@ def read_host_power(power: TomlTable, idle_w: float = 0.0, busy_w: float = 0.0) 
     """
     idle_w = power.quantity("idle", parse_power_w, "200W", idle_w)
     busy_w = power.quantity("busy", parse_power_w, "700W", busy_w)
+    if busy_w == 0 < idle_w and not power.is_written("busy"):
+        raise power.error("idle", f'an idle host draws {idle_w:g} W: say power.busy, too, such as "700W"')
     if busy_w < idle_w:
-        raise power.error("busy", f"a host with all cores busy draws {busy_w:g} W, and an idle one {idle_w:g} W")
+        key = "busy" if power.is_written("busy") else "idle"
+        raise power.error(key, f"a host with all cores busy draws {busy_w:g} W, and an idle one {idle_w:g} W")
     return idle_w, busy_w
 
 
@@ -171,9 +174,8 @@ def price_tables(prices: Prices) -> dict[str, dict[str, object]]:
     """Tables from which `read_prices` reads them."""
     price = {key: getattr(prices, key) for key in (*_NETWORK_EUR, "lifetime_years")}
     written = {key: number for key, number in price.items() if number is not None}
-    power: dict[str, object] = {} if prices.switch_w is None else {"switch": f"{prices.switch_w!r}W"}
-    if prices.link_w is not None:
-        power["link"] = "{!r}W:{!r}W".format(*prices.link_w)
+    texts = {key.removeprefix("power.").removesuffix("?"): text for key, text in prices.power_settings.items()}
+    power: dict[str, object] = {key: texts[key] for key in ("switch", "link") if key in texts}
     return {**({"price": written} if written else {}), **({"power": power} if power else {})}
 
 
