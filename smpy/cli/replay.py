@@ -146,7 +146,7 @@ def command(
 def _text_of_file(path: Path, n_ranks: int, result: ReplayResult) -> str:
     from smpy.units import format_time
 
-    facts = [("makespan", f"{format_time(result.makespan_s)} simulated"), _messages(result)]
+    facts = [("makespan", f"{format_time(result.makespan_s)} simulated"), *_counts(result)]
     if result.depends_on_time:
         facts.append(("timing", "ranks polled, or took any message: on another machine they may do something else"))
     facts += _network(result)
@@ -161,10 +161,11 @@ def _network(result: ReplayResult) -> list[tuple[str, str]]:
     return [("network", result.network_about)] if result.network_about else []
 
 
-def _messages(result: ReplayResult) -> tuple[str, str]:
+def _counts(result: ReplayResult) -> list[tuple[str, str]]:
     from smpy.units import format_bytes
 
-    return "messages", f"{result.messages:,} carrying {format_bytes(result.bytes)}"
+    messages = "messages", f"{result.messages:,} carrying {format_bytes(result.bytes)}"
+    return [messages, ("energy", result.energy.render())] if result.energy else [messages]
 
 
 def _ranks(n_ranks: int) -> str:
@@ -181,7 +182,7 @@ def _text(trace: Trace, result: ReplayResult) -> str:
     before_s, now_s = trace.makespan_s, result.makespan_s
     facts = [
         ("makespan", f"{format_time(now_s)} simulated; the run took {format_time(before_s)}{_ratio(before_s, now_s)}"),
-        _messages(result),
+        *_counts(result),
     ]
     if result.depends_on_time:
         facts.append(("timing", "the run took messages from any source, polled, or waited for any of several:"))
@@ -215,6 +216,7 @@ def _numbers(result: ReplayResult) -> dict[str, Any]:
         "messages": result.messages,
         "bytes": result.bytes,
         "depends_on_time": result.depends_on_time,
+        "energy": result.energy.to_record() if result.energy else None,
         "finish_s": result.finish_s.tolist(),
         "computing_s": result.computing_s.tolist(),
     }

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from heapq import nlargest
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from smpy.engine.engine import Engine
+    from smpy.platforms.description import Description
 
 _J_PER_KWH: Final = 3.6e6
 _NAMES_MAX: Final = 10_000
@@ -117,23 +121,34 @@ def _listed(joules: Mapping[str, float], *, lists_all: bool) -> dict[str, float]
     return dict(nlargest(_LARGEST, joules.items(), key=lambda each: each[1]))
 
 
-def energy_of(
-    hosts: Iterable[tuple[str, float, bool]],
-    links: Iterable[tuple[str, float]],
-    above_idle_j: float,
-    switches_j: float | None,
-    kwh_eur: float | None,
-    *,
-    lists_all: bool = False,
-) -> Energy:
-    """The energy of a run, from name, Joules and use of each host, and name and Joules of each link."""
-    listed = list(hosts)
+def run_energy(
+    engine: Engine, machine: Description, makespan_s: float, above_idle_j: float, *, lists_all: bool = False
+) -> Energy | None:
+    """Energy of a run or replay that is over; None: no part of the machine says its power.
+
+    Parameters
+    ----------
+    engine : Engine
+        Its world, before it is closed.
+    machine : Description
+        The machine.
+    makespan_s : float
+        Date at which the run ended.
+    above_idle_j : float
+        Joules of its ranks.
+    lists_all : bool
+        Whether its record lists all hosts and links, however many.
+    """
+    if not engine.keeps_energy:
+        return None
+    hosts = list(engine.hosts_energy())
+    parts, switch_w = machine.parts_list, machine.prices.switch_w
     return Energy(
-        hosts_j={name: joules for name, joules, _ in listed},
-        links_j=dict(links),
-        used_hosts_j=sum(joules for _, joules, is_used in listed if is_used),
+        hosts_j={name: joules for name, joules, _ in hosts},
+        links_j=dict(engine.links_energy()),
+        used_hosts_j=sum(joules for _, joules, is_used in hosts if is_used),
         above_idle_j=above_idle_j,
-        switches_j=switches_j,
-        kwh_eur=kwh_eur,
+        switches_j=None if parts is None or switch_w is None else parts.n_switches * switch_w * makespan_s,
+        kwh_eur=machine.prices.kwh_eur,
         lists_all=lists_all,
     )

@@ -14,7 +14,7 @@ from smpy.errors import DamagedFileError, UsageError, meant
 from smpy.input_files import read_plain_file
 from smpy.records.trace_checks import Known, RowChecks
 from smpy.records.trace_info import check_file, read_info
-from smpy.records.trace_layout import COLUMNS, COMMS_MAX, FORMAT, NEW_COLUMNS, damaged
+from smpy.records.trace_layout import COLUMNS, COMMS_MAX, FORMAT, NEW_COLUMNS, OPTIONAL_COLUMNS, damaged
 
 if TYPE_CHECKING:
     import numpy as np
@@ -274,9 +274,12 @@ class Trace:
         n_rows, expected = file.metadata.num_rows, self.info["trace"]["files"][f"{name}.parquet"]["rows"]
         if n_rows != expected:
             raise damaged(f"{self._path(name)} has {n_rows:,} of {expected:,} rows")
-        for column in _schema(name):
+        may_lack = set(OPTIONAL_COLUMNS.get(name, ()))
+        if self.info["trace"]["format"] < FORMAT:
+            may_lack |= NEW_COLUMNS.get(name, set())
+        for column in _schema(name, [*COLUMNS[name], *OPTIONAL_COLUMNS.get(name, ())]):
             here = file.schema_arrow.field(column.name) if column.name in file.schema_arrow.names else None
-            if here is None and column.name in NEW_COLUMNS.get(name, ()) and self.info["trace"]["format"] < FORMAT:
+            if here is None and column.name in may_lack:
                 continue
             if here is None or getattr(here.type, "value_type", here.type) != column.type:
                 raise damaged(f"{self._path(name)} has no column {column.name} of {column.type}")
@@ -309,5 +312,5 @@ def _source(path: Path) -> Path | pa.BufferReader:
 def _schema(name: str, columns: Sequence[str] | None = None) -> pa.Schema:
     import pyarrow as pa
 
-    types = COLUMNS[name]
-    return pa.schema({column: getattr(pa, types[column])() for column in columns or types})
+    types = COLUMNS[name] | OPTIONAL_COLUMNS.get(name, {})
+    return pa.schema({column: getattr(pa, types[column])() for column in columns or COLUMNS[name]})

@@ -111,6 +111,8 @@ class RowChecks:
             latest_s = float("inf") if name == "alone_s" else known.makespan_s * (1 + _ROUNDING)
             date_s = numbers(column, null=0.0)
             self._refuse(~((date_s >= 0) & (date_s <= latest_s) & (date_s < float("inf"))), f"{name} beyond the run")
+        elif name == "power_w":
+            self._refuse(~(abs(numbers(column, null=0.0)) < float("inf")), "a power that is no number")
         elif name in ("rank", "source", "target") or (name == "other" and self._table != "comms"):
             self._within(column, 0, known.n_ranks - 1, "a rank that does not exist")
         elif name in ("site", "send_site", "receive_site"):

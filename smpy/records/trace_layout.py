@@ -85,11 +85,14 @@ COLUMNS: Final = {
 }
 """Tables and the columns of each, with their types."""
 
+OPTIONAL_COLUMNS: Final = {"intervals": {"power_w": "float64"}}
+"""Columns that only some traces have, with their types: power where the machine says it."""
+
 NEW_COLUMNS: Final = {"collectives": {"in_parts"}}
 """Columns that the format before lacks: in its rows they are false."""
 
 MAY_BE_NULL: Final = {
-    "intervals": {"site", "other", "message"},
+    "intervals": {"site", "other", "message", "power_w"},
     "messages": {"tag", "send_site", "receive_site", "receive_posted_s", "started_s", "ended_s", "alone_s"},
     "actions": {"site", "comm"},
     "sites": {"comm"},

@@ -13,7 +13,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import NoRoomError, UsageError
-from smpy.records.trace_layout import COLUMNS, INFO, MACHINE, MACHINE_OF_FORMAT_2, MAY_BE_NULL
+from smpy.records.trace_layout import COLUMNS, INFO, MACHINE, MACHINE_OF_FORMAT_2, MAY_BE_NULL, OPTIONAL_COLUMNS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,12 +75,13 @@ class TraceWriter:
         NoRoomError
             If they cannot be written.
         """
-        pa, kinds, optional = self.pa, COLUMNS[table], MAY_BE_NULL.get(table, ())
+        pa, kinds = self.pa, COLUMNS[table] | OPTIONAL_COLUMNS.get(table, {})
+        may_be_null = MAY_BE_NULL.get(table, ())
         arrays = {
             name: self._listed(kinds[name], values) if isinstance(values, list) else values
             for name, values in columns.items()
         }
-        fields = [pa.field(name, array.type, nullable=name in optional) for name, array in arrays.items()]
+        fields = [pa.field(name, array.type, nullable=name in may_be_null) for name, array in arrays.items()]
         waiting = self._waiting.setdefault(table, [])
         waiting.append(pa.Table.from_arrays(list(arrays.values()), schema=pa.schema(fields)))
         if sum(each.num_rows for each in waiting) >= _GROUP_ROWS:
@@ -144,7 +145,8 @@ class TraceWriter:
         self._n_rows[table] += rows.num_rows
 
     def _new_writer(self, file: _CountedFile, schema: pa.Schema) -> ParquetWriter:
-        plain = {field.name for field in schema if self.pa.types.is_floating(field.type) and field.name != "amount"}
+        floats = {field.name for field in schema if self.pa.types.is_floating(field.type)}
+        plain = floats - {"amount", "power_w"}  # of these, few are distinct
         numbered = {name for name in ("message",) if name in schema.names}
         return self._parquet.ParquetWriter(
             file,

@@ -59,7 +59,8 @@ def replay_goal(
     program = program if isinstance(program, GoalProgram) else read_goal(program)
     n_ranks = program.n_ranks
     where = f"flat hosts={n_ranks} cores=1" if platform is None else platform
-    built = machine_with(where, n_ranks, options, network, tuple(ideal), checked(())).build()
+    machine = machine_with(where, n_ranks, options, network, tuple(ideal), checked(()))
+    built = machine.build()
     host_of_rank = place(built, n_ranks, **{name: value for name, value in placement.items() if value})
     engine = ReplayEngine(built, built.models, host_of_rank)
     try:
@@ -69,7 +70,7 @@ def replay_goal(
         for number, rank in enumerate(program.ranks):
             rows.add(number, rank, float(times[number]))
         engine.perform(rows.given_once(), on_yield)
-        return result_of(engine, depends_on_time=program.has_wildcards)
+        return result_of(engine, machine, depends_on_time=program.has_wildcards)
     finally:
         engine.close()
 

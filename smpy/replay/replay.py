@@ -22,6 +22,7 @@ from smpy.platforms.machine import changed, read_machine, with_collectives
 from smpy.platforms.models.machine_models import SHORTEST_POLL_S, CollectiveChoice
 from smpy.platforms.models.network_models import IDEAL_PARTS
 from smpy.platforms.placement.placement import place
+from smpy.records.energy import Energy, run_energy
 from smpy.records.recorded_machine import recorded_machine
 from smpy.records.trace import Trace
 from smpy.records.trace_layout import MACHINE, damaged
@@ -71,6 +72,8 @@ class ReplayResult:
         Sentences about the removal of noise.
     network_about : str
         Source of numbers of the network model that the machine's links gave; empty: none are from there.
+    energy : Energy or None
+        Joules of hosts and links; None: none says its power.
     """
 
     makespan_s: float
@@ -82,6 +85,7 @@ class ReplayResult:
     depends_on_time: bool
     noise_removed: str = ""
     network_about: str = ""
+    energy: Energy | None = None
 
 
 def replay(
@@ -187,7 +191,8 @@ def replay(
             raise damaged(f"{trace.folder / 'actions.parquet'}: {error}") from error
         except DeadlockError as error:
             raise DeadlockError(f"{trace.folder}: {error}") from error
-        result = result_of(engine, depends_on_time=bool(info["n_wildcards"] or info["n_polls"] or info["n_choices"]))
+        depends_on_time = bool(info["n_wildcards"] or info["n_polls"] or info["n_choices"])
+        result = result_of(engine, machine, depends_on_time=depends_on_time)
         return replace(result, noise_removed=told_of_noise(quiet_parts, quiet))
     finally:
         engine.close()
@@ -354,8 +359,8 @@ def _slowdown(trace: Trace, engine: ReplayEngine, host_of_rank: Sequence[int]) -
     return slowdown
 
 
-def result_of(engine: ReplayEngine, *, depends_on_time: bool) -> ReplayResult:
-    """Result of a world that has performed its trace."""
+def result_of(engine: ReplayEngine, machine: Description, *, depends_on_time: bool) -> ReplayResult:
+    """Result of a world that has performed its trace on a machine."""
     import numpy as np
 
     finish_s: array[float] = engine.finish_s()
@@ -365,8 +370,9 @@ def result_of(engine: ReplayEngine, *, depends_on_time: bool) -> ReplayResult:
     ).astype(np.float64)
     counts = engine.statistics()
     dates_s = np.asarray(finish_s)
+    makespan_s = float(dates_s.max())
     return ReplayResult(
-        makespan_s=float(dates_s.max()),
+        makespan_s=makespan_s,
         finish_s=dates_s,
         computing_s=computing_s,
         messages=int(counts.messages),
@@ -374,4 +380,5 @@ def result_of(engine: ReplayEngine, *, depends_on_time: bool) -> ReplayResult:
         n_left_alone=engine.n_left_alone(),
         depends_on_time=depends_on_time,
         network_about=engine.platform.models.network.about,
+        energy=run_energy(engine, machine, makespan_s, sum(engine.accounts_energy_j(len(accounts.rank)))),
     )

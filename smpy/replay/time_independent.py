@@ -148,7 +148,7 @@ def replay_time_independent(
             ],
         )
         engine.perform(rows.rows_for, on_yield)
-        return result_of(engine, depends_on_time=rows.has_tests)
+        return result_of(engine, machine, depends_on_time=rows.has_tests)
     finally:
         engine.close()
 

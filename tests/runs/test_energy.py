@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import smpy
+from smpy.cli.main import main
 from smpy.errors import UsageError
 from smpy.platforms import Description, read_machine
 from smpy.records.energy import Energy
+from smpy.records.trace import Trace
 from smpy.replay.replay import replay
 
 CLUSTER = """
@@ -284,3 +288,136 @@ def test_ranks_that_wait_save_energy_in_a_slower_state(tmp_path: Path) -> None:
     assert slow.makespan_s == pytest.approx(fast.makespan_s, rel=1e-3)
     assert energy_of(fast).total_j == pytest.approx(10 * (250 + 3 * (125 + 50)), rel=1e-3)
     assert energy_of(slow).total_j == pytest.approx(10 * (250 + 3 * 150), rel=1e-3)
+
+
+# ---- traces and replays ----
+
+
+def mix(n_rounds: int) -> None:
+    """Computing of different lengths on shared hosts, states, and looks of `Iprobe`, which compute, too."""
+    import numpy as np
+    from mpi4py import MPI
+
+    comm, buffer = MPI.COMM_WORLD, np.zeros(100_000, "b")
+    for n in range(n_rounds):
+        smpy.execute(1e7 * (1 + comm.rank))
+        smpy.set_host_pstate(n % 2)
+        if comm.rank % 2 == 0:
+            comm.Send(buffer, comm.rank + 1)
+        else:
+            while not comm.Iprobe(comm.rank - 1):
+                smpy.execute(1e5)
+            comm.Recv(buffer, comm.rank - 1)
+        comm.allreduce(1)
+
+
+def compute_and_add(n_rounds: int) -> None:
+    from mpi4py import MPI
+
+    for n in range(n_rounds):
+        smpy.execute(1e8 * (1 + (MPI.COMM_WORLD.rank + n) % 5))
+        MPI.COMM_WORLD.allreduce(1)
+
+
+def traced(function: Any, described: Description | str, folder: Path, **options: Any) -> smpy.Run:
+    return smpy.simulate(function, 6, ranks=6, platform=described, compute="none", trace=folder, **options)
+
+
+def numbers_of(energy: Energy) -> dict[str, float]:
+    record = energy.to_record()
+    named = {**record.pop("hosts_j"), **record.pop("links_j"), **record}
+    return {name: number for name, number in named.items() if number is not None}
+
+
+def joules_by_rank(trace: Trace) -> list[float]:
+    """Joules of each rank, by the power of its intervals."""
+    rows = trace.table("intervals", ["rank", "start_s", "end_s", "power_w"]).to_pydict()
+    joules = [0.0] * trace.n_ranks
+    for rank, start_s, end_s, power_w in zip(*rows.values(), strict=True):
+        joules[rank] += power_w * (end_s - start_s)
+    return joules
+
+
+def test_power_of_a_ranks_intervals_adds_up_to_its_joules_above_idle(tmp_path: Path) -> None:
+    run = traced(mix, machine(tmp_path, STATES), tmp_path / "trace")
+    profile, expected = run.profile, [0.0] * 6
+    for rank, joules in zip(profile.rank, profile.above_idle_j, strict=True):
+        expected[rank] += joules
+    assert min(expected) > 1
+    assert joules_by_rank(Trace(tmp_path / "trace")) == pytest.approx(expected, rel=1e-9)
+    kinds = Trace(tmp_path / "trace").table("intervals", ["kind", "power_w"]).to_pydict()
+    drawing = {kind for kind, power_w in zip(*kinds.values(), strict=True) if power_w}
+    assert drawing == {"compute", "polling"}  # looks of Iprobe compute, too
+
+
+def test_power_is_null_where_a_host_says_none_and_no_column_where_none_does(tmp_path: Path) -> None:
+    (tmp_path / "m.toml").write_text(
+        "topology.kind = 'flat'\n[group.a]\ncount = 1\npower = {idle = '10W', busy = '90W'}\n[group.b]\ncount = 1\n"
+    )
+    traced(compute_and_add, str(tmp_path / "m.toml"), tmp_path / "some", map_by="host")
+    rows = Trace(tmp_path / "some").table("intervals", ["rank", "power_w"]).to_pydict()
+    unknown = {rank for rank, power_w in zip(*rows.values(), strict=True) if power_w is None}
+    assert unknown == {1, 3, 5}
+    traced(compute_and_add, machine(tmp_path, ""), tmp_path / "none")
+    assert "power_w" not in Trace(tmp_path / "none").schema("intervals").names
+
+
+def test_a_counter_of_each_host_in_perfetto_has_what_its_ranks_draw_above_idle(tmp_path: Path) -> None:
+    run = traced(mix, machine(tmp_path, STATES), tmp_path / "trace")
+    done = CliRunner().invoke(main, ["export", str(tmp_path / "trace"), "--to", "perfetto", "-o", str(tmp_path / "p")])
+    assert done.exit_code == 0, done.output
+    events = json.loads((tmp_path / "p").read_text())["traceEvents"]
+    counters: dict[int, list[tuple[float, float]]] = {}
+    for event in events:
+        if event["ph"] == "C":
+            counters.setdefault(event["pid"], []).append((event["ts"], event["args"]["W"]))
+    assert len(counters) == len(dict(run.summary.inputs.mapping))
+    joules = 0.0
+    for changes in counters.values():
+        assert changes[-1][1] == 0
+        joules += sum(w * (later - date) * 1e-6 for (date, w), (later, _) in pairwise(changes))
+    assert joules == pytest.approx(energy_of(run).above_idle_j, rel=1e-4)
+
+
+def test_a_replay_tells_the_energy_of_the_run(tmp_path: Path) -> None:
+    run = traced(
+        mix, machine(tmp_path, STATES + 'link = "2W:6W"\nswitch = "30W"\n[price]\nkwh_eur = 0.3\n'), tmp_path / "t"
+    )
+    again = replay(tmp_path / "t").energy
+    assert again is not None
+    assert numbers_of(again) == pytest.approx(numbers_of(energy_of(run)), rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [("power.busy", "300W")],
+        [("power.idle", "50W"), ("power.one_core", "60W")],
+        [("power.busy", "x2")],
+        [("power.switch", "99W"), ("power.link", "1W:20W")],
+        [("host.speed", "8Gf")],
+    ],
+)
+def test_a_replay_tells_the_energy_of_a_changed_machine(options: list[tuple[str, str]], tmp_path: Path) -> None:
+    machine(tmp_path, POWER + 'link = "2W:6W"\nswitch = "30W"\n')
+    traced(compute_and_add, str(tmp_path / "machine.toml"), tmp_path / "trace", host_speed="4Gf")
+    there = traced(
+        compute_and_add, str(tmp_path / "machine.toml"), tmp_path / "other", set=dict(options), host_speed="4Gf"
+    )
+    again = replay(tmp_path / "trace", options=options).energy
+    assert again is not None
+    assert numbers_of(again) == pytest.approx(numbers_of(energy_of(there)), rel=1e-9, abs=0)
+
+
+def test_a_replay_tells_the_energy_of_another_machine(tmp_path: Path) -> None:
+    traced(compute_and_add, machine(tmp_path, ""), tmp_path / "trace")
+    assert replay(tmp_path / "trace").energy is None
+    other = "torus 2x3 cores=1 power.idle=80W power.busy=400W power.link=1W:3W"
+    there = traced(compute_and_add, other, tmp_path / "other")
+    again = replay(tmp_path / "trace", platform=other).energy
+    assert again is not None
+    assert again.total_j == pytest.approx(energy_of(there).total_j, rel=1e-9)
+    done = CliRunner().invoke(main, ["replay", str(tmp_path / "trace"), "--platform", other, "--json", "-"])
+    assert json.loads(done.output)["energy"] == again.to_record()
+    done = CliRunner().invoke(main, ["replay", str(tmp_path / "trace"), "--platform", other])
+    assert f"energy         {again.render()}\n" in done.output

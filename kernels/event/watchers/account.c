@@ -8,6 +8,7 @@
 #include "basics/dates.h"
 #include "mpi/late.h"
 #include "watchers/charge.h"
+#include "watchers/energy.h"
 #include "watchers/poll_row.h"
 #include "watchers/trace.h"
 
@@ -145,12 +146,13 @@ static void add_up(double *spent_s, const spell *one)
     spent_s[SPENT_TRANSFER] += one->transfer_s;
 }
 
-static void charge_wait(sim *s, timeline *t)
+static void charge_wait(sim *s, timeline *t, double above_idle_j)
 {
     const spell past = spell_of(s, t);
     const double now_s = s->clock.now_s, met_s = past.transfer_s > 0 ? larger(t->met_s, t->since_s) : now_s;
-    const held_time wait = {.start_s = t->since_s, .end_s = met_s, .kind = past.kind, .account = t->account};
-    const held_time after = {.start_s = met_s, .end_s = now_s, .kind = SPENT_TRANSFER, .account = t->account};
+    held_time wait = {.start_s = t->since_s, .end_s = met_s, .above_idle_j = above_idle_j, .kind = past.kind};
+    held_time after = {.start_s = met_s, .end_s = now_s, .above_idle_j = above_idle_j, .kind = SPENT_TRANSFER};
+    wait.account = after.account = t->account;
     if (met_s > t->since_s) charge(s, t, &wait, past.seconds, t->late_rank);
     if (met_s < now_s) charge(s, t, &after, past.transfer_s, -1);
 }
@@ -161,11 +163,13 @@ static void charge_time(sim *s, timeline *t)
     const double now_s = s->clock.now_s;
     if (now_s > t->since_s) {
         if (!t->account) t->account = number_of(s, t->rank, 0, 0, -1);
+        const double above_idle_j = accounts_of(s)->trace ? energy_take_j(s, (int)(t - s->timelines.at)) : 0;
         if (t->spends == SPENT_WAITING) {
             poll_row_end(s, t);
-            charge_wait(s, t);
+            charge_wait(s, t, above_idle_j);
         } else {
-            const held_time past = {.start_s = t->since_s, .end_s = now_s, .kind = t->spends, .account = t->account};
+            const held_time past = {.start_s = t->since_s, .end_s = now_s, .above_idle_j = above_idle_j, .kind = t->spends,
+                                    .account = t->account};
             if (!poll_row_hold(s, t, &past)) charge(s, t, &past, now_s - t->since_s, -1);
         }
         t->since_s = now_s;

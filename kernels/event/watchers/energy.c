@@ -20,7 +20,8 @@ typedef struct {
     host_energy *at;             /* by host; NULL: no host says its power */
     int n_hosts;
     double *from_j;              /* by timeline: share_j of its host when its execution began */
-    int timeline_room;
+    double *taken_j;             /* likewise, with a trace: when it was taken last */
+    int timeline_room, taken_room;
     double *account_j;           /* by account */
     int account_room;
     link_energy *links;          /* or NULL */
@@ -96,11 +97,15 @@ static int executes(const timeline *t, int state)
     return t->is_executing && (state == ASLEEP || state == EXECUTING);
 }
 
+static double share_j(const host_energy *e, double now_s)
+{
+    return e->share_j + e->share_w * (now_s - e->since_s);
+}
+
 /* Joules of the execution under way, up to now. */
 static double of_execution_j(const energy *all, const host_energy *e, int id, double now_s)
 {
-    const double from_j = id < all->timeline_room ? all->from_j[id] : 0;
-    return e->share_j + e->share_w * (now_s - e->since_s) - from_j;
+    return share_j(e, now_s) - (id < all->timeline_room ? all->from_j[id] : 0);
 }
 
 static void entered(sim *s, void *own, int id, int state)
@@ -115,6 +120,8 @@ static void entered(sim *s, void *own, int id, int state)
     double *account_j = was && from_j ? place(s, &all->account_j, &all->account_room, t->account) : NULL;
     if (account_j) *account_j += e->share_j - *from_j;
     if (from_j) *from_j = e->share_j;
+    double *taken_j = accounts_of(s)->trace ? place(s, &all->taken_j, &all->taken_room, id) : NULL;
+    if (taken_j) *taken_j = e->share_j;
 }
 
 /* ---- the watcher ---- */
@@ -140,6 +147,7 @@ static void free_energy(sim *s, void *own)
     link_energy_free(all->links);
     free(all->at);
     free(all->from_j);
+    free(all->taken_j);
     free(all->account_j);
     free(all);
 }
@@ -169,7 +177,20 @@ int sim_keep_energy(sim *s)
     return 1;
 }
 
-/* ---- queries from outside ---- */
+/* ---- queries ---- */
+
+double energy_take_j(sim *s, int id)
+{
+    energy *all = watch_own(s, &energy_watcher);
+    const timeline *t = &s->timelines.at[id];
+    const host_energy *e = all ? host_at(all, t->host) : NULL;
+    if (!e) return NAN;
+    double *taken_j = executes(t, t->state) ? place(s, &all->taken_j, &all->taken_room, id) : NULL;
+    if (!taken_j) return 0;
+    const double before_j = *taken_j;
+    *taken_j = share_j(e, s->clock.now_s);
+    return *taken_j - before_j;
+}
 
 double sim_energy_of_host_j(const sim *s, int host)
 {

@@ -28,6 +28,9 @@ double sim_energy_of_host_j(const sim *s, int host);     /* up to now; NaN: not 
 double sim_power_of_host_w(const sim *s, int host);      /* likewise */
 /* end cdef */
 
+/* Joules above the idle power of its host that a timeline's computing has had since the last call; NaN: not known. */
+double energy_take_j(sim *s, int timeline);
+
 typedef struct link_energy link_energy;
 
 link_energy *link_energy_begin(sim *s, int *error);      /* NULL: no link says its power, or an error */

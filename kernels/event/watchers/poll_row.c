@@ -44,10 +44,12 @@ static late_side side_of_question(const sim *s, const poll_question *q)
 
 /* ---- charging ---- */
 
-static void charge_part(sim *s, timeline *t, int account, int kind, double from_s, double to_s, int other)
+static void charge_part(sim *s, timeline *t, const held_time *of, int kind, double from_s, double to_s, int other)
 {
-    const held_time part = {.start_s = from_s, .end_s = to_s, .kind = kind, .account = account};
-    if (to_s > from_s) charge(s, t, &part, to_s - from_s, other);
+    held_time part = {.start_s = from_s, .end_s = to_s, .kind = kind, .account = of->account};
+    if (!(to_s > from_s)) return;
+    part.above_idle_j = of->above_idle_j * ((to_s - from_s) / (of->end_s - of->start_s));
+    charge(s, t, &part, to_s - from_s, other);
 }
 
 static void settle(sim *s, timeline *t, const late_side *side)
@@ -61,9 +63,9 @@ static void settle(sim *s, timeline *t, const late_side *side)
         }
         const double over_s = fmin(fmax(side->over_s, it.start_s), it.end_s);
         const double met_s = fmin(fmax(side->met_s, it.start_s), over_s);
-        charge_part(s, t, it.account, side->kind, it.start_s, met_s, side->rank);
-        charge_part(s, t, it.account, SPENT_TRANSFER, met_s, over_s, -1);
-        charge_part(s, t, it.account, SPENT_POLLING, over_s, it.end_s, -1);
+        charge_part(s, t, &it, side->kind, it.start_s, met_s, side->rank);
+        charge_part(s, t, &it, SPENT_TRANSFER, met_s, over_s, -1);
+        charge_part(s, t, &it, SPENT_POLLING, over_s, it.end_s, -1);
     }
     row->n = row->is_mixed = 0;
     if (accounts_of(s)->trace) trace_has_waited(s, t->rank);
@@ -87,6 +89,7 @@ int poll_row_hold(sim *s, timeline *t, const held_time *time)
     held_time *last = row->n ? &row->held[row->n - 1] : NULL;
     if (last && last->kind == time->kind && last->account == time->account) {
         last->end_s = time->end_s;
+        last->above_idle_j += time->above_idle_j;
         return 1;
     }
     if (row->n == ROW_MAX) poll_row_end(s, t);

@@ -61,6 +61,7 @@ void sim_path(const sim *s, int timeline, double *sums); /* [PATH_SUMS] over the
 enum { TRACE_INTERVALS, TRACE_MESSAGES, TRACE_ACTIONS, TRACE_COMMS, TRACE_REGIONS, TRACE_TABLES };
 typedef struct {
     double start_s, end_s;
+    double power_w;                   /* mean of the rank's part above its host's idle power; NaN: not known */
     int64_t message;                  /* -1: none */
     int rank, kind, account, other;   /* SPENT_*; index in sim_accounts, from 1; the rank waited for, or -1 */
 } trace_interval;

@@ -81,8 +81,9 @@ void trace_interval_of(sim *s, int rank, const held_time *time, int other)
     trace_interval *row = new_row(s, TRACE_INTERVALS);
     if (!row) return;
     const int was_waiting = time->kind >= SPENT_TRANSFER;
-    *row = (trace_interval){.start_s = from_s, .end_s = to_s, .rank = rank, .kind = time->kind, .account = time->account,
-                            .other = other, .message = was_waiting ? of->message : -1};
+    *row = (trace_interval){.start_s = from_s, .end_s = to_s, .power_w = time->above_idle_j / (time->end_s - time->start_s),
+                            .rank = rank, .kind = time->kind, .account = time->account, .other = other,
+                            .message = was_waiting ? of->message : -1};
 }
 
 void trace_waited(sim *s, int rank, const slot *x)

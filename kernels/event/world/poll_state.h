@@ -27,6 +27,7 @@ typedef struct {
 /* A time of one kind, in one call. */
 typedef struct {
     double start_s, end_s;
+    double above_idle_j;         /* with a trace: Joules of computing (energy.h); NaN: not known */
     int kind, account;           /* SPENT_*; number of the account, or 0 */
 } held_time;
 

@@ -65,6 +65,7 @@ class TraceRecording:
         self._comm_of_number: dict[int, int | None] = {}
         self._regions: dict[int, list[tuple[str, float]]] = {}
         self._n_wildcards = self._n_polls = self._n_failed_polls = self._n_choices = 0
+        self._has_power = engine.keeps_energy
         self._is_governed = config.governor is not None
         self._is_replayable = engine.begin_trace(self._window_s, self._ranks)
 
@@ -87,7 +88,7 @@ class TraceRecording:
             getattr(self, f"_add_{table}")(self._engine.take_trace(table))
 
     def _add_intervals(self, rows: Columns) -> None:
-        of = self._writer
+        of, power_w = self._writer, rows["power_w"]
         self._writer.add(
             "intervals",
             {
@@ -98,6 +99,7 @@ class TraceRecording:
                 "site": of.where(rows["account"] > 0, rows["account"]),
                 "other": of.where(rows["other"] >= 0, rows["other"]),
                 "message": of.where(rows["message"] >= 0, rows["message"]),
+                **({"power_w": of.where(power_w == power_w, power_w)} if self._has_power else {}),
             },
         )
 
@@ -245,9 +247,11 @@ class TraceRecording:
         n, none = len(ended), [None] * len(ended)
         kind = self._writer.named(np.full(n, INTERVAL_KINDS.index("idle")), INTERVAL_KINDS)
         dates = {"start_s": dates_s, "end_s": [summary.makespan_s] * n}
-        self._writer.add(
-            "intervals", {"rank": ranks, **dates, "kind": kind, "site": none, "other": none, "message": none}
-        )
+        columns = {"rank": ranks, **dates, "kind": kind, "site": none, "other": none, "message": none}
+        if self._has_power:
+            powered = {name for name, _, _ in self._engine.hosts_energy()}
+            columns["power_w"] = [0.0 if self._engine.host_name(rank) in powered else None for rank in ranks]
+        self._writer.add("intervals", columns)
 
     def _add_sites(self) -> None:
         """The kernel's accounts, under the program's names."""

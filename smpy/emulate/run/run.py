@@ -45,6 +45,7 @@ from smpy.engine.platform import Platform
 from smpy.errors import DeadlockError, Interrupted, NoRoomError, RankFailure, SmpyError
 from smpy.options import RunConfig
 from smpy.platforms.description import Description
+from smpy.records.energy import run_energy
 from smpy.records.inputs import Inputs, mapping_of
 from smpy.records.remark import Remark
 from smpy.records.summary import Summary
@@ -52,8 +53,6 @@ from smpy.records.time_shares import TimeShares
 
 if TYPE_CHECKING:
     from smpy.emulate.reports.trace_recording import TraceRecording
-    from smpy.records.energy import Energy
-    from smpy.records.profile import RunProfile
     from smpy.records.uncertainty import Uncertainty
 
 EXIT_FAILURE: Final = 1
@@ -398,17 +397,6 @@ def _uncertainty(engine: Engine, finish_s: Sequence[float]) -> Uncertainty | Non
     return uncertainty_of(engine, finish_s)
 
 
-def _energy(
-    config: RunConfig, machine: Description, engine: Engine, makespan_s: float, profile: RunProfile
-) -> Energy | None:
-    """Joules of the run; None if no part of the machine states its power."""
-    if not engine.keeps_energy:
-        return None
-    from smpy.emulate.reports.energy import run_energy  # most runs need not import it
-
-    return run_energy(engine, machine, makespan_s, sum(profile.above_idle_j), lists_all=config.profile)
-
-
 def _summarise(
     config: RunConfig,
     inputs: Inputs,
@@ -450,5 +438,5 @@ def _summarise(
         peak_rss_bytes=peak_rss_bytes(),
         uncertainty=None if is_partial else _uncertainty(engine, finish_s),
         profile=profile,
-        energy=_energy(config, machine, engine, makespan_s, profile),
+        energy=run_energy(engine, machine, makespan_s, sum(profile.above_idle_j), lists_all=config.profile),
     )

@@ -1,7 +1,8 @@
 """A trace for Perfetto and chrome://tracing, as JSON: https://ui.perfetto.dev shows it.
 
 Ranks are threads, and hosts are their processes. Intervals are slices; messages are flows, from the call that sent one
-to the call that received it; regions are asynchronous slices, a track for each rank. Dates are whole nanoseconds.
+to the call that received it; regions are asynchronous slices, a track for each rank. Where a trace has power, each host
+has a counter of what its ranks add to its idle power. Dates are whole nanoseconds.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO, cast
 
+from smpy.records.columns import numbers
 from smpy.records.files import in_place_when_whole
 from smpy.records.time_words import kind_words
 from smpy.records.trace import Trace
@@ -47,7 +49,7 @@ def write(trace: Trace, path: Path) -> None:
     table = trace.table(
         "regions", ["rank", "name", "start_s", "end_s"]
     )  # read before the file is begun, as that may fail
-    pieces = chain(_names(trace), _regions(trace, table), _intervals(trace), _messages(trace))
+    pieces = chain(_names(trace), _regions(trace, table), _intervals(trace), _power(trace), _messages(trace))
     run = {name: trace.info.get(name) for name in ("program", "args", "platform", "ranks", "makespan_s", "smpy")}
     with in_place_when_whole(path) as scratch, ExitStack() as stack:
         file: TextIO = stack.enter_context(scratch.open("w", encoding="utf-8"))
@@ -142,6 +144,40 @@ def _intervals(trace: Trace) -> Iterator[str]:
             )
         if lines:
             yield ",\n".join(lines)
+
+
+def _power(trace: Trace) -> Iterator[str]:
+    """A counter for each host: the sum of `power_w` over its ranks, from each date at which it changes.
+
+    All changes are held together, for their order.
+    """
+    if "power_w" not in trace.schema("intervals").names:
+        return
+    import numpy as np
+
+    pids = np.array(_pid_of_rank(trace))
+    parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]] = []
+    for batch in trace.batches("intervals", ["rank", "start_s", "end_s", "power_w"]):
+        power_w = numbers(batch["power_w"], null=0.0)
+        at = np.flatnonzero(power_w)
+        pid, one = pids[numbers(batch["rank"])[at]], np.ones(len(at), np.int64)
+        parts.append((pid, _ns(batch["start_s"])[at], power_w[at], one))
+        parts.append((pid, _ns(batch["end_s"])[at], -power_w[at], -one))
+    if not parts:
+        return
+    pid, date_ns, more_w, more_ranks = map(np.concatenate, zip(*parts, strict=True))
+    order = np.lexsort((date_ns, pid))
+    pid, date_ns = pid[order], date_ns[order]
+    n_ranks = np.cumsum(more_ranks[order])  # 0 at the end of each host
+    power_w = np.where(n_ranks == 0, 0.0, np.cumsum(more_w[order]))  # sums are rounded, and no power is none
+    is_last = np.append((pid[1:] != pid[:-1]) | (date_ns[1:] != date_ns[:-1]), [True])[: len(pid)]
+    columns = (column[is_last].tolist() for column in (pid, date_ns, power_w))
+    lines = [
+        f'{{"ph":"C","name":"power above idle","pid":{host},"ts":{date / 1000:.3f},"args":{{"W":{watts:.6g}}}}}'
+        for host, date, watts in zip(*columns, strict=True)
+    ]
+    if lines:
+        yield ",\n".join(lines)
 
 
 def _messages(trace: Trace) -> Iterator[str]:
