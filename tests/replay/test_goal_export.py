@@ -18,7 +18,6 @@ from smpy.records.export import export
 from smpy.records.trace import Trace
 from smpy.replay import replay
 from smpy.replay.goal import replay_goal
-from smpy.replay.goal_file import read_goal
 from tests.records.synthetic_trace import seal
 
 NETWORK = "loggp:L=2500ns,o=1500ns,g=1000ns,G=6ns,O=0s,S=%dB"
@@ -101,15 +100,18 @@ def test_a_program_that_does_not_wait_for_sends_has_the_dates_of_its_replay(
 
 
 def test_receives_have_the_source_tag_and_size_of_what_they_took(traced: Callable[[str], Path]) -> None:
-    program = read_goal(exported(traced(MASTER)))
-    received = [(each.peer, each.tag, each.amount) for each in program.ranks[0].operations]
-    assert received == [(3, 3, 300), (2, 2, 200), (1, 1, 100)]
+    text = exported(traced(MASTER)).read_text()
+    assert re.findall(r"recv (\d+)b from (\d+) tag (\d+)", text) == [
+        ("300", "3", "3"),
+        ("200", "2", "2"),
+        ("100", "1", "1"),
+    ]
 
 
 def test_a_rank_computes_as_many_nanoseconds_as_in_the_run(traced: Callable[[str], Path]) -> None:
     trace = traced("for _ in range(1000): smpy.execute(12345); comm.Send(sent[:1], rank); comm.Recv(taken, rank)")
-    ranks = read_goal(exported(trace)).ranks
-    calculated = [sum(each.amount for each in rank.operations if each.kind == "calc") for rank in ranks]
+    ranks = exported(trace).read_text().split("rank ")[1:]
+    calculated = [sum(map(int, re.findall(r"calc (\d+)", rank))) for rank in ranks]
     assert calculated == pytest.approx([1000 * 12345 / 49.6] * 4, abs=0.6)
 
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "basics/reserve.h"
 #include "world/world.h"
 
 performing *performing_new(int n_ranks)
@@ -32,19 +33,6 @@ void performing_free(performing *p)
     free(p->list);
     free(p->entry);
     free(p);
-}
-
-/* Room for n: 0, or SIM_OUT_OF_MEMORY. */
-static int reserve(void **list, int *room, int n, size_t bytes)
-{
-    if (n <= *room) return 0;
-    int grown_room = *room ? 2 * *room : 16;
-    while (grown_room < n) grown_room *= 2;
-    void *grown = realloc(*list, (size_t)grown_room * bytes);
-    if (!grown) return SIM_OUT_OF_MEMORY;
-    *list = grown;
-    *room = grown_room;
-    return 0;
 }
 
 /* ---- names of requests ---- */
