@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -16,6 +16,9 @@ from smpy.errors import UsageError
 if TYPE_CHECKING:
     from smpy.records.trace import Trace
     from smpy.replay import ReplayResult
+
+_LINES_MAX: Final = 8  # in the text
+_LEFT_MAX: Final = 1000  # in its JSON
 
 
 def _times(ctx: click.Context, param: click.Parameter, value: str) -> float:
@@ -150,11 +153,29 @@ def _text_of_file(path: Path, n_ranks: int, result: ReplayResult) -> str:
     if result.depends_on_time:
         facts.append(("timing", "ranks polled, or took any message: on another machine they may do something else"))
     facts += _network(result)
+    facts += _unreceived(path, result)
     return _lines(f"smpy: replay of {path}, {_ranks(n_ranks)}", facts)
 
 
+def _unreceived(path: Path, result: ReplayResult) -> list[tuple[str, str]]:
+    """Messages that nobody received, as the summary of a run has them."""
+    left = result.unreceived
+    if not left:
+        return []
+    lines = [f"rank {one.rank}: send to rank {one.peer}, tag {one.tag}   {path.name}:{one.line[1]}" for one in left]
+    if len(lines) > _LINES_MAX:
+        lines = [*lines[:_LINES_MAX], "and so on"]
+    head = f"{len(left):,} {'message' if len(left) == 1 else 'messages'} that nobody received"
+    return [("lost messages", head), *(("", line) for line in lines)]
+
+
 def _record_of_file(path: Path, n_ranks: int, result: ReplayResult) -> dict[str, Any]:
-    return {"trace": str(path), "ranks": n_ranks, **_numbers(result)}
+    left = [
+        {"rank": one.rank, "peer": one.peer, "tag": one.tag, "bytes": one.nbytes, "line": one.line[1]}
+        for one in result.unreceived[:_LEFT_MAX]
+    ]
+    lost = {"n_unreceived": len(result.unreceived), "unreceived": left} if left else {}
+    return {"trace": str(path), "ranks": n_ranks, **_numbers(result), **lost}
 
 
 def _network(result: ReplayResult) -> list[tuple[str, str]]:

@@ -111,6 +111,10 @@ class ReplayEngine(Engine):
                 _check_rows(lib.sim_error(self._sim))
                 raise self._breakage()
 
+    def place_of_line(self, number: int) -> tuple[str, int]:
+        """No file, which its reader knows, and the line of it: the account of the row."""
+        return "", number
+
     def n_left_alone(self) -> int:
         """Number of sends that were complete at once in the trace, are not here, and have nobody who waits for them."""
         return int(lib.sim_replay_left_alone(self._sim))

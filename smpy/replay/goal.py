@@ -7,10 +7,13 @@ of their rank; concurrent ones are on further timelines.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from smpy.engine.messages import ANY, LeftKind
 from smpy.engine.replaying import ReplayEngine
+from smpy.errors import DeadlockError
 from smpy.platforms.placement.placement import place
 from smpy.replay.changes import checked, faster
 from smpy.replay.goal_file import GoalProgram, read_goal
@@ -21,9 +24,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from smpy.engine.goal_text import GoalRows
+    from smpy.engine.messages import LeftOver
     from smpy.platforms.description import Description
 
 _ROWS_AT_ONCE: Final = 1 << 10
+_LINES_MAX: Final = 8  # of an error
 
 
 def is_goal(path: Path) -> bool:
@@ -65,10 +70,35 @@ def replay_goal(
         times = faster((), cpu, host_of_rank=names, kernel_of_site=(), rank_of_site=()).flop_of_rank
         for rank in program.of.rank_of_added.tolist():
             engine.new_timeline(rank)
-        engine.perform(_Rows(program.of, times.tolist()), on_yield)
-        return result_of(engine, machine, depends_on_time=program.of.has_wildcards)
+        try:
+            engine.perform(_Rows(program.of, times.tolist()), on_yield)
+        except DeadlockError as error:
+            raise DeadlockError("\n".join((f"{program.path}: {error}", *_waiting(engine)))) from error
+        result = result_of(engine, machine, depends_on_time=program.of.has_wildcards)
+        return replace(result, unreceived=_unreceived(engine))
     finally:
         engine.close()
+
+
+def _unmatched(engine: ReplayEngine) -> list[LeftOver]:
+    """Sends and receives without their other side, in the order of the lines."""
+    left = [each for each in engine.left_over() if each.kind in (LeftKind.SEND, LeftKind.RECV)]
+    return sorted(left, key=lambda each: each.line)
+
+
+def _unreceived(engine: ReplayEngine) -> tuple[LeftOver, ...]:
+    return tuple(each for each in _unmatched(engine) if each.kind == LeftKind.SEND)
+
+
+def _waiting(engine: ReplayEngine) -> list[str]:
+    """Sends and receives without their other side, a line of text each."""
+    left = _unmatched(engine)
+    lines = [
+        f"  line {each.line[1]}: rank {each.rank} {'sends to' if each.is_send else 'receives from'} "
+        f"{'any rank' if each.peer == ANY else f'rank {each.peer}'}"
+        for each in left[:_LINES_MAX]
+    ]
+    return lines if len(left) <= _LINES_MAX else [*lines, f"  and so on: {len(left):,} messages in all"]
 
 
 class _Rows:

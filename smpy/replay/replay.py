@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from smpy.engine.messages import LeftOver
+
 _COMPUTING: Final = 0  # one of the kernel's kinds of time
 
 
@@ -74,6 +76,8 @@ class ReplayResult:
         Source of numbers of the network model that the machine's links gave; empty: none are from there.
     energy : Energy or None
         Joules of hosts and links; None: none says its power.
+    unreceived : tuple of LeftOver
+        Sends of a program in GOAL whose messages nobody received, in the order of its lines.
     """
 
     makespan_s: float
@@ -86,6 +90,7 @@ class ReplayResult:
     noise_removed: str = ""
     network_about: str = ""
     energy: Energy | None = None
+    unreceived: tuple[LeftOver, ...] = ()
 
 
 def replay(

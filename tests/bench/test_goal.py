@@ -1,4 +1,4 @@
-"""Speed of programs in GOAL, from their text on, and beside LogGOPSim where `txt2bin` and `LogGOPSim` are on the path."""
+"""Speed of programs in GOAL, from their text on; also beside LogGOPSim, where it and `txt2bin` are on the path."""
 
 from __future__ import annotations
 

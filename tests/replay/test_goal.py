@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from smpy.cli.replay import command
-from smpy.errors import UsageError
+from smpy.errors import DeadlockError, UsageError
 from smpy.replay.goal import replay_goal
 from smpy.replay.goal_file import read_goal
 
@@ -84,6 +84,36 @@ def test_a_receive_may_take_any_message(goal: Callable[[str], Path]) -> None:
     result = replay_goal(goal(text), network=NETWORK)
     assert ns(result.finish_s)[0] == 90000 + 2 * 1500 + 2500
     assert result.depends_on_time
+
+
+LOST = """num_ranks 3
+rank 0 { a: send 8b to 1 tag 1
+  b: send 8b to 1 tag 1
+  c: send 8b to 1 tag 1 b requires a c requires b }
+rank 1 { a: recv 8b from 0 tag 1 }
+rank 2 { calc 1
+  send 9b to 1 tag 4 }
+"""
+
+
+def test_messages_that_nobody_receives_are_told_with_rank_and_line(goal: Callable[[str], Path]) -> None:
+    path = str(goal(LOST))
+    told = CliRunner().invoke(command, [path, "--network", NETWORK, "--json", "-"])
+    assert told.exit_code == 0, told.output
+    record = json.loads(told.stdout)
+    assert record["n_unreceived"] == 3
+    assert [(one["rank"], one["tag"], one["line"]) for one in record["unreceived"]] == [(0, 1, 3), (0, 1, 4), (2, 4, 7)]
+    text = CliRunner().invoke(command, [path, "--network", NETWORK]).output
+    assert "lost messages  3 messages that nobody received" in text
+    assert "rank 2: send to rank 1, tag 4   x.goal:7" in text
+    assert "lost" not in CliRunner().invoke(command, [str(goal(PING_PONG)), "--network", NETWORK]).output
+
+
+def test_a_send_above_the_eager_limit_that_nobody_receives_is_a_deadlock_with_its_line(
+    goal: Callable[[str], Path],
+) -> None:
+    with pytest.raises(DeadlockError, match=r"(?s)x\.goal: at .*\n  line 7: rank 2 sends to rank 1$"):
+        replay_goal(goal(LOST), network=NETWORK.replace("65535", "8"))
 
 
 def test_a_program_runs_on_other_networks(goal: Callable[[str], Path]) -> None:
