@@ -122,6 +122,11 @@ class Call:
         """The same ranks as the root sees them: its host's number is `index`."""
         return self.known_hosts().leaders(self.root)
 
+    @property
+    def local_of_root(self) -> Ranks:
+        """The ranks on the root's host as the root sees them: its number there is `index`."""
+        return self.known_hosts().local(self.root)
+
     def blocks_of_hosts(self, nbytes: Value) -> Offsets:
         """Offsets of the blocks of all hosts, each of which has `nbytes` of each of its ranks."""
         return _ListedBlocks(list(accumulate(map(len, self.known_hosts().ranks_of), initial=0)), nbytes)

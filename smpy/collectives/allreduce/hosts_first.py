@@ -1,42 +1,27 @@
 """Allreduce within hosts, between them, and within them again.
 
-Algorithms of SimGrid's own count ranks as if each host had consecutive ones, wherever they are; where hosts have
-unequal numbers of ranks, each rank stands for a host.
+SimGrid's own algorithms take consecutive ranks for those of a host (`patterns.consecutive_hosts`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from smpy.collectives.allreduce.doubling import rabenseifner, recursive_doubling
-from smpy.collectives.bcast.hosts_first import n_local_if_uniform
 from smpy.collectives.call import Call
 from smpy.collectives.host_search import search_hosts
 from smpy.collectives.patterns import binomial_tree
+from smpy.collectives.patterns.consecutive_hosts import consecutive_hosts
 from smpy.collectives.patterns.powers_of_two import power_of_two_up_to
 from smpy.collectives.patterns.segments import split
-from smpy.collectives.ranks import ListedRanks, Ranks
+from smpy.collectives.patterns.two_levels import among_leaders
+from smpy.collectives.ranks import Ranks
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule, Value
 
 _SEGMENT_ENTRIES: Final = 4096
 _SHORT_BYTES: Final = 2048
-
-
-class _Levels(NamedTuple):
-    """Ranks of a host, and first ranks of hosts, of consecutive ranks."""
-
-    local: Ranks
-    leaders: Ranks
-    is_leader: Value
-
-
-def _levels(call: Call) -> _Levels:
-    n_local = n_local_if_uniform(call) or 1
-    host, index, n_hosts = call.rank // n_local, call.rank % n_local, call.n_ranks // n_local
-    local = ListedRanks(index, n_local, n_local, lambda number: host * n_local + number)
-    return _Levels(local, ListedRanks(host, n_hosts, n_hosts, lambda number: number * n_local), index == 0)
 
 
 Between = Callable[[Schedule, Call, Ranks], None]
@@ -46,9 +31,9 @@ def _on_two_levels(call: Call, between: Between) -> Schedule:
     """Reduce on each host along a binomial tree, combine what hosts have, and broadcast along a binomial tree."""
     steps = Schedule(call)
     search_hosts(steps, call)
-    levels = _levels(call)
+    levels = consecutive_hosts(call)
     binomial_tree.reduce(steps, levels.local, call.nbytes)
-    with steps.when(levels.is_leader):
+    with steps.when(levels.local.index == 0):
         between(steps, call, levels.leaders)
     binomial_tree.broadcast(steps, levels.local, call.nbytes)
     return steps
@@ -84,7 +69,7 @@ def hosts_first_binomial_pipeline(call: Call) -> Schedule:
     """The same in segments of 4,096 entries, the four trees of as many segments one after the other."""
     steps = Schedule(call)
     search_hosts(steps, call)
-    levels = _levels(call)
+    levels = consecutive_hosts(call)
     segments = split(call.nbytes, _SEGMENT_ENTRIES * call.item_bytes)
     n_segments = segments.n_segments
     stages = (
@@ -98,7 +83,7 @@ def hosts_first_binomial_pipeline(call: Call) -> Schedule:
             segment = round_ - behind
             takes_part: Value = (segment >= 0) & (segment < n_segments)
             if ranks is levels.leaders:
-                takes_part = takes_part & levels.is_leader
+                takes_part = takes_part & (levels.local.index == 0)
             with steps.when(takes_part):
                 tree(steps, ranks, segments.size(segment))
     return steps
@@ -191,9 +176,7 @@ def mvapich2_two_level(call: Call) -> Schedule:
         call.add_chosen(steps, "reduce", nbytes, ranks=call.local)
     else:
         call.add(steps, one_level, call.local, nbytes)
-    by = call.parts.get("leaders", "recursive_doubling")
-    with steps.when(call.local.index == 0):
-        call.add_chosen(steps, "allreduce", nbytes, ranks=call.leaders, table=by)
+    among_leaders(steps, call, "allreduce", nbytes, default="recursive_doubling")
     call.add_chosen(steps, "bcast", nbytes, ranks=call.local)
     return steps
 

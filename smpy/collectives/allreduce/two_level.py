@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from smpy.collectives.call import Call
+from smpy.collectives.patterns.two_levels import among_leaders, on_hosts
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule
 
@@ -13,10 +14,9 @@ def two_level(call: Call) -> Schedule:
 
     Parts: the tables "leaders" and "local"; by default, the run's.
     """
-    steps, nbytes, local = Schedule(call), call.nbytes, call.local
+    steps, nbytes = Schedule(call), call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm
-    call.add_chosen(steps, "reduce", nbytes, ranks=local, table=call.parts.get("local"))
-    with steps.when(local.index == 0):
-        call.add_chosen(steps, "allreduce", nbytes, ranks=call.leaders, table=call.parts.get("leaders"))
-    call.add_chosen(steps, "bcast", nbytes, ranks=local, table=call.parts.get("local"))
+    on_hosts(steps, call, "reduce", nbytes)
+    among_leaders(steps, call, "allreduce", nbytes)
+    on_hosts(steps, call, "bcast", nbytes)
     return steps

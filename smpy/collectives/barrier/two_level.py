@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from smpy.collectives.call import Call
+from smpy.collectives.patterns.two_levels import among_leaders, on_hosts
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule
 
@@ -13,11 +14,10 @@ def two_level(call: Call) -> Schedule:
 
     Parts: the tables "leaders" and "local"; by default, the run's.
     """
-    steps, local = Schedule(call), call.local
-    call.add_chosen(steps, "barrier", 0, ranks=local, table=call.parts.get("local"))
-    with steps.when(local.index == 0):
-        call.add_chosen(steps, "barrier", 0, ranks=call.leaders, table=call.parts.get("leaders"))
-    call.add_chosen(steps, "bcast", 1, ranks=local, table=call.parts.get("local"))
+    steps = Schedule(call)
+    on_hosts(steps, call, "barrier", 0)
+    among_leaders(steps, call, "barrier", 0)
+    on_hosts(steps, call, "bcast", 1)
     return steps
 
 
@@ -27,9 +27,8 @@ def han(call: Call) -> Schedule:
 
     Parts: the tables "leaders" and "local"; by default, the run's.
     """
-    steps, local = Schedule(call), call.local
-    call.add_chosen(steps, "barrier", 0, ranks=local, table=call.parts.get("local"))
-    with steps.when(local.index == 0):
-        call.add_chosen(steps, "barrier", 0, ranks=call.leaders, table=call.parts.get("leaders"))
-    call.add_chosen(steps, "barrier", 0, ranks=local, table=call.parts.get("local"))
+    steps = Schedule(call)
+    on_hosts(steps, call, "barrier", 0)
+    among_leaders(steps, call, "barrier", 0)
+    on_hosts(steps, call, "barrier", 0)
     return steps

@@ -1,38 +1,30 @@
 """Broadcast between hosts, and then within them.
 
-SimGrid's own algorithms count ranks as if each host had consecutive ones, wherever they are; if the numbers of ranks
-are unequal, these follow the rule that MPICH has for ranks on one level.
+SimGrid's own algorithms take consecutive ranks for those of a host (`patterns.consecutive_hosts`); where hosts have
+unequal numbers of ranks, they follow the rule that MPICH has for ranks on one level.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
+from smpy.collectives.bcast.first_rank import relay_from_first
 from smpy.collectives.bcast.scattered import scatter_recursive_doubling_allgather, scatter_ring_allgather
 from smpy.collectives.bcast.trees import down
 from smpy.collectives.call import Call
 from smpy.collectives.host_search import search_hosts, search_on_hosts
 from smpy.collectives.patterns import binomial_tree
-from smpy.collectives.patterns.segments import End, relay, relay_whole
-from smpy.collectives.ranks import ListedRanks
+from smpy.collectives.patterns import knomial_tree as knomial
+from smpy.collectives.patterns.consecutive_hosts import consecutive_hosts, n_local_if_uniform
+from smpy.collectives.patterns.linear import hand_over
+from smpy.collectives.patterns.segments import End
 from smpy.collectives.register import algorithm
-from smpy.collectives.schedule import Schedule, Value
+from smpy.collectives.schedule import Schedule
 
-_SEGMENT_BYTES: Final = 8192
 _SHORT_BYTES: Final = 16_384
 _LARGE_BYTES: Final = 512 << 10
 _TWO_LEVEL_RANKS: Final = 64
 _KNOMIAL_BYTES: Final = 131_072
-_FACTOR: Final = 4
-
-
-def n_local_if_uniform(call: Call) -> int:
-    """Number of ranks on each host; 0 if they are unequal. The ranks of a part are on a host each."""
-    if call.hosts is None:
-        return 1
-    counts = {len(ranks) for ranks in call.hosts.ranks_of}
-    return counts.pop() if len(counts) == 1 else 0
 
 
 def one_level(call: Call) -> Schedule:
@@ -44,27 +36,6 @@ def one_level(call: Call) -> Schedule:
     if nbytes < _LARGE_BYTES and n_ranks % 2 == 0:
         return scatter_recursive_doubling_allgather(call)
     return scatter_ring_allgather(call)
-
-
-def to_first(steps: Schedule, call: Call) -> None:
-    """The root hands the message over to rank 0."""
-    with steps.when((call.rank == call.root) & (call.root != 0)):
-        steps.send(0, call.nbytes)
-    with steps.when((call.rank == 0) & (call.root != 0)):
-        steps.recv(call.root, call.nbytes)
-
-
-def _relay(steps: Schedule, call: Call, source: End, targets: Sequence[End]) -> None:
-    """By way of rank 0, in segments of 8 KiB; the run's broadcast takes the bytes left over."""
-    nbytes = call.nbytes
-    assert isinstance(nbytes, int)  # a choosing algorithm
-    to_first(steps, call)
-    if nbytes <= _SEGMENT_BYTES:
-        relay_whole(steps, source, targets, nbytes)
-        return
-    relay(steps, source, targets, _SEGMENT_BYTES, nbytes // _SEGMENT_BYTES, is_started=False)
-    if nbytes % _SEGMENT_BYTES:
-        call.add_chosen(steps, "bcast", nbytes % _SEGMENT_BYTES, root=call.root)
 
 
 @algorithm(
@@ -88,7 +59,7 @@ def hosts_first_binary_tree(call: Call) -> Schedule:
     source = (host - 1) // 2 * n_local * is_leader + (first + (index - 1) // 2) * (is_leader == 0)
     targets = [End(is_leader & (n_local * child < n_ranks), n_local * child) for child in (2 * host + 1, 2 * host + 2)]
     targets += [End(child < n_local, first + child) for child in (2 * index + 1, 2 * index + 2)]
-    _relay(steps, call, End(rank > 0, source), targets)
+    relay_from_first(steps, call, End(rank > 0, source), targets, is_started=False)
     return steps
 
 
@@ -101,23 +72,17 @@ def hosts_first_binary_tree(call: Call) -> Schedule:
 )
 def hosts_first_binomial_tree(call: Call) -> Schedule:
     """By way of rank 0: the first ranks of hosts along a binomial tree, and the ranks of a host along another."""
-    steps, rank, n_ranks = Schedule(call), call.rank, call.n_ranks
+    steps = Schedule(call)
     search_hosts(steps, call)
-    n_local = n_local_if_uniform(call)
-    if n_local == 0:
+    if n_local_if_uniform(call) == 0:
         call.add(steps, one_level, call.everyone, call.nbytes, call.root)
         return steps
-    host, n_hosts = rank // n_local, n_ranks // n_local
-    to_first(steps, call)
-    with steps.when(rank % n_local == 0):
-        leaders = ListedRanks(host, n_hosts, n_hosts, lambda number: number * n_local)
-        _binomial(steps, leaders, call.nbytes)
-    _binomial(steps, ListedRanks(rank % n_local, n_local, n_local, lambda number: host * n_local + number), call.nbytes)
+    local, leaders = consecutive_hosts(call)
+    hand_over(steps, call, call.root, 0, call.nbytes)
+    with steps.when(local.index == 0):
+        binomial_tree.broadcast(steps, leaders, call.nbytes)
+    binomial_tree.broadcast(steps, local, call.nbytes)
     return steps
-
-
-def _binomial(steps: Schedule, ranks: ListedRanks, nbytes: Value) -> None:
-    binomial_tree.broadcast(steps, ranks, nbytes)
 
 
 @algorithm(
@@ -141,7 +106,7 @@ def hosts_first_chain(call: Call) -> Schedule:
         End(is_leader & (rank + n_local < n_ranks), rank + n_local),
         End(index < n_local - 1, rank + 1),
     ]
-    _relay(steps, call, End(rank > 0, source), targets)
+    relay_from_first(steps, call, End(rank > 0, source), targets, is_started=False)
     return steps
 
 
@@ -156,29 +121,13 @@ def knomial_tree(call: Call) -> Schedule:
     """A tree like the binomial one with numbers to base 4: ranks 1, 2 and 3 times a power of 4 ahead are children."""
     steps = Schedule(call)
     search_hosts(steps, call)
-    _knomial(steps, call)
+    knomial.broadcast(steps, call.from_root, call.nbytes)
     return steps
 
 
-def _knomial(steps: Schedule, call: Call) -> None:
-    ranks, n_ranks = call.from_root, call.n_ranks
-    levels = [_FACTOR**k for k in range(n_ranks.bit_length()) if _FACTOR**k < n_ranks]
-    for distance in levels:
-        parent = ranks.index // (_FACTOR * distance) * (_FACTOR * distance)
-        is_below = (ranks.index % (_FACTOR * distance) != 0) & (ranks.index % distance == 0)
-        with steps.when(is_below):
-            steps.recv(ranks[parent], call.nbytes)
-    for distance in reversed(levels):
-        with steps.when(ranks.index % (_FACTOR * distance) == 0):
-            for i in range(1, _FACTOR):
-                with steps.when(ranks.index + i * distance < n_ranks):
-                    steps.isend(ranks.ahead(i * distance), call.nbytes)
-            steps.wait_all()
-
-
-def _knomial_of(call: Call) -> Schedule:
+def _knomial(call: Call) -> Schedule:
     steps = Schedule(call)
-    _knomial(steps, call)
+    knomial.broadcast(steps, call.from_root, call.nbytes)
     return steps
 
 
@@ -202,19 +151,10 @@ def mvapich2_between_hosts(call: Call) -> Schedule:
 
 
 def _between_hosts(steps: Schedule, call: Call) -> None:
-    at_root = leader_of_root(call)
-    with steps.when((call.rank == call.root) & (call.local.index != 0)):
-        steps.send(call.leaders[at_root], call.nbytes)
-    with steps.when((call.local.index == 0) & (call.rank != call.root) & (call.leaders.index == at_root)):
-        steps.recv(call.root, call.nbytes)
+    host_of_root = call.leaders_of_root.index
+    hand_over(steps, call, call.root, call.leaders[host_of_root], call.nbytes)
     with steps.when(call.local.index == 0):
-        call.add(steps, one_level, call.leaders, call.nbytes, at_root)
-
-
-def leader_of_root(call: Call) -> Value:
-    """The number of the root's host among the hosts."""
-    assert call.hosts is not None
-    return call.hosts.leaders(call.root).index
+        call.add(steps, one_level, call.leaders, call.nbytes, host_of_root)
 
 
 @algorithm(
@@ -237,7 +177,7 @@ def mvapich2_two_level(call: Call) -> Schedule:
         root = call.root if is_small and call.hosts.n_hosts == 1 else 0  # SimGrid means the root, wherever it is
         if not is_small:
             search_on_hosts(steps, call)
-        call.add(steps, one_level if is_small else _knomial_of, call.local, nbytes, root)
+        call.add(steps, one_level if is_small else _knomial, call.local, nbytes, root)
     else:
         make = down if nbytes <= _SHORT_BYTES else scatter_ring_allgather
         call.add(steps, make, call.everyone, nbytes, call.root)

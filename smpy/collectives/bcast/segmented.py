@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final
-
-from smpy.collectives.bcast.hosts_first import hosts_first_chain, to_first
+from smpy.collectives.bcast.first_rank import SEGMENT_BYTES, relay_from_first
+from smpy.collectives.bcast.hosts_first import hosts_first_chain
 from smpy.collectives.call import Call
 from smpy.collectives.patterns.segments import (
     End,
     last_size,
-    relay,
-    relay_whole,
     split,
     whole_entries,
 )
-from smpy.collectives.patterns.trees import binary_child, binary_parent
+from smpy.collectives.patterns.trees import binary_children, binary_parent
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule, Value, larger
-
-SEGMENT_BYTES: Final = 8192
-Ends = Callable[[Call], tuple[End, Sequence[End]]]
-
-
-def from_first(call: Call, ends: Ends, *, is_started: bool) -> Schedule:
-    """By way of rank 0 in segments along a tree that it is the root of; the run's broadcast takes the bytes left over.
-
-    The root gets its own message again, as in SimGrid.
-    """
-    steps, nbytes = Schedule(call), call.nbytes
-    assert isinstance(nbytes, int)  # a choosing algorithm
-    if call.n_ranks == 1:
-        return steps
-    source, targets = ends(call)
-    to_first(steps, call)
-    if nbytes <= SEGMENT_BYTES:
-        relay_whole(steps, source, targets, nbytes)
-        return steps
-    relay(steps, source, targets, SEGMENT_BYTES, nbytes // SEGMENT_BYTES, is_started=is_started)
-    if nbytes % SEGMENT_BYTES:
-        call.add_chosen(steps, "bcast", nbytes % SEGMENT_BYTES, root=call.root)
-    return steps
 
 
 @algorithm(
@@ -52,24 +25,21 @@ def from_first(call: Call, ends: Ends, *, is_started: bool) -> Schedule:
 )
 def segmented_chain(call: Call) -> Schedule:
     """The root hands over to rank 0, from which segments of 8 KiB go to 1, 2, ..."""
-    return from_first(call, _chain, is_started=True)
-
-
-def _chain(call: Call) -> tuple[End, Sequence[End]]:
-    rank = call.rank
-    return End(rank > 0, rank - 1), [End(rank < call.n_ranks - 1, rank + 1)]
+    steps, rank = Schedule(call), call.rank
+    if call.n_ranks > 1:
+        targets = [End(rank < call.n_ranks - 1, rank + 1)]
+        relay_from_first(steps, call, End(rank > 0, rank - 1), targets, is_started=True)
+    return steps
 
 
 @algorithm("bcast", "segmented_binary_tree", simgrid="NTSB", source="SimGrid 3.32, bcast-NTSB.cpp", chooses=True)
 def segmented_binary_tree(call: Call) -> Schedule:
     """The same along a tree in which rank r has the children 2r + 1 and 2r + 2."""
-    return from_first(call, _heap, is_started=True)
-
-
-def _heap(call: Call) -> tuple[End, Sequence[End]]:
-    rank = call.rank
-    children = (2 * rank + 1, 2 * rank + 2)
-    return End(rank > 0, (rank - 1) // 2), [End(child < call.n_ranks, child) for child in children]
+    steps, rank = Schedule(call), call.rank
+    if call.n_ranks > 1:
+        targets = [End(child < call.n_ranks, child) for child in (2 * rank + 1, 2 * rank + 2)]
+        relay_from_first(steps, call, End(rank > 0, (rank - 1) // 2), targets, is_started=True)
+    return steps
 
 
 @algorithm("bcast", "segmented_linear", simgrid="flattree_pipeline", source="SimGrid 3.32, bcast-flattree-pipeline.cpp")
@@ -199,10 +169,10 @@ def _down(steps: Schedule, call: Call, halves: tuple[int, int], segment: int) ->
                 with steps.when(i < part.n_segments):
                     steps.send(ranks[side + 1], part.size(i))
     parent = ranks[binary_parent(index, n_ranks)]
-    children = [binary_child(index, n_ranks, number) for number in (0, 1)]
+    children = binary_children(index, n_ranks)
     for side, part in enumerate(parts):
         is_mine = (index > 0) & (index % 2 == 1 - side)
-        is_leaf = children[0] >= n_ranks
+        is_leaf = children[0].rank >= n_ranks
         with steps.when(is_mine & is_leaf):
             for i in steps.loop(0, part.n_segments):
                 steps.recv(parent, part.size(i))
@@ -213,5 +183,5 @@ def _down(steps: Schedule, call: Call, halves: tuple[int, int], segment: int) ->
                     steps.irecv(parent, part.size(i))
                 steps.wait_oldest()
                 for child in children:
-                    with steps.when(child < n_ranks):
-                        steps.send(ranks[child], part.size(i - 1))
+                    with steps.when(child.exists):
+                        steps.send(ranks[child.rank], part.size(i - 1))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from smpy.collectives.call import Call
+from smpy.collectives.patterns.linear import hand_over
+from smpy.collectives.patterns.two_levels import among_leaders, on_hosts
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule
 
@@ -18,26 +20,11 @@ def two_level(call: Call) -> Schedule:
 
     Parts: "leaders" and "local"; by default, MPICH's rule in SimGrid.
     """
-    steps, rank, root = Schedule(call), call.rank, call.root
-    nbytes = call.nbytes
+    steps, nbytes = Schedule(call), call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm
-    assert call.hosts is not None
-    local, of_root = call.local, call.hosts.local(root)
-    with steps.when((rank == root) & (local.index != 0)):
-        steps.send(local[0], nbytes)
-    with steps.when((rank == of_root[0]) & (rank != root)):
-        steps.recv(root, nbytes)
-    with steps.when(local.index == 0):
-        leader = call.hosts.leaders(root).index
-        call.add_chosen(
-            steps,
-            "bcast",
-            nbytes,
-            ranks=call.leaders,
-            root=leader,
-            table=call.parts.get("leaders", "smpi-mpich"),
-        )
-    call.add_chosen(steps, "bcast", nbytes, ranks=local, table=call.parts.get("local", "smpi-mpich"))
+    hand_over(steps, call, call.root, call.local_of_root[0], nbytes)
+    among_leaders(steps, call, "bcast", nbytes, call.leaders_of_root.index, default="smpi-mpich")
+    on_hosts(steps, call, "bcast", nbytes, default="smpi-mpich")
     return steps
 
 
@@ -48,16 +35,13 @@ def two_level_host_of_root_first(call: Call) -> Schedule:
     A root that is the first rank of its host broadcasts there last. Parts: the tables "leaders" and "local"; by
     default, the run's.
     """
-    steps, nbytes, local, leaders = Schedule(call), call.nbytes, call.local, call.leaders
+    steps, nbytes = Schedule(call), call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm
-    assert call.hosts is not None
-    host_of_root = call.hosts.leaders(call.root).index
-    index_of_root = call.hosts.local(call.root).index
-    is_first = (leaders.index == host_of_root) & (index_of_root != 0)
+    host_of_root, index_of_root = call.leaders_of_root.index, call.local_of_root.index
+    is_first = (call.leaders.index == host_of_root) & (index_of_root != 0)
     with steps.when(is_first):
-        call.add_chosen(steps, "bcast", nbytes, ranks=local, root=index_of_root, table=call.parts.get("local"))
-    with steps.when(local.index == 0):
-        call.add_chosen(steps, "bcast", nbytes, ranks=leaders, root=host_of_root, table=call.parts.get("leaders"))
+        on_hosts(steps, call, "bcast", nbytes, index_of_root)
+    among_leaders(steps, call, "bcast", nbytes, host_of_root)
     with steps.when(is_first == 0):
-        call.add_chosen(steps, "bcast", nbytes, ranks=local, table=call.parts.get("local"))
+        on_hosts(steps, call, "bcast", nbytes)
     return steps

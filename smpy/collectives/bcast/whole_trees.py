@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from smpy.collectives.call import Call
+from smpy.collectives.patterns import knomial_tree as knomial
 from smpy.collectives.patterns.powers_of_two import powers_of_two_below
 from smpy.collectives.patterns.segments import End
-from smpy.collectives.patterns.trees import binary_child, binary_parent, power_of_two_up_to_value
+from smpy.collectives.patterns.trees import binary_children, binary_parent, power_of_two_up_to_value
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule, Value
-
-_RADIX: Final = 4
 
 
 def _down(call: Call, parent: Value, children: Sequence[End]) -> Schedule:
@@ -38,8 +36,7 @@ def chain(call: Call) -> Schedule:
 def binary_tree(call: Call) -> Schedule:
     """Along Open MPI's binary tree."""
     index, n_ranks = call.from_root.index, call.n_ranks
-    children = [binary_child(index, n_ranks, number) for number in (0, 1)]
-    return _down(call, binary_parent(index, n_ranks), [End(child < n_ranks, child) for child in children])
+    return _down(call, binary_parent(index, n_ranks), binary_children(index, n_ranks))
 
 
 @algorithm("bcast", "doubling_tree", source="Open MPI 4 and 5, binomial tree broadcast without segments")
@@ -57,14 +54,14 @@ def doubling_tree(call: Call) -> Schedule:
 def radix_4_tree(call: Call) -> Schedule:
     """Along a tree like the binomial one with numbers to base 4, the farthest children first."""
     index, n_ranks = call.from_root.index, call.n_ranks
-    distances = [_RADIX**k for k in range(n_ranks.bit_length()) if _RADIX**k < n_ranks]
+    distances = knomial.powers_below(n_ranks)
     parent: Value = 0
     for distance in reversed(distances):  # that of the lowest digit counts
-        is_lowest = (index % distance == 0) & (index % (_RADIX * distance) != 0)
-        parent = parent + is_lowest * (index // (_RADIX * distance) * (_RADIX * distance))
+        is_lowest = (index % distance == 0) & (index % (knomial.RADIX * distance) != 0)
+        parent = parent + is_lowest * knomial.parent(index, distance)
     children = [
-        End((index % (_RADIX * distance) == 0) & (index + digit * distance < n_ranks), index + digit * distance)
+        End((index % (knomial.RADIX * distance) == 0) & (index + digit * distance < n_ranks), index + digit * distance)
         for distance in reversed(distances)
-        for digit in range(1, _RADIX)
+        for digit in range(1, knomial.RADIX)
     ]
     return _down(call, parent, children)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from smpy.collectives.call import Call
 from smpy.collectives.gather.linear import basic_linear
 from smpy.collectives.host_search import search_hosts
-from smpy.collectives.patterns.linear import and_wait, to_root
+from smpy.collectives.patterns.linear import and_wait, hand_over, to_root
+from smpy.collectives.patterns.two_levels import on_hosts
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule
 
@@ -23,8 +24,7 @@ def two_level(call: Call) -> Schedule:
     root_host = call.leaders_of_root.index
     leader = call.leaders[root_host]
     with steps.when(nbytes != 0):
-        by = call.parts.get("local", "binomial_tree")
-        call.add_chosen(steps, "gather", nbytes, ranks=call.local, table=by)
+        on_hosts(steps, call, "gather", nbytes, default="binomial_tree")
         with steps.when(call.local.index == 0):
             host_bytes = call.local.size * nbytes
             if hosts.is_uniform:
@@ -32,8 +32,5 @@ def two_level(call: Call) -> Schedule:
             else:
                 blocks = call.blocks_of_hosts(nbytes)
                 call.add(steps, and_wait(to_root), call.leaders, host_bytes, root_host, blocks)
-        with steps.when((call.rank == leader) & (leader != call.root)):
-            steps.send(call.root, call.n_ranks * nbytes)
-        with steps.when((call.rank == call.root) & (leader != call.rank)):
-            steps.recv(leader, call.n_ranks * nbytes)
+        hand_over(steps, call, leader, call.root, call.n_ranks * nbytes)
     return steps

@@ -56,6 +56,14 @@ def to_first(steps: Schedule, ranks: Ranks, nbytes: Value) -> None:
     steps.wait_all()
 
 
+def hand_over(steps: Schedule, call: Call, source: Value, target: Value, nbytes: Value) -> None:
+    """One rank sends to another, unless they are the same."""
+    with steps.when((call.rank == source) & (source != target)):
+        steps.send(target, nbytes)
+    with steps.when((call.rank == target) & (source != target)):
+        steps.recv(source, nbytes)
+
+
 def to_root_in_order(steps: Schedule, call: Call, root: Value, nbytes: Value) -> None:
     """All send to a root, which receives from the last rank to the first, one by one."""
     rank, n_ranks = call.rank, call.n_ranks

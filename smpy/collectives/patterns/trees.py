@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from smpy.collectives.patterns.segments import End
 from smpy.collectives.schedule import Value
 
 
@@ -25,6 +26,7 @@ def binary_parent(index: Value, n_ranks: int) -> Value:
     return index - width // 2 - is_second * (width // 2)
 
 
-def binary_child(index: Value, n_ranks: int, number: int) -> Value:
-    """The child `number` (0 or 1) in Open MPI's binary tree; none if it is no number of a rank."""
-    return index + (number + 1) * power_of_two_up_to_value(index + 1, n_ranks)
+def binary_children(index: Value, n_ranks: int) -> list[End]:
+    """The two children in Open MPI's binary tree, as far as they are ranks."""
+    width = power_of_two_up_to_value(index + 1, n_ranks)
+    return [End(child < n_ranks, child) for child in (index + width, index + 2 * width)]

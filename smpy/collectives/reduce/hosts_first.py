@@ -6,12 +6,13 @@ from typing import Final
 
 from smpy.collectives.call import Call
 from smpy.collectives.host_search import search_hosts
-from smpy.collectives.patterns.linear import to_root_in_order
+from smpy.collectives.patterns import knomial_tree as knomial
+from smpy.collectives.patterns.linear import hand_over, to_root_in_order
+from smpy.collectives.patterns.two_levels import among_leaders
 from smpy.collectives.reduce.trees import up_in_order
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule
 
-_FACTOR: Final = 4
 _SHORT_BYTES: Final = 2048
 _LINEAR: Final = "ompi_basic_linear"
 _LONG_BYTES: Final = 1 << 17  # of each rank of a host
@@ -26,19 +27,8 @@ _LONG_BYTES: Final = 1 << 17  # of each rank of a host
 )
 def knomial_tree(call: Call) -> Schedule:
     """A tree like the binomial one with numbers to base 4; all children are received at once, the nearest first."""
-    steps, ranks, n_ranks = Schedule(call), call.from_root, call.n_ranks
-    levels = [_FACTOR**k for k in range(n_ranks.bit_length()) if _FACTOR**k < n_ranks]
-    for distance in levels:
-        with steps.when(ranks.index % (_FACTOR * distance) == 0):
-            for i in reversed(range(1, _FACTOR)):
-                with steps.when(ranks.index + i * distance < n_ranks):
-                    steps.irecv(ranks.ahead(i * distance), call.nbytes)
-    steps.wait_all()
-    for distance in levels:
-        parent = ranks.index // (_FACTOR * distance) * (_FACTOR * distance)
-        with steps.when((ranks.index % (_FACTOR * distance) != 0) & (ranks.index % distance == 0)):
-            steps.isend(ranks[parent], call.nbytes)
-    steps.wait_all()
+    steps = Schedule(call)
+    knomial.reduce(steps, call.from_root, call.nbytes)
     return steps
 
 
@@ -78,19 +68,7 @@ def mvapich2_two_level(call: Call) -> Schedule:
         to_root_in_order(steps, call, 0, nbytes)
     else:
         call.add(steps, on_host, call.local, nbytes)
-        with steps.when(call.local.index == 0):
-            call.add_chosen(
-                steps,
-                "reduce",
-                nbytes,
-                ranks=call.leaders,
-                root=call.hosts.leaders(root).index,
-                table=call.parts.get("leaders", "smpi-mpich"),
-            )
-    leader = call.hosts.leaders(root)
-    first = leader[leader.index]
-    with steps.when((call.rank == first) & (call.rank != root)):
-        steps.send(root, nbytes)
-    with steps.when((call.rank == root) & (call.rank != first)):
-        steps.recv(first, nbytes)
+        among_leaders(steps, call, "reduce", nbytes, call.leaders_of_root.index, default="smpi-mpich")
+    leaders = call.leaders_of_root
+    hand_over(steps, call, leaders[leaders.index], root, nbytes)
     return steps

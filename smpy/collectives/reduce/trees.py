@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from smpy.collectives.call import Call
 from smpy.collectives.patterns import binomial_tree
+from smpy.collectives.patterns.linear import hand_over
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule
 
@@ -25,11 +28,42 @@ def up(call: Call) -> Schedule:
 @algorithm("reduce", "in_order_binomial_tree", source="MPICH 4, binomial reduce of non-commutative operations")
 def up_in_order(call: Call) -> Schedule:
     """The tree of rank 0, whose subtrees are ranks in order, then from it to the root: operands stay where they are."""
-    rank, root, nbytes = call.rank, call.root, call.nbytes
     steps = Schedule(call)
-    binomial_tree.reduce(steps, call.everyone, nbytes)
-    with steps.when((rank == 0) & (root != 0)):
-        steps.send(root, nbytes)
-    with steps.when((rank == root) & (root != 0)):
-        steps.recv(0, nbytes)
+    binomial_tree.reduce(steps, call.everyone, call.nbytes)
+    hand_over(steps, call, 0, call.root, call.nbytes)
     return steps
+
+
+@algorithm(
+    "reduce",
+    "open_mpi_in_order_binary_tree",
+    simgrid="ompi_in_order_binary",
+    source="Open MPI, in-order binary tree reduce; SimGrid 3.32, reduce-ompi.cpp",
+)
+def open_mpi_in_order_binary_tree(call: Call) -> Schedule:
+    """A binary tree of the last rank, whose subtrees are ranks in order; the last rank sends the result to the root."""
+    steps, last = Schedule(call), call.n_ranks - 1
+    _in_order(steps, call, 0, call.n_ranks, ())
+    hand_over(steps, call, last, call.root, call.nbytes)
+    return steps
+
+
+def _in_order(steps: Schedule, call: Call, first: int, size: int, parent: Sequence[int]) -> None:
+    """The subtree of `size` ranks from `first` on: its last rank is its root, whose children are roots of the rest."""
+    root, n_right = first + size - 1, size // 2
+    children = [root - 1] * (size > 1) + [first + n_right - 1] * (size > 2)
+    with steps.when(call.rank == root):
+        for number, child in enumerate(children):
+            steps.irecv(child, call.nbytes)
+            if number:
+                steps.wait_oldest()
+        steps.wait_all()
+        for rank in parent:
+            steps.send(rank, call.nbytes)
+    if size > 2:
+        with steps.when((call.rank >= first) & (call.rank < first + n_right)):
+            _in_order(steps, call, first, n_right, (root,))
+    if size > 1:
+        n_left = size - 1 - (n_right if size > 2 else 0)
+        with steps.when((call.rank >= root - n_left) & (call.rank < root)):
+            _in_order(steps, call, root - n_left, n_left, (root,))

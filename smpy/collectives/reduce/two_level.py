@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from smpy.collectives.call import Call
+from smpy.collectives.patterns.linear import hand_over
+from smpy.collectives.patterns.two_levels import among_leaders, on_hosts
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule
 
@@ -13,15 +15,11 @@ def two_level(call: Call) -> Schedule:
 
     Parts: the tables "leaders" and "local"; by default, the run's.
     """
-    steps, nbytes, local = Schedule(call), call.nbytes, call.local
+    steps, nbytes = Schedule(call), call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm
-    call.add_chosen(steps, "reduce", nbytes, ranks=local, table=call.parts.get("local"))
-    with steps.when(local.index == 0):
-        call.add_chosen(steps, "reduce", nbytes, ranks=call.leaders, table=call.parts.get("leaders"))
-    with steps.when((call.rank == 0) & (call.root != 0)):
-        steps.send(call.root, nbytes)
-    with steps.when((call.rank == call.root) & (call.root != 0)):
-        steps.recv(0, nbytes)
+    on_hosts(steps, call, "reduce", nbytes)
+    among_leaders(steps, call, "reduce", nbytes)
+    hand_over(steps, call, 0, call.root, nbytes)
     return steps
 
 
@@ -31,15 +29,12 @@ def two_level_host_of_root_last(call: Call) -> Schedule:
 
     Parts: the tables "leaders" and "local"; by default, the run's.
     """
-    steps, nbytes, local, leaders = Schedule(call), call.nbytes, call.local, call.leaders
+    steps, nbytes, host = Schedule(call), call.nbytes, call.leaders.index
     assert isinstance(nbytes, int)  # a choosing algorithm
-    assert call.hosts is not None
-    host_of_root = call.hosts.leaders(call.root).index
-    index_of_root = call.hosts.local(call.root).index
-    with steps.when(leaders.index != host_of_root):
-        call.add_chosen(steps, "reduce", nbytes, ranks=local, table=call.parts.get("local"))
-    with steps.when(local.index == 0):
-        call.add_chosen(steps, "reduce", nbytes, ranks=leaders, root=host_of_root, table=call.parts.get("leaders"))
-    with steps.when(leaders.index == host_of_root):
-        call.add_chosen(steps, "reduce", nbytes, ranks=local, root=index_of_root, table=call.parts.get("local"))
+    host_of_root = call.leaders_of_root.index
+    with steps.when(host != host_of_root):
+        on_hosts(steps, call, "reduce", nbytes)
+    among_leaders(steps, call, "reduce", nbytes, host_of_root)
+    with steps.when(host == host_of_root):
+        on_hosts(steps, call, "reduce", nbytes, call.local_of_root.index)
     return steps

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from smpy.collectives.call import Call
 from smpy.collectives.host_search import search_hosts
-from smpy.collectives.patterns.linear import and_wait, from_root
+from smpy.collectives.patterns.linear import and_wait, from_root, hand_over
+from smpy.collectives.patterns.two_levels import on_hosts
 from smpy.collectives.register import Maker, algorithm
 from smpy.collectives.scatter.linear import basic_linear
 from smpy.collectives.scatter.trees import down
@@ -49,10 +50,7 @@ def _two_level(call: Call, among_hosts: Maker) -> Schedule:
             return steps
         root_host = call.leaders_of_root.index
         leader = call.leaders[root_host]
-        with steps.when((call.rank == call.root) & (leader != call.rank)):
-            steps.send(leader, call.n_ranks * nbytes)
-        with steps.when((call.rank == leader) & (leader != call.root)):
-            steps.recv(call.root, call.n_ranks * nbytes)
+        hand_over(steps, call, call.root, leader, call.n_ranks * nbytes)
         with steps.when(call.local.index == 0):
             host_bytes = call.local.size * nbytes
             if hosts.is_uniform:
@@ -60,6 +58,5 @@ def _two_level(call: Call, among_hosts: Maker) -> Schedule:
             else:
                 blocks = call.blocks_of_hosts(nbytes)
                 call.add(steps, and_wait(from_root), call.leaders, host_bytes, root_host, blocks)
-        by = call.parts.get("local", "binomial_tree")
-        call.add_chosen(steps, "scatter", nbytes, ranks=call.local, table=by)
+        on_hosts(steps, call, "scatter", nbytes, default="binomial_tree")
     return steps

@@ -1,0 +1,54 @@
+"""Trees like the binomial ones with numbers to base 4: 1, 2 and 3 times a power of 4 ahead are children."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smpy.collectives.ranks import Ranks
+from smpy.collectives.schedule import Schedule, Value
+
+RADIX: Final = 4
+
+
+def broadcast(steps: Schedule, ranks: Ranks, nbytes: Value) -> None:
+    """Receive from the parent, then send to the children of one power at once, the farthest power first."""
+    distances = powers_below(ranks.size_max)
+    for distance in distances:
+        with steps.when(_is_below(ranks.index, distance)):
+            steps.recv(ranks[parent(ranks.index, distance)], nbytes)
+    for distance in reversed(distances):
+        with steps.when(ranks.index % (RADIX * distance) == 0):
+            for digit in range(1, RADIX):
+                with steps.when(ranks.index + digit * distance < ranks.size_max):
+                    steps.isend(ranks.ahead(digit * distance), nbytes)
+            steps.wait_all()
+
+
+def reduce(steps: Schedule, ranks: Ranks, nbytes: Value) -> None:
+    """Receive from all children at once, the nearest power first; then send to the parent."""
+    distances = powers_below(ranks.size_max)
+    for distance in distances:
+        with steps.when(ranks.index % (RADIX * distance) == 0):
+            for digit in reversed(range(1, RADIX)):
+                with steps.when(ranks.index + digit * distance < ranks.size_max):
+                    steps.irecv(ranks.ahead(digit * distance), nbytes)
+    steps.wait_all()
+    for distance in distances:
+        with steps.when(_is_below(ranks.index, distance)):
+            steps.isend(ranks[parent(ranks.index, distance)], nbytes)
+    steps.wait_all()
+
+
+def powers_below(n: int) -> list[int]:
+    """1, 4, 16, ... below `n`."""
+    return [RADIX**k for k in range(n.bit_length()) if RADIX**k < n]
+
+
+def parent(index: Value, distance: int) -> Value:
+    """The parent of a rank that is 1, 2 or 3 times `distance` ahead of it."""
+    return index // (RADIX * distance) * (RADIX * distance)
+
+
+def _is_below(index: Value, distance: int) -> Value:
+    """Whether a rank is as far ahead of its parent."""
+    return (index % (RADIX * distance) != 0) & (index % distance == 0)
