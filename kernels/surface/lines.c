@@ -131,6 +131,12 @@ int lines_here(void)
     return number;
 }
 
+int lines_are_one(int a, int b)
+{
+    const program_line *one = surface.lines.at + a, *other = surface.lines.at + b;
+    return a == b || (a && b && one->line == other->line && PyUnicode_Compare(one->file, other->file) == 0);
+}
+
 int lines_of_access(void)
 {
     PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());

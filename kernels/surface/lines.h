@@ -12,6 +12,7 @@ int lines_here(void);           /* line of the innermost frame that is not ours;
 enum { LINE_OF_OURS = -1 };
 /* Line whose code touches memory, with functions of numpy and copy passed over; LINE_OF_OURS: the code is ours. 0: not known. */
 int lines_of_access(void);
+int lines_are_one(int a, int b); /* one line of one file, though they may have different numbers */
 void lines_forget(void);
 
 /* ---- functions of the module ---- */

@@ -11,6 +11,7 @@
  *   - a build needs a C compiler and nothing more; what the compiler warns of is what we wrote.
  * The price, reference counts by hand, is paid in a few short files and checked by tests that count references. The module is
  * built for one Python version (no abi3): vectorcall bodies, PyList_GET_ITEM and tp_alloc called directly are its point. */
+#include "access_notes.h"
 #include "array_memory.h"
 #include "block.h"
 #include "call.h"
@@ -168,6 +169,13 @@ static int intern_names(void)
         {&surface.slot.address.name, "address"},
         {&surface.slot.nbytes.name, "nbytes"},
         {&surface.slot.disp_unit.name, "disp_unit"},
+        {&surface.slot.checked.name, "checked"},
+        {&surface.slot.notes.name, "notes"},
+        {&surface.slot.n_fences.name, "n_fences"},
+        {&surface.slot.has_accessed.name, "has_accessed"},
+        {&surface.slot.lock_lines.name, "lock_lines"},
+        {&surface.slot.buffers.name, "buffers"},
+        {&surface.slot._by_target.name, "_by_target"},
         {&surface.name._size, "_size"},
         {&surface.name._strided, "_strided"},
         {&surface.name._source, "_source"},
@@ -421,7 +429,7 @@ static int surface_start(PyObject *module)
     if (block_import_greenlet() < 0 || intern_names() < 0) return -1;
     if (clock_add_type(module) < 0 || comm_add_type(module) < 0 || request_add_type(module) < 0) return -1;
     if (exporter_add_type(module) < 0 || sequence_add_types(module) < 0) return -1;
-    if (put_add_type(module) < 0 || window_add_type(module) < 0) return -1;
+    if (put_add_type(module) < 0 || window_add_type(module) < 0 || access_notes_add_type(module) < 0) return -1;
     if (!surface.request_class) surface.request_class = (PyTypeObject *)Py_NewRef(surface.request_base);
     return 0;
 }

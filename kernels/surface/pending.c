@@ -56,8 +56,7 @@ static pending_buffer take_out(pending_buffers *all, pending_buffer *p)
     return over;
 }
 
-/* Tells the checks; what goes wrong there is theirs. */
-static void tell(const char *method, PyObject *arguments)
+void pending_tell(const char *method, PyObject *arguments)
 {
     PyObject *function = arguments ? PyObject_GetAttrString(surface.checks, method) : NULL;
     PyObject *result = function ? PyObject_CallObject(function, arguments) : NULL;
@@ -72,7 +71,7 @@ static int end_guard(int rank, const pending_buffer *over, PyObject *call)
 {
     const guard_touch touch = over->guard ? guard_end(over->guard) : (guard_touch){GUARD_UNTOUCHED, 0};
     if (!touch.how) return 0;
-    tell("touched", Py_BuildValue("iiiiOi", rank, over->line, touch.how, touch.line, call ? call : Py_None,
+    pending_tell("touched", Py_BuildValue("iiiiOi", rank, over->line, touch.how, touch.line, call ? call : Py_None,
                                   call ? lines_here() : 0));
     return 1;
 }
@@ -82,7 +81,7 @@ void pending_end_checks(void)
     for (int rank = 0; rank < surface.pending_room; rank++) {
         const pending_buffers *all = &surface.pending[rank];
         for (int i = 0; i < all->n; i++) {
-            if (!all->at[i].number) tell("left", Py_BuildValue("ii", rank, all->at[i].line));
+            if (!all->at[i].number) pending_tell("left", Py_BuildValue("ii", rank, all->at[i].line));
             end_guard(rank, &all->at[i], NULL);
             Py_XDECREF(all->at[i].memory);
         }
@@ -113,10 +112,10 @@ static void compare(pending_buffers *all, const pending_buffer *new)
         const pending_buffer *other = &all->at[i];
         all->told[0] = other->line;
         all->told[1] = new->line;
-        tell("overlapping", Py_BuildValue("iiiii", surface.rank, other->line, other->is_written, new->line, writes));
+        pending_tell("overlapping", Py_BuildValue("iiiii", surface.rank, other->line, other->is_written, new->line, writes));
     }
     if (surface.n_pending_elsewhere && new->data)
-        tell("compare", Py_BuildValue("iiiKL", surface.rank, new->line, writes, (unsigned long long)(uintptr_t)new->data,
+        pending_tell("compare", Py_BuildValue("iiiKL", surface.rank, new->line, writes, (unsigned long long)(uintptr_t)new->data,
                                       (long long)new->bytes));
 }
 
@@ -175,13 +174,13 @@ static void end(request_object *r, PyObject *call, int asks)
     r->pending = 0;
     if (!p) return;
     const pending_buffer over = take_out(all, p);
-    if (over.is_wild && asks) tell("asks", Py_BuildValue("(i)", over.line));
+    if (over.is_wild && asks) pending_tell("asks", Py_BuildValue("(i)", over.line));
     const int is_touched = end_guard(surface.rank, &over, call);
     const int has_changed = !over.data || is_touched ? 0
                             : over.is_written ? surface.calls->buffer_has_changed(surface.sim, over.number, over.data)
                                               : surface.calls->sum_of(over.data, over.bytes) != over.sum;
     Py_XDECREF(over.memory);
-    if (has_changed) tell("changed", Py_BuildValue("iiiOi", surface.rank, over.line, over.is_written, call, lines_here()));
+    if (has_changed) pending_tell("changed", Py_BuildValue("iiiOi", surface.rank, over.line, over.is_written, call, lines_here()));
 }
 
 void pending_drop(request_object *r)
@@ -194,7 +193,7 @@ void pending_drop(request_object *r)
     const pending_buffer over = take_out(all, p);
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
-    if (!over.number) tell("left", Py_BuildValue("ii", rank, over.line)); /* the kernel knows of others */
+    if (!over.number) pending_tell("left", Py_BuildValue("ii", rank, over.line)); /* the kernel knows of others */
     end_guard(rank, &over, NULL);
     Py_XDECREF(over.memory);
     PyErr_Restore(type, value, trace);

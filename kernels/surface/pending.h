@@ -12,6 +12,8 @@
 
 void pending_drop(request_object *r);   /* it is about to be freed */
 void pending_end_checks(void);
+/* Calls a method of the checks, with a tuple that this takes; what goes wrong there is theirs. */
+void pending_tell(const char *method, PyObject *arguments);
 
 PyObject *pending_check(PyObject *module, PyObject *checks);
 PyObject *pending_methods(PyObject *module, PyObject *unused);

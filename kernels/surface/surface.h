@@ -105,7 +105,7 @@ typedef struct {
 
     PyObject *sum;                  /* the operation of an Allreduce that names none */
     PyTypeObject *request_class;    /* class of requests of Isend and Irecv; NULL until smpy.mpi has told */
-    PyTypeObject *request_base, *comm_base, *sequence_base, *arrival_base, *put_type;
+    PyTypeObject *request_base, *comm_base, *sequence_base, *arrival_base, *put_type, *notes_type;
 
     struct {
         const PyTypeObject *type;   /* only compared */
@@ -134,6 +134,7 @@ typedef struct {
     struct {                        /* of a window's state in smpy.mpi.rma */
         python_slot _membership, is_over, communicator, number, rank, epochs, is_fenced, locks, started, accessed;
         python_slot _date_s, _n_at_date, window, pieces, puts, address, nbytes, disp_unit;
+        python_slot checked, notes, n_fences, has_accessed, lock_lines, buffers, _by_target; /* likewise, in smpy.mpi.checks */
     } slot;
 } surface_state;
 

@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "access_notes.h"
 #include "call.h"
+#include "guard.h"
 #include "put.h"
 #include "request.h"
 #include "user_buffer.h"
@@ -17,8 +19,16 @@ static int may_access(const part_access *a)
     return started && PyTuple_CheckExact(started) && PySequence_Contains(started, a->target) == 1;
 }
 
-/* Displacement of a target specification of as many bytes as are given, or -1. */
-static int displacement_of(PyObject *target, int64_t bytes)
+/* Bytes of a target's memory. */
+typedef struct {
+    char *at;
+    int64_t first;                  /* of its piece of the window */
+    PyObject *piece;                /* borrowed */
+} target_place;
+
+/* Displacement of a target specification of as many bytes as are given, or -1. In a world with checks its datatype, if it names
+ * one, is that of the buffer that was taken. */
+static int displacement_of(const part_access *a, PyObject *target, int64_t bytes, int is_read)
 {
     int displacement, count;
     if (is_none(target)) return 0;
@@ -30,6 +40,7 @@ static int displacement_of(PyObject *target, int64_t bytes)
     int64_t target_bytes;
     const int overflows = __builtin_mul_overflow((int64_t)count, (int64_t)user_buffer_entry_bytes(datatype), &target_bytes);
     Py_DECREF(datatype);
+    if (a->notes && (uintptr_t)datatype != surface.taken[is_read]) return -1;
     return overflows || target_bytes != bytes ? -1 : displacement;
 }
 
@@ -44,17 +55,17 @@ static int64_t address_of(PyObject *piece)
     return window_part_number_in(piece, &surface.slot.address);
 }
 
-/* Address of the bytes in the target's memory, and the piece of the window that has it; or NULL. */
-static char *place_of(const part_access *a, PyObject *target, int64_t bytes, PyObject **piece)
+static int find_place(const part_access *a, PyObject *target, int64_t bytes, int is_read, target_place *out)
 {
-    const int displacement = displacement_of(target, bytes);
-    *piece = window_part_item(slot_get(a->window, &surface.slot.pieces), a->target);
-    if (displacement < 0 || !*piece) return NULL;
-    const int64_t address = address_of(*piece), unit = window_part_number_in(*piece, &surface.slot.disp_unit);
-    int64_t first, end;
-    if (address <= 0 || unit <= 0 || __builtin_mul_overflow((int64_t)displacement, unit, &first)) return NULL;
-    if (__builtin_add_overflow(first, bytes, &end) || end > window_part_number_in(*piece, &surface.slot.nbytes)) return NULL;
-    return (char *)(uintptr_t)address + first;
+    const int displacement = displacement_of(a, target, bytes, is_read);
+    out->piece = window_part_item(slot_get(a->window, &surface.slot.pieces), a->target);
+    if (displacement < 0 || !out->piece) return 0;
+    const int64_t address = address_of(out->piece), unit = window_part_number_in(out->piece, &surface.slot.disp_unit);
+    int64_t end;
+    if (address <= 0 || unit <= 0 || __builtin_mul_overflow((int64_t)displacement, unit, &out->first)) return 0;
+    if (__builtin_add_overflow(out->first, bytes, &end)) return 0;
+    out->at = (char *)(uintptr_t)address + out->first;
+    return end <= window_part_number_in(out->piece, &surface.slot.nbytes);
 }
 
 /* ---- accesses ---- */
@@ -62,6 +73,19 @@ static char *place_of(const part_access *a, PyObject *target, int64_t bytes, PyO
 static int has_content(const user_buffer *b)
 {
     return b->data && !b->layout && user_buffer_folded_share(b) == FOLDED_NONE;
+}
+
+/* Is the access plain? 1, and it is among those that the checks know of; or 0, or -1 with an exception. */
+static int begin_access(const part_access *a, PyObject *target, const user_buffer *own, int is_read, target_place *out)
+{
+    if (!has_content(own) || !may_access(a) || !find_place(a, target, own->bytes, is_read, out)) return 0;
+    return a->notes ? access_notes_begin(a, is_read, out->first, own->bytes) : 1;
+}
+
+/* Has the checks look at its buffer until it is complete. */
+static int hold_buffer(const part_access *a, const Py_buffer *view, const user_buffer *own, int is_read)
+{
+    return a->notes ? access_notes_hold(a, is_read, view->obj, own->data, own->bytes) : 0;
 }
 
 /* A set that nobody has changed is every rank's. */
@@ -96,11 +120,13 @@ static PyObject *under_way_to(const part_access *a)
     return result < 0 ? NULL : made;
 }
 
-static int post_put(const part_access *a, int kind, PyObject *piece, char *to, const user_buffer *load)
+static int post_put(const part_access *a, int kind, const target_place *to, const user_buffer *load)
 {
     access_requests made;
     PyObject *under_way = under_way_to(a);
-    put_object *put = under_way ? put_new(under_way, piece, to, load->data, load->bytes) : NULL;
+    const int before = guard_enter_own();
+    put_object *put = under_way ? put_new(under_way, to->piece, to->at, load->data, load->bytes) : NULL;
+    guard_leave_own(before);
     if (!put) return -1;
     const int is_appended = append_access(a, load->bytes, kind, &made) == 0;
     payload *end = is_appended ? surface.calls->payload_of(surface.sim, made.recv) : NULL;
@@ -118,10 +144,10 @@ static int put_from(const part_access *a, int kind, PyObject *origin, PyObject *
 {
     Py_buffer view;
     user_buffer load;
-    PyObject *piece;
+    target_place to;
     if (!user_buffer_take(origin, 0, &view, &load)) return -1;
-    char *to = has_content(&load) && may_access(a) ? place_of(a, target, load.bytes, &piece) : NULL;
-    const int result = to ? post_put(a, kind, piece, to, &load) : -1;
+    int result = begin_access(a, target, &load, 0, &to) == 1 ? post_put(a, kind, &to, &load) : -1;
+    if (result == 0) result = hold_buffer(a, &view, &load, 0);
     user_buffer_release(&view, &load);
     return result;
 }
@@ -133,7 +159,9 @@ static int read_and_post(const part_access *a, int kind, const user_buffer *room
     if (surface.calls->clock_s(surface.sim, surface.timeline) != surface.calls->now_s(surface.sim) &&
         block_on(kind == ACCESS_RGET ? surface.name.Win_Rget : surface.name.Win_Get) < 0)
         return -1;
+    const int before = guard_enter_own();
     memmove(room->data, from, (size_t)room->bytes);
+    guard_leave_own(before);
     return append_access(a, room->bytes, kind, &made) < 0 ? -1 : made.recv;
 }
 
@@ -142,10 +170,10 @@ static int get_into(const part_access *a, int kind, PyObject *origin, PyObject *
 {
     Py_buffer view;
     user_buffer room;
-    PyObject *piece;
+    target_place from;
     if (!user_buffer_take(origin, 1, &view, &room)) return -1;
-    const char *from = has_content(&room) && may_access(a) ? place_of(a, target, room.bytes, &piece) : NULL;
-    const int result = from ? read_and_post(a, kind, &room, from) : -1;
+    int result = begin_access(a, target, &room, 1, &from) == 1 ? read_and_post(a, kind, &room, from.at) : -1;
+    if (result >= 0 && hold_buffer(a, &view, &room, 1) < 0) result = -1;
     user_buffer_release(&view, &room);
     return result;
 }
@@ -157,11 +185,12 @@ static PyObject *perform_access(PyObject *self, const arguments *given, int kind
     part_access a;
     int number = -1;
     if (!arguments_sort(given, parameters, 3, 2, in)) return NULL;
-    if (window_part_take_target(self, in[1], &a))
+    const int has_request = kind == ACCESS_RPUT || kind == ACCESS_RGET;
+    if (window_part_take_target(self, in[1], &a) && !(a.notes && has_request))
         number = (kind == ACCESS_GET || kind == ACCESS_RGET ? get_into : put_from)(&a, kind, in[0], in[2]);
     Py_XDECREF(a.part);
     if (number < 0) return NULL;
-    if (kind == ACCESS_PUT || kind == ACCESS_GET) Py_RETURN_NONE;
+    if (!has_request) Py_RETURN_NONE;
     request_object *r = request_new();
     if (r) r->number = number;
     return (PyObject *)r;

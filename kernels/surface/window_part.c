@@ -1,5 +1,6 @@
 #include "window_part.h"
 
+#include "access_notes.h"
 #include "arguments.h"
 
 int64_t window_part_number_in(PyObject *of, python_slot *slot)
@@ -20,14 +21,15 @@ PyObject *window_part_item(PyObject *dict, PyObject *key)
 int window_part_take(PyObject *self, part_access *a)
 {
     a->part = NULL;
-    if (surface.checks) return 0;
     a->part = Py_XNewRef(slot_get(self, &surface.slot._membership));
     if (is_none(a->part) || slot_get(a->part, &surface.slot.is_over) != Py_False) return 0;
     a->epochs = slot_get(a->part, &surface.slot.epochs);
     a->window = slot_get(a->part, &surface.slot.window);
     a->own = (int)window_part_number_in(a->part, &surface.slot.rank);
     a->comm = (int)window_part_number_in(slot_get(a->part, &surface.slot.communicator), &surface.slot.number);
-    return a->epochs && a->window && a->own >= 0 && a->comm >= 0;
+    a->checked = surface.checks ? slot_get(a->part, &surface.slot.checked) : NULL;
+    a->notes = a->checked ? access_notes_of(a->checked) : NULL;
+    return a->epochs && a->window && a->own >= 0 && a->comm >= 0 && (a->notes || !surface.checks);
 }
 
 int window_part_take_target(PyObject *self, PyObject *target, part_access *a)

@@ -11,6 +11,7 @@ enum { ALL_RANKS = -1 };            /* place of Lock_all among the locked ranks 
 typedef struct {
     PyObject *part;                 /* owned */
     PyObject *epochs, *window;
+    PyObject *checked, *notes;      /* in a world with checks: the rank's state in them, and access_notes.h; else NULL */
     PyObject *target;               /* the argument */
     int comm, own, rank;            /* the window's number; own rank, and the target's */
 } part_access;

@@ -1,6 +1,8 @@
 #include "window_sync.h"
 
+#include "access_notes.h"
 #include "call.h"
+#include "lines.h"
 #include "window_part.h"
 
 enum { EXCLUSIVE = 1, SHARED = 2 }; /* smpy.mpi's LOCK_EXCLUSIVE, LOCK_SHARED, and the sum of all MODE_ constants: */
@@ -111,10 +113,37 @@ static int append_unlock(const part_access *a, int rank, int kind)
     return code < 0 ? surface_kernel_error(code) : complete_with(a, rank);
 }
 
+/* ---- checks ---- */
+
+/* May a lock end the epoch of a fence? Of accesses in it, smpy.mpi.checks tells. */
+static int may_end_fence(const part_access *a)
+{
+    return !a->notes || slot_get(a->checked, &surface.slot.has_accessed) == Py_False;
+}
+
+/* Notes the line of a lock, or forgets it: 0. */
+static int note_line(const part_access *a, int line)
+{
+    PyObject *lines = a->notes ? slot_get(a->checked, &surface.slot.lock_lines) : NULL;
+    if (!lines || !PyDict_CheckExact(lines)) return 0;
+    if (!line) return window_part_item(lines, a->target) ? PyDict_DelItem(lines, a->target) : 0;
+    PyObject *number = PyLong_FromLong(line);
+    const int result = number ? PyDict_SetItem(lines, a->target, number) : -1;
+    Py_XDECREF(number);
+    return result;
+}
+
+/* The call has returned. */
+static void check_completion(const part_access *a, PyObject *call, int is_local)
+{
+    if (a->notes) access_notes_complete(a, call, is_local);
+}
+
 static int lock(const part_access *a, int kind)
 {
     if (note_lock(a, a->target, kind) < 0 || append_lock(a, a->rank, kind) < 0) return -1;
-    return catch_up(a, surface.name.Win_Lock) < 0 ? -1 : write_puts(a, a->target);
+    if (catch_up(a, surface.name.Win_Lock) < 0 || write_puts(a, a->target) < 0) return -1;
+    return note_line(a, lines_here());
 }
 
 /* Kind of the lock, which is taken off the locks; 0: there is none. */
@@ -130,7 +159,9 @@ static int unlock(const part_access *a)
 {
     const int kind = take_lock(a, a->target);
     if (!kind || append_unlock(a, a->rank, kind) < 0 || note_completion(a, a->target) < 0) return -1;
-    return block_on(surface.name.Win_Unlock);
+    if (block_on(surface.name.Win_Unlock) < 0 || note_line(a, 0) < 0) return -1;
+    check_completion(a, surface.name.Unlock, 0);
+    return 0;
 }
 
 static int lock_all(const part_access *a, PyObject *all)
@@ -167,7 +198,8 @@ PyObject *window_sync_lock(PyObject *self, const arguments *given)
     int kind = EXCLUSIVE;
     if (!arguments_sort(given, parameters, 3, 1, in) || !is_assertion(in[2])) return NULL;
     if (in[1] && (!arguments_int(in[1], &kind) || (kind != EXCLUSIVE && kind != SHARED))) return NULL;
-    const int may_lock = window_part_take_target(self, in[0], &a) && locks_of(&a) && !window_part_is_locked(&a) && !has_started(&a);
+    const int may_lock = window_part_take_target(self, in[0], &a) && locks_of(&a) && !window_part_is_locked(&a) &&
+                         !has_started(&a) && may_end_fence(&a);
     if (may_lock && lock(&a, kind) == 0) result = Py_NewRef(Py_None);
     Py_XDECREF(a.part);
     return result;
@@ -191,7 +223,9 @@ PyObject *window_sync_unlock(PyObject *self, const arguments *given)
 
 static int flush_local(const part_access *a)
 {
-    return complete(a, a->own, a->rank) < 0 ? -1 : catch_up(a, surface.name.Win_Flush_local);
+    if (complete(a, a->own, a->rank) < 0 || catch_up(a, surface.name.Win_Flush_local) < 0) return -1;
+    check_completion(a, surface.name.Flush_local, 1);
+    return 0;
 }
 
 PyObject *window_sync_flush_local(PyObject *self, const arguments *given)
@@ -202,7 +236,9 @@ PyObject *window_sync_flush_local(PyObject *self, const arguments *given)
 static int flush(const part_access *a)
 {
     if (complete_with(a, a->rank) < 0 || note_completion(a, a->target) < 0) return -1;
-    return catch_up(a, surface.name.Win_Flush);
+    if (catch_up(a, surface.name.Win_Flush) < 0) return -1;
+    check_completion(a, surface.name.Flush, 0);
+    return 0;
 }
 
 PyObject *window_sync_flush(PyObject *self, const arguments *given)
@@ -214,7 +250,7 @@ static PyObject *perform_on_all(PyObject *self, int (*make)(const part_access *,
 {
     PyObject *all = PyLong_FromLong(ALL_RANKS), *result = NULL;
     part_access a = {.part = NULL};
-    const int is_small = all && window_part_take(self, &a) && locks_of(&a) &&
+    const int is_small = all && window_part_take(self, &a) && !a.notes && locks_of(&a) &&
                          surface.calls->comm_size(surface.sim, a.comm) <= EACH_MAX;
     if (is_small && make(&a, all) == 0) result = Py_NewRef(Py_None);
     Py_XDECREF(all);

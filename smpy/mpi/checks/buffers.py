@@ -138,8 +138,9 @@ class PendingBuffer:
         self._guard = 0
         return Touch(how), line
 
-    def remember(self) -> None:
-        """Note the content as it is, unless a guard is all that is needed."""
+    def remember(self, *, has_changed: bool = False) -> None:
+        """Note the content as it is, unless a guard is all that is needed, and whether it has changed before."""
+        self._was_changed |= has_changed
         if not self._is_guarded:
             self._checksum = self._sum()
 

@@ -94,7 +94,7 @@ class CallChecks:
         self._handles = HandleChecks()
         self._requests = RequestChecks(self._mistakes, self._line)
         self._collectives = CollectiveChecks(self._mistakes)
-        self._windows = WindowChecks(self._mistakes)
+        self._windows = WindowChecks(self._mistakes, self._line)
         self._calls: dict[int, _Call] = {}
         self._parts: dict[int, tuple[CommCore, CollectivePart]] = {}
         self._asking_lines: set[int] = set()
@@ -286,7 +286,20 @@ class CallChecks:
     def changed(self, rank: int, line: int, is_written: int, call: str, end_line: int) -> None:
         """The buffer of an operation that a call has completed was changed."""
         done = Side(rank, f"{call} completes it", self._line(end_line))
-        self._mistakes.add(Kind.BUFFERS, _changed(rank, self._line(line), is_written=bool(is_written)), done)
+        name = "Irecv" if is_written else "Isend"
+        self._mistakes.add(Kind.BUFFERS, _changed(rank, name, self._line(line), is_written=bool(is_written)), done)
+
+    def access_changed(self, rank: int, line: int, is_written: int, call: str | None, end_line: int) -> None:
+        """The buffer of an access was changed before it was complete; `call` has completed it, if it is."""
+        place = self._line(line)
+        if not is_of_library(place):
+            done = () if call is None else (Side(rank, f"{call} completes it", self._line(end_line)),)
+            start = _changed(rank, "Get" if is_written else "Put", place, is_written=bool(is_written))
+            self._mistakes.add(Kind.BUFFERS, start, *done)
+
+    def completed(self, part: WindowPart, call: str, peer: int, line: int) -> None:
+        """A compiled call on a window has completed accesses, some of which are noted here."""
+        self._windows.completed(part, call, peer, self._line(line))
 
     def touched(self, rank: int, line: int, how: int, touch_line: int, call: str | None, end_line: int) -> None:
         """The program has touched the guarded buffer of a receive, which a call may have completed since."""
@@ -328,7 +341,7 @@ class CallChecks:
             if found.kind is MessageKind.WRITTEN:
                 if (receiver, found.lines[0]) in self._told_receives:
                     continue
-                self._mistakes.add(Kind.BUFFERS, _changed(receiver, receive, is_written=True))
+                self._mistakes.add(Kind.BUFFERS, _changed(receiver, "Irecv", receive, is_written=True))
                 continue
             if found.kind in (MessageKind.RACE, MessageKind.PROBED):
                 is_probe = found.kind is MessageKind.PROBED
@@ -359,9 +372,9 @@ def _side(rank: int, line: Line, *, is_written: bool) -> Side:
     return Side(rank, "Irecv receives into the buffer" if is_written else "Isend sends from the buffer", line)
 
 
-def _changed(rank: int, line: Line, *, is_written: bool) -> Side:
+def _changed(rank: int, call: str, line: Line, *, is_written: bool) -> Side:
     """Start of an operation of the compiled surface, as a change of its buffer tells it."""
-    call, what = ("Irecv", "written") if is_written else ("Isend", "changed")
+    what = "written" if is_written else "changed"
     return Side(rank, f"{call}: its buffer is {what} before the operation completes", line)
 
 

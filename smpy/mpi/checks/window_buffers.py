@@ -19,7 +19,7 @@ AccessSegment = tuple[BufferSegment, bool]
 
 
 class _Incomplete:
-    """Buffers of accesses to one target since the last completion, by line and entries."""
+    """Buffers of accesses to one target since the last completion, by line and place."""
 
     __slots__ = ("buffers", "is_over")
 
@@ -76,13 +76,18 @@ class AccessBuffers:
                 buffer = _RequestBuffer(buffer, among)
                 of_request.append(buffer)
             else:
-                key = line, entries.address, entries.n, entries.layout, is_written
-                before = among.buffers.get(key)
-                if before is not None and not is_written:
-                    self._look(before)
-                among.buffers[key] = buffer
+                self.add(target, buffer)
             buffer.remember()
         return of_request
+
+    def add(self, target: int, buffer: PendingBuffer) -> None:
+        """Add the buffer of an access without a request."""
+        buffers = self._by_target.setdefault(target, _Incomplete()).buffers
+        key = buffer.line, buffer.begin, buffer.end, buffer.is_written
+        before = buffers.get(key)
+        if before is not None and not buffer.is_written:
+            self._look(before)
+        buffers[key] = buffer
 
     def completed(self, target: int | None, done: Side) -> None:
         """Accesses to a target, or to all, are complete on this side: look at their buffers."""

@@ -124,6 +124,11 @@ class EpochAccesses:
         self._by_kind: dict[AccessKind, StretchIndex[WindowAccess]] = {}
         self._known: dict[tuple[object, ...], WindowAccess] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are none."""
+        return not self._known
+
     def clear(self) -> None:
         """The epoch is over."""
         self._by_kind.clear()

@@ -7,18 +7,20 @@ messages have no conflicts.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 from weakref import ref
 
+from smpy.engine.messages import Entries
 from smpy.mpi.checks.buffers import PendingBuffer
 from smpy.mpi.checks.mistakes import NOWHERE, Kind, Line, Mistakes, Side, is_of_library
 from smpy.mpi.checks.signatures import agree, basic_types_of, described
 from smpy.mpi.checks.stretches import StretchOfBytes, stretches_of
-from smpy.mpi.checks.window_buffers import AccessBuffers, AccessSegment
-from smpy.mpi.checks.window_conflicts import COMPARE, READ, WRITE, AccessKind, EpochAccesses, WindowAccess
+from smpy.mpi.checks.window_buffers import AccessSegment
+from smpy.mpi.checks.window_conflicts import COMPARE, READ, WRITE, AccessKind, WindowAccess
+from smpy.mpi.checks.window_state import CheckedWindow, Origin
 from smpy.mpi.data.buffer_segments import BufferSegment
+from smpy.mpi.data.datatypes import BYTE
 from smpy.mpi.data.layout import Layout
 from smpy.mpi.data.message_specifications import to_fill, to_send
 from smpy.mpi.data.operations import PREDEFINED
@@ -32,6 +34,7 @@ from smpy.mpi.state.exceptions import Exception as MpiException
 
 __all__ = ["WindowCall", "WindowChecks"]
 
+_ALL: Final = -1
 _NO_OP: Final = PREDEFINED["NO_OP"]
 _ERR_RMA_SYNC: Final = ERROR_CLASSES["ERR_RMA_SYNC"][0]
 _GETS: Final = ("Get", "Rget")
@@ -50,54 +53,13 @@ _ENDS_FENCE: Final = frozenset(("Lock", "Lock_all", "Start"))
 _OTHERS: Final = frozenset(("Fence", "Free", "Flush", "Flush_all", "Flush_local", "Flush_local_all"))
 
 
-class _Origin:
-    """One rank's epochs on a window. `rank` is its rank in the world.
-
-    `opened` has the line of each call that has opened one, by its name and the rank that it locks; `has_accessed` tells
-    of the fence's. `locked` has accesses under locks, by target, that are not complete.
-    """
-
-    __slots__ = ("buffers", "fence", "has_accessed", "locked", "n_fences", "opened", "rank")
-
-    def __init__(self, rank: int, mistakes: Mistakes) -> None:
-        self.rank = rank
-        self.buffers = AccessBuffers(mistakes, rank)
-        self.n_fences = 0
-        self.fence: Line | None = None
-        self.has_accessed = False
-        self.opened: dict[tuple[str, int | None], Line] = {}
-        self.locked: dict[int, dict[int, WindowAccess]] = {}
-
-
-class _Target:
-    """Accesses to one rank's part of a window, by the kind of epoch."""
-
-    __slots__ = ("exposed", "fenced", "locked", "n_fences")
-
-    def __init__(self) -> None:
-        self.n_fences = 0
-        self.fenced = EpochAccesses()
-        self.exposed = EpochAccesses()
-        self.locked = EpochAccesses()
-
-
-class _CheckedWindow:
-    """A window's ranks, as far as they have made calls."""
-
-    __slots__ = ("origins", "targets")
-
-    def __init__(self) -> None:
-        self.origins: dict[int, _Origin] = {}
-        self.targets: defaultdict[int, _Target] = defaultdict(_Target)
-
-
 class WindowCall(NamedTuple):
     """A call of a rank on a window: its name, and the rank in the window that it names."""
 
     name: str
     part: WindowPart
-    window: _CheckedWindow
-    origin: _Origin
+    window: CheckedWindow
+    origin: Origin
     peer: int | None
     line: Line
     access: WindowAccess | None = None
@@ -111,11 +73,14 @@ class WindowChecks:
     ----------
     mistakes : Mistakes
         Takes what is found.
+    line_of : callable
+        The line that has a number.
     """
 
-    def __init__(self, mistakes: Mistakes) -> None:
+    def __init__(self, mistakes: Mistakes, line_of: Callable[[int], Line]) -> None:
         self._mistakes = mistakes
-        self._windows: defaultdict[int, _CheckedWindow] = defaultdict(_CheckedWindow)
+        self._line_of = line_of
+        self._windows: dict[int, CheckedWindow] = {}
         self._conflicts: dict[object, tuple[Side, Side]] = {}
 
     # ---- calls ----
@@ -141,11 +106,14 @@ class WindowChecks:
                 access = _access_of(name, part, peer, given, target, rank, line)
         except Exception:  # noqa: BLE001  # the call itself raises it
             return None
-        window = self._windows[part.communicator.number]
+        window = self._windows.get(part.communicator.number)
+        if window is None:
+            window = self._windows[part.communicator.number] = CheckedWindow(part.communicator.size)
         origin = window.origins.get(part.rank)
         if origin is None:
-            origin = window.origins[part.rank] = _Origin(rank, self._mistakes)
+            origin = window.origins[part.rank] = part.checked = Origin(rank, self._mistakes, window.notes)
         if access is not None:
+            self._take_over(part, window, origin, access.target)
             access = self._begin_access(access, part, window, origin, name)
         elif origin.has_accessed:
             self._check_fence(name, origin, given, line)
@@ -164,6 +132,8 @@ class WindowChecks:
             return []
         if name in _COMPLETES:
             call.origin.buffers.completed(call.peer, Side(call.origin.rank, f"{name} completes it", call.line))
+            if call.window.notes is not None:
+                call.window.notes.look(call.part.rank, _or_all(call.peer), name)
         if name == "Fence":
             self._end_of_fence(call)
         elif name == "Free":
@@ -171,11 +141,12 @@ class WindowChecks:
         elif name.startswith("Flush"):
             self._complete(call, is_local=name.startswith("Flush_local"))
         elif name in _OPENS:
-            call.origin.opened[name, call.peer] = call.line
+            call.origin.open(name, call.peer, call.line)
         elif name in _ENDS and result is not False:
-            call.origin.opened.pop((_ENDS[name], call.peer), None)
+            call.origin.close(_ENDS[name], call.peer)
             if _ENDS[name] == "Post":
                 call.window.targets[call.part.rank].exposed.clear()
+                call.window.give_back(call.part.rank)
             else:
                 self._complete(call)
         return []
@@ -195,8 +166,36 @@ class WindowChecks:
             self._mistakes.add(Kind.OUTSIDE, Side(rank, f"{name} without {_ENDS[name]}", here()))
         elif part.communicator.number in self._windows:
             origin = self._windows[part.communicator.number].origins.get(part.rank)
-            for (opening, _), line in origin.opened.items() if origin is not None else ():
+            for opening, line in self._open_epochs(origin) if origin is not None else ():
                 self._tell_of_open(rank, f"{opening} without {_OPENS[opening]}", line, f"{name} comes before", here())
+
+    # ---- accesses of the compiled surface ----
+
+    def completed(self, part: WindowPart, name: str, peer: int, line: Line) -> None:
+        """A compiled call has completed accesses, some of which were taken over."""
+        window = self._windows[part.communicator.number]
+        self.end(WindowCall(name, part, window, window.origins[part.rank], peer, line), None)
+
+    def _take_over(self, part: WindowPart, window: CheckedWindow, origin: Origin, target: int) -> None:
+        """Take accesses to a target, and the rank's own buffers of some, that the surface has noted."""
+        if window.notes is None:
+            return
+        accesses, ranks = window.targets[target], part.communicator.world_ranks()
+        for epoch, by, number, begin, end, is_read, is_exclusive in window.notes.take(target):
+            kind, what = (READ, "Get reads") if is_read else (WRITE, "Put writes")
+            stretches = (StretchOfBytes(begin, end),)
+            line = self._line_of(number)
+            access = WindowAccess(by, ranks[by], target, what, line, kind, stretches, is_exclusive=is_exclusive)
+            if epoch < 0:
+                access = accesses.locked.add(access)
+                window.origins[by].locked.setdefault(target, {})[id(access)] = access
+            else:
+                accesses.begin_fenced(epoch).add(access)
+        for number, address, nbytes, is_written, has_changed, memory in window.notes.take_buffers(part.rank, target):
+            call, entries = "Get" if is_written else "Put", Entries(address, nbytes, BYTE._layout, memory)
+            buffer = PendingBuffer(origin.rank, call, self._line_of(number), entries, is_written=is_written)
+            buffer.remember(has_changed=has_changed)
+            origin.buffers.add(target, buffer)
 
     # ---- accesses ----
 
@@ -209,15 +208,12 @@ class WindowChecks:
         self._mistakes.add(Kind.TYPES, *sides)
 
     def _begin_access(
-        self, access: WindowAccess, part: WindowPart, window: _CheckedWindow, origin: _Origin, name: str
+        self, access: WindowAccess, part: WindowPart, window: CheckedWindow, origin: Origin, name: str
     ) -> WindowAccess:
         """Note an access; tell of those that it conflicts with, and of a request where there is no lock."""
         target, epochs = window.targets[access.target], part.epochs
         if epochs.is_fenced:
-            accesses = target.fenced
-            if target.n_fences != origin.n_fences:
-                target.n_fences = origin.n_fences
-                accesses.clear()
+            accesses = target.begin_fenced(origin.n_fences)
             origin.has_accessed = True
         elif epochs.started is None:
             accesses = target.locked
@@ -247,6 +243,8 @@ class WindowChecks:
 
     def _complete(self, call: WindowCall, *, is_local: bool = False) -> None:
         """Forget accesses of a rank under locks, to one target or to all; of local completion, those that read."""
+        if call.window.notes is not None:
+            call.window.notes.complete(call.part.rank, _or_all(call.peer), is_local)
         locked = call.origin.locked
         for rank in list(locked) if call.peer is None else (call.peer,):
             accesses = locked.pop(rank, {})
@@ -254,10 +252,11 @@ class WindowChecks:
             complete = [one for key, one in accesses.items() if key not in left] if left else accesses.values()
             if complete:
                 call.window.targets[rank].locked.remove(complete)
+                call.window.give_back(rank)
             if left:
                 locked[rank] = left
 
-    def _check_fence(self, name: str, origin: _Origin, given: dict[str, Any], line: Line) -> None:
+    def _check_fence(self, name: str, origin: Origin, given: dict[str, Any], line: Line) -> None:
         """A call follows accesses in an epoch of `Fence`; tell of it if they need another fence before."""
         if name in _ENDS_FENCE:
             self._report_accesses(origin, f"{name} comes before", line)
@@ -268,12 +267,17 @@ class WindowChecks:
         origin, target = call.origin, call.window.targets[call.part.rank]
         if target.n_fences == origin.n_fences:
             target.fenced.clear()
+            call.window.give_back(call.part.rank)
+        if call.window.notes is not None:
+            call.window.notes.end_fence(call.part.rank, origin.n_fences)
         origin.n_fences += 1
         origin.fence, origin.has_accessed = call.line, False
 
     def _forget(self, call: WindowCall) -> None:
         """Forget what a rank did on a window that it has freed; the last one has it forgotten altogether."""
         self._report_accesses(call.origin)
+        if call.window.notes is not None:
+            call.window.notes.look(call.part.rank, _ALL, None)
         del call.window.origins[call.part.rank]
         if not call.window.origins:
             del self._windows[call.part.communicator.number]
@@ -285,10 +289,16 @@ class WindowChecks:
         for window in self._windows.values():
             for origin in window.origins.values():
                 self._report_accesses(origin)
-                for (name, _), line in origin.opened.items():
+                for name, line in self._open_epochs(origin):
                     self._tell_of_open(origin.rank, f"{name} without {_OPENS[name]}", line)
 
-    def _report_accesses(self, origin: _Origin, then: str = "", where: Line = NOWHERE) -> None:
+    def _open_epochs(self, origin: Origin) -> Iterator[tuple[str, Line]]:
+        """Calls that have opened the epochs that a rank is in, and their lines."""
+        yield from origin.opened.items()
+        for line in origin.lock_lines.values():
+            yield "Lock", line if isinstance(line, Line) else self._line_of(line)
+
+    def _report_accesses(self, origin: Origin, then: str = "", where: Line = NOWHERE) -> None:
         if origin.has_accessed and origin.fence is not None:
             self._tell_of_open(origin.rank, "Fence without another after the accesses", origin.fence, then, where)
         origin.has_accessed = False
@@ -334,6 +344,11 @@ def _segments_of(name: str, given: dict[str, Any]) -> tuple[AccessSegment, ...]:
     if name == "Compare_and_swap":
         return (to_send(given["origin"], name), False), (to_send(given["compare"], name), False), result
     return (result,) if given["op"] == _NO_OP else ((to_send(given["origin"], name), False), result)
+
+
+def _or_all(peer: int | None) -> int:
+    """A rank as the surface has it."""
+    return _ALL if peer is None else peer
 
 
 def _no_request() -> None:

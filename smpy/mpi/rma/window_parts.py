@@ -138,15 +138,18 @@ class WindowPart(Membership):
         Memory that the rank opens.
     epochs : Epochs
         Its epochs on the window.
+    checked : object or None
+        State of the rank in the checks of a run; None: they do not know of it.
     """
 
-    __slots__ = ("epochs", "piece", "window")
+    __slots__ = ("checked", "epochs", "piece", "window")
 
     def __init__(self, window: Window, rank: int, info: Info | None) -> None:
         super().__init__(window.communicator, rank, info)
         self.window = window
         self.piece = window.pieces[rank]
         self.epochs = Epochs()
+        self.checked: object = None
 
     def append_flush(self, rank: int) -> None:
         """Append the completion of what is under way with a rank, at both ends."""

@@ -1,0 +1,92 @@
+"""State of a window in the checks: each rank's epochs, and the accesses to each that no synchronisation has completed.
+
+The compiled surface notes plain accesses, and reads and sets fields of an `Origin` (kernels/surface/access_notes.h).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from smpy.engine.surface import surface
+from smpy.mpi.checks.mistakes import Line, Mistakes
+from smpy.mpi.checks.window_buffers import AccessBuffers
+from smpy.mpi.checks.window_conflicts import EpochAccesses, WindowAccess
+
+__all__ = ["CheckedWindow", "Origin", "Target"]
+
+
+class Origin:
+    """One rank's epochs on a window. `rank` is its rank in the world.
+
+    `opened` has the line of each call that has opened one, by its name, and `lock_lines` that of a `Lock`, by the
+    locked rank; the compiled surface notes lines by their numbers. `has_accessed` tells of the fence's. `locked` has
+    accesses under locks, by target, that are not complete; `notes` are the surface's.
+    """
+
+    __slots__ = (*("buffers", "fence", "has_accessed", "lock_lines", "locked", "n_fences", "notes", "opened", "rank"),)
+
+    def __init__(self, rank: int, mistakes: Mistakes, notes: Any) -> None:
+        self.rank = rank
+        self.notes = notes
+        self.buffers = AccessBuffers(mistakes, rank)
+        self.n_fences = 0
+        self.fence: Line | None = None
+        self.has_accessed = False
+        self.opened: dict[str, Line] = {}
+        self.lock_lines: dict[int | None, Line | int] = {}
+        self.locked: dict[int, dict[int, WindowAccess]] = {}
+
+    def open(self, call: str, peer: int | None, line: Line) -> None:
+        """Note a call that has opened an epoch."""
+        if call == "Lock":
+            self.lock_lines[peer] = line
+        else:
+            self.opened[call] = line
+
+    def close(self, call: str, peer: int | None) -> None:
+        """Forget a call whose epoch is over."""
+        if call == "Lock":
+            self.lock_lines.pop(peer, None)
+        else:
+            self.opened.pop(call, None)
+
+
+class Target:
+    """Accesses to one rank's part of a window, by the kind of epoch."""
+
+    __slots__ = ("exposed", "fenced", "locked", "n_fences")
+
+    def __init__(self) -> None:
+        self.n_fences = 0
+        self.fenced = EpochAccesses()
+        self.exposed = EpochAccesses()
+        self.locked = EpochAccesses()
+
+    def begin_fenced(self, n_fences: int) -> EpochAccesses:
+        """Accesses since as many fences; those of an epoch before are forgotten."""
+        if self.n_fences != n_fences:
+            self.n_fences = n_fences
+            self.fenced.clear()
+        return self.fenced
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are none."""
+        return self.fenced.is_empty and self.exposed.is_empty and self.locked.is_empty
+
+
+class CheckedWindow:
+    """A window's ranks, as far as they have made calls; `notes` has accesses of the compiled surface."""
+
+    __slots__ = ("notes", "origins", "targets")
+
+    def __init__(self, n_ranks: int) -> None:
+        self.origins: dict[int, Origin] = {}
+        self.targets: defaultdict[int, Target] = defaultdict(Target)
+        self.notes: Any = None if surface is None else surface.AccessNotes(n_ranks)
+
+    def give_back(self, target: int) -> None:
+        """Have the surface note accesses to a target again if none is here."""
+        if self.notes is not None and self.targets[target].is_empty:
+            self.notes.give_back(target)
