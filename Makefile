@@ -92,6 +92,10 @@ build/c/extending/%: tests/extending/%.c $(C_OBJECTS)
 # calls of these functions go to __wrap_malloc and so on
 build/c/test_memory build/c/test_fair: C_LINK := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc aligned_alloc fair_check)
 
-test-c: $(C_TESTS)
+test-c: $(C_TESTS:%=%.run)
 	@$(PYTHON) tests/c/check_layers.py $(CC) build/c/event
-	@set -e; for test in $(C_TESTS); do echo $$test; $$test; done
+
+.PHONY: $(C_TESTS:%=%.run)
+$(C_TESTS:%=%.run): %.run: %
+	@echo $<
+	@$<

@@ -71,10 +71,12 @@ def constant_cases() -> Iterator[Case]:
 
 
 CASES: Final = [
-    *((name, case) for name in MODELS for case in cases()),
-    *((name, case) for name in EARLY for case in early_cases()),
-    *((name, case) for name in CONSTANT for case in constant_cases()),
-]
+    (name, case, (of_model + at) % 2 == 1)
+    for models, listed in ((MODELS, cases), (EARLY, early_cases))
+    for of_model, name in enumerate(models)
+    for at, case in enumerate(listed())
+] + [(name, case, False) for name in CONSTANT for case in constant_cases()]
+"""Each model with each case, and whether that is left to campaigns: for each change a model has every other case."""
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +87,13 @@ def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compile_programs(tmp_path_factory.mktemp("smpirun"))
 
 
-@pytest.mark.parametrize(("model", "case"), CASES, ids=[f"{name}-{case.name}" for name, case in CASES])
+@pytest.mark.parametrize(
+    ("model", "case"),
+    [
+        pytest.param(name, case, id=f"{name}-{case.name}", marks=pytest.mark.campaign if is_left else ())
+        for name, case, is_left in CASES
+    ],
+)
 def test_every_rank_finishes_when_it_does_under_smpirun_with_the_model(
     model: str, case: Case, binaries: Path, tmp_path: Path
 ) -> None:

@@ -19,11 +19,17 @@ pytestmark = pytest.mark.peer
 STEPS = Path(__file__).parents[1] / "oracle"
 TOLERANCE = 1e-6  # relative
 # smpirun aborts where a link that only acknowledgements use changes so much that the penalty of a flow is not positive.
+SETTINGS: tuple[tuple[str, int, dict[str, str]], ...] = (
+    ("", 150, {}),
+    ("-ib", 60, {"network/model": "IB"}),
+    ("-probes", 20, {"smpi/iprobe-cpu-usage": "1.7"}),
+)
 CASES = [
-    *(pytest.param(number, {}, id=f"{number}") for number in range(150)),
-    *(pytest.param(number, {"network/model": "IB"}, id=f"{number}-ib") for number in range(60)),
-    *(pytest.param(number, {"smpi/iprobe-cpu-usage": "1.7"}, id=f"{number}-probes") for number in range(20)),
+    pytest.param(number, settings, id=f"{number}{name}", marks=pytest.mark.campaign if number % 2 else ())
+    for name, n_machines, settings in SETTINGS
+    for number in range(n_machines)
 ]
+"""Drawn machines, of which every other one runs for each change, and the others in campaigns."""
 ABORT = "update_variable_penalty"
 
 
