@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from operator import mul
 from typing import Any, overload
@@ -314,6 +314,11 @@ class BufferSegments(Sequence[BufferSegment]):
 
     def __len__(self) -> int:
         return len(self.counts)
+
+    def __iter__(self) -> Iterator[BufferSegment]:
+        n, datatypes = len(self.counts), self._datatypes
+        of_each = datatypes if len(datatypes) > 1 else datatypes * n
+        return map(BufferSegment, [self._memory] * n, self._starts, self.counts, of_each)
 
     @overload
     def __getitem__(self, block: int) -> BufferSegment: ...

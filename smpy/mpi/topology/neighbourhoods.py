@@ -81,13 +81,17 @@ class Neighbourhood(CollectiveCall):
         Messages between two ranks do not overtake. They leave in the order of the outgoing edges, which is that of
         their labels, and are received in that order.
         """
-        arrivals = sorted(zip(self.incoming, in_bytes, strict=True), key=lambda arrival: arrival[0].label)
+        arrivals = sorted(zip(self.incoming, in_bytes, strict=True), key=_label_of_edge)
         return (
             array("q", accumulate(out_bytes, initial=0)),
-            array("q", accumulate((nbytes for _, nbytes in arrivals), initial=0)),
-            array("q", [len(self.outgoing), *(edge.peer for edge in self.outgoing)]),
-            array("q", [len(arrivals), *(edge.peer for edge, _ in arrivals)]),
+            array("q", accumulate([nbytes for _, nbytes in arrivals], initial=0)),
+            array("q", [len(self.outgoing), *[edge.peer for edge in self.outgoing]]),
+            array("q", [len(arrivals), *[edge.peer for edge, _ in arrivals]]),
         )
+
+
+def _label_of_edge(arrival: tuple[EdgeEnd, int]) -> int:
+    return arrival[0].label
 
 
 class Exchange(Neighbourhood):
@@ -107,8 +111,8 @@ class Exchange(Neighbourhood):
 
     def between(self, out: Sequence[BufferSegment], into: Sequence[BufferSegment]) -> Exchange:
         """This call, with the blocks to send and the buffers for those to receive."""
-        self._out, self._into = out, into
-        self.tables = self.tables_for((part.nbytes for part in out), (part.nbytes for part in into))
+        self._out, self._into = list(out), list(into)
+        self.tables = self.tables_for([part.nbytes for part in self._out], [part.nbytes for part in self._into])
         return self
 
     def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
