@@ -1,8 +1,8 @@
 #include <stddef.h>
 
 #include "kernel_calls.h"
+#include "mpi/mpi_world.h"
 #include "mpi/protocol.h"
-#include "world/world.h"
 
 /* Queries from outside about a world as a whole. */
 
@@ -34,12 +34,12 @@ int sim_error(const sim *s)
 
 int sim_unreached_host(const sim *s, int end)
 {
-    return s->unreached_host[end];
+    return s->network.unreached_host[end];
 }
 
 void sim_lost(const sim *s, loss_report *out)
 {
-    const loss *lost = &s->changes.lost;
+    const loss *lost = &s->network.lost;
     *out = (loss_report){.host = lost->host, .rank = lost->rank, .link = lost->link, .source_host = -1, .target_host = -1};
     if (lost->transfer < 0) return;
     const transfer *t = transfer_at(s, lost->transfer);
@@ -56,8 +56,13 @@ const char *sim_network_name(const sim *s)
 
 void sim_statistics(const sim *s, statistics *out)
 {
+    const network_counts *carried = &s->network.counts;
     *out = s->stats;
-    out->copied_bytes = s->payloads.copied_bytes;
+    out->messages = carried->messages;
+    out->bytes = carried->bytes;
+    out->solves = carried->solves;
+    out->progress += carried->ended;
+    out->copied_bytes = mpi_of(s)->payloads.copied_bytes;
 }
 
 void sim_waiting(const sim *s, int id, waiting *out)
@@ -83,8 +88,8 @@ void sim_polling(const sim *s, int id, waiting *out)
         *out = (waiting){.kind = WAIT_SEVERAL, .n_requests = q->n_requests};
     else if (!q->request)
         *out = (waiting){.kind = WAIT_PROBE, .comm = q->comm, .peer = q->source, .tag = q->tag};
-    else if (is_request(&s->requests, q->request))
-        *out = request_describe(&s->requests, q->request, 1);
+    else if (is_request(&mpi_of(s)->requests, q->request))
+        *out = request_describe(&mpi_of(s)->requests, q->request, 1);
 }
 
 int sim_polls_in_vain(const sim *s, int id)
@@ -94,6 +99,16 @@ int sim_polls_in_vain(const sim *s, int id)
     for (int i = 0; i < t->n; i++)
         if (t->queue[(t->first + i) & (t->room - 1)].kind->nature == ACTION_PROGRESS) return 0;
     return 1;
+}
+
+enum { ACTIONS_AHEAD_MAX = 256 };
+static const int64_t BYTES_AHEAD_MAX = 4 << 20, BYTES_COPIED_MAX = 256 << 20;
+
+int sim_is_far_ahead(const sim *s, int id)
+{
+    const timeline *t = &s->timelines.at[id];
+    return t->n >= ACTIONS_AHEAD_MAX || t->ahead_bytes > BYTES_AHEAD_MAX ||
+           (t->n > 0 && mpi_of(s)->payloads.copied_bytes > BYTES_COPIED_MAX);
 }
 
 const void *sim_kernel_calls(void)

@@ -9,10 +9,10 @@
  *
  * Rows that no run has recorded may have ranks poll for messages that never come. The world is quiet when nothing is under way but
  * polls that have to succeed. A quiet world stays as it is until one of them succeeds. */
+#include "mpi/mpi_world.h"
 #include "sim.h"
 #include "world/performing.h"
 #include "world/row_kind.h"
-#include "world/world.h"
 
 enum { ROWS_AT_ONCE = 64 };
 
@@ -139,10 +139,10 @@ static int searches(const sim *s, int id)
 
 static int is_quiet(const sim *s)
 {
-    if (s->transfers.n_live) return 0;
+    if (s->network.transfers.n_live) return 0;
     for (int id = 0; id < s->timelines.n; id++) {
         const timeline *t = &s->timelines.at[id];
-        const int has_looked = timeline_probes_on(t) && t->n_sends_seen == s->polling.n_sends_queued;
+        const int has_looked = timeline_probes_on(t) && t->n_sends_seen == mpi_of(s)->polling.n_sends_queued;
         if (t->state != ENDED && t->state != WAITING && !has_looked && !searches(s, id)) return 0;
     }
     return 1;
@@ -152,7 +152,7 @@ int sim_replay_is_in_vain(sim *s)
 {
     performing *p = s->performing;
     const int64_t before = p->quiet_since;
-    p->quiet_since = is_quiet(s) ? s->stats.progress : -1;
+    p->quiet_since = is_quiet(s) ? s->stats.progress + s->network.counts.ended : -1;
     if (p->quiet_since < 0) return 0;
     int n_searching = 0, n_in_vain = 0;
     for (int rank = 0; rank < p->n_ranks; rank++) {

@@ -1,4 +1,5 @@
 #define _POSIX_C_SOURCE 200809L /* clock_gettime */
+#include "mpi/mpi_world.h"
 #include "sim.h"
 
 #include <math.h>
@@ -23,10 +24,7 @@ static void check(const sim *s)
 {
     if (s->error) return;
     timelines_check(s);
-    requests_check(s);
-    payloads_check(&s->payloads);
-    match_check(&s->match, &s->requests);
-    comms_check(&s->comms);
+    mpi_check(s);
     hosts_check(&s->hosts);
     clock_events_check(s);
     memories_check(s);
@@ -49,8 +47,8 @@ static int advance(sim *s)
     if (is_not_yet) return is_not_yet;
     const clock_events *e = &s->clock_events;
     const disks *disks = &s->storage.disks;
-    if (s->transfers.n_live == 0 && disks->n_under_way == 0 && e->n_under_way == e->n_probing &&
-        s->polling.n_probes_up_to_date == e->n_probing)
+    if (s->network.transfers.n_live == 0 && disks->n_under_way == 0 && e->n_under_way == e->n_probing &&
+        mpi_of(s)->polling.n_probes_up_to_date == e->n_probing)
         return 0;
     date_s = smaller(date_s, clock_events_next_s(s));
     if (disks->n_under_way) date_s = smaller(date_s, disks_next_s(disks));

@@ -1,27 +1,27 @@
-#include "world/world.h"
 
 #include <stdlib.h>
 
+#include "mpi/mpi_world.h"
 #include "sim.h"
+#include "world/cpus.h"
 #include "world/tell.h"
 #include "watchers/account.h"
 
 /* Creation, growth and end of a world. */
 
-static int init(sim *s, int n_ranks, const int *host_of_rank)
+static int init(sim *s, const model *m, int n_ranks, const int *host_of_rank)
 {
     int error = accounts_begin(s);
-    const double part = s->model.polling.iprobe_part;
+    const double part = m->polling.iprobe_part;
     if (!error) error = timelines_init(&s->timelines, n_ranks);
     if (!error) error = hosts_init(&s->hosts, s->machine);
     if (!error && part > 0 && part != 1) error = hosts_limit(&s->hosts, part);
-    if (!error) error = clock_events_init(&s->clock_events, s->model.polling.notice);
+    if (!error) error = clock_events_init(&s->clock_events, m->polling.notice);
     if (!error) error = memories_init(&s->memories);
     if (!error) error = storage_init(&s->storage);
     if (!error) error = changes_init(s);
-    if (!error) error = match_init(&s->match, n_ranks);
-    if (!error) error = comms_init(&s->comms, n_ranks);
-    if (!error) error = sim_use_network(s, s->model.network.kind, s->model.network.parameters);
+    if (!error) error = mpi_begin(s, &m->calls, &m->polling, n_ranks);
+    if (!error) error = sim_use_network(s, m->network.kind, m->network.parameters);
     for (int rank = 0; rank < n_ranks && !error; rank++) {
         const int host = host_of_rank[rank];
         if (host < 0 || host >= s->hosts.n) return SIM_BAD_RANK;
@@ -36,15 +36,15 @@ static int init(sim *s, int n_ranks, const int *host_of_rank)
 
 sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_rank)
 {
-    sim *s = calloc(1, sizeof *s);
-    if (!s) return NULL;
+    mpi_world *made = calloc(1, sizeof *made);
+    if (!made) return NULL;
+    sim *s = &made->world;
     s->machine = p;
-    s->model = *m;
     s->running = -1;
     row_kinds_begin(&s->row_kinds);
-    s->transfers.free = -1;
-    s->polling = (polling){.tests_in_a_row = 1, .test_anys_in_a_row = 1, .iprobes_in_a_row = 1};
-    if (init(s, n_ranks, host_of_rank) == 0) return s;
+    s->network = (network){.transfers.free = -1, .machine = p, .clock = &s->clock, .order = &s->order, .effort = &s->effort,
+                           .cpus = &cpus_of_ranks};
+    if (init(s, m, n_ranks, host_of_rank) == 0) return s;
     sim_free(s);
     return NULL;
 }
@@ -54,27 +54,18 @@ void sim_free(sim *s)
     if (!s) return;
     watch_free(s);
     timelines_free(s);
-    requests_free(s);
-    collective_runs_free(&s->runs);
-    for (int i = 0; i < s->n_schedules; i++) schedule_free(s->schedule[i]);
-    payloads_free(&s->payloads);
-    comms_free(&s->comms);
-    match_free(&s->match);
+    mpi_end(s);
     network_free(&s->network);
     clock_events_free(&s->clock_events);
     shared_cores_free(&s->shared_cores);
     memories_free(&s->memories);
     storage_free(&s->storage);
     performing_free(s->performing);
-    changes_free(&s->changes);
+    changes_free(s);
     governor_free(s->governor);
     hosts_free(&s->hosts);
-    free(s->own_costs);
-    free(s->costs_of_host);
-    free(s->transfers.at);
-    free(s->schedule);
+    free(s->network.transfers.at);
     free(s->note);
-    free(s->latches.at);
     free(s);
 }
 
@@ -83,7 +74,7 @@ int sim_rank_new(sim *s, int host)
     if (host < 0 || host >= s->hosts.n) return SIM_BAD_RANK;
     const int rank = timeline_rank_new(s, host);
     if (rank < 0) return rank;
-    if (match_add_rank(&s->match, rank) < 0 || comms_add_rank(&s->comms, rank) < 0) {
+    if (mpi_add_rank(s, rank) < 0) {
         s->timelines.n_ranks--; /* the world goes on without it */
         return SIM_OUT_OF_MEMORY;
     }

@@ -1,3 +1,4 @@
+#include "mpi/mpi_world.h"
 #include "mpi/protocol.h"
 #include "mpi/window.h"
 #include "world/actions.h"
@@ -36,9 +37,9 @@ static int is_get(int access)
 /* The receive is in the list of the part that will complete it. */
 static void list(sim *s, const action *a, window_part *part)
 {
-    s->requests.at[a->window.recv].next = 0;
+    mpi_of(s)->requests.at[a->window.recv].next = 0;
     if (part->last)
-        s->requests.at[part->last].next = a->window.recv;
+        mpi_of(s)->requests.at[part->last].next = a->window.recv;
     else
         part->first = a->window.recv;
     part->last = a->window.recv;
@@ -47,7 +48,7 @@ static void list(sim *s, const action *a, window_part *part)
 static int call(sim *s, int id, action *a)
 {
     const stage *now = &STAGES[a->window.access][a->stage++];
-    const int comm = a->window.comm, own = comm_rank(&s->comms, comm, s->timelines.at[id].rank), target = a->window.rank;
+    const int comm = a->window.comm, own = comm_rank(&mpi_of(s)->comms, comm, s->timelines.at[id].rank), target = a->window.rank;
     const int reader = is_get(a->window.access) ? own : target;
     window_part *part = window_part_at(s, comm, now->whose == TARGETS ? target : now->whose == READERS ? reader : own);
     int error = 0;
@@ -107,9 +108,10 @@ const row_kind rget_row = {{"rget", "gets from the window at rank `peer`; starts
 
 static int new_requests(sim *s, int id, int comm, int target, int64_t bytes, int access, access_requests *out)
 {
-    const int rank = s->timelines.at[id].rank, own = comm_rank(&s->comms, comm, rank);
+    mpi_state *mpi = mpi_of(s);
+    const int rank = s->timelines.at[id].rank, own = comm_rank(&mpi->comms, comm, rank);
     const int source = is_get(access) ? target : own, reader = is_get(access) ? own : target;
-    const int source_rank = comm_world_rank(&s->comms, comm, source), reader_rank = comm_world_rank(&s->comms, comm, reader);
+    const int source_rank = comm_world_rank(&mpi->comms, comm, source), reader_rank = comm_world_rank(&mpi->comms, comm, reader);
     out->send = request_new(s, (struct request){.rank = source_rank, .comm = comm, .peer = reader, .bytes = bytes,
                                                 .matched_source = source, .is_send = 1, .is_detached = 1});
     if (out->send < 0) return out->send;
@@ -118,7 +120,7 @@ static int new_requests(sim *s, int id, int comm, int target, int64_t bytes, int
         request_free(s, out->send);
         return out->recv;
     }
-    slot *send = &s->requests.at[out->send], *recv = &s->requests.at[out->recv];
+    slot *send = &mpi->requests.at[out->send], *recv = &mpi->requests.at[out->recv];
     send->context = recv->context = 2 * comm + (access != ACCESS_RGET);
     send->target = recv->target = reader_rank;
     send->is_released = 1;
@@ -130,14 +132,15 @@ static int new_requests(sim *s, int id, int comm, int target, int64_t bytes, int
 
 int sim_append_access(sim *s, int id, int comm, int target, int64_t bytes, int access, access_requests *out)
 {
-    if (!is_timeline(&s->timelines, id) || comm_rank(&s->comms, comm, s->timelines.at[id].rank) < 0) return SIM_BAD_RANK;
-    if (target < 0 || target >= comm_size(&s->comms, comm)) return SIM_BAD_RANK;
+    mpi_state *mpi = mpi_of(s);
+    if (!is_timeline(&s->timelines, id) || comm_rank(&mpi->comms, comm, s->timelines.at[id].rank) < 0) return SIM_BAD_RANK;
+    if (target < 0 || target >= comm_size(&mpi->comms, comm)) return SIM_BAD_RANK;
     if (bytes < 0) return SIM_BAD_SIZE;
     if (access < ACCESS_PUT || access > ACCESS_RACCUMULATE) return SIM_BAD_REQUEST;
     const int rank = s->timelines.at[id].rank;
     const call_costs *costs = protocol_costs(s, rank);
     const double usual_s = protocol_overhead_s(costs->isend_overhead, costs->n_isend_overhead, bytes);
-    const double overhead_s = protocol_startup_s(s, rank, comm_world_rank(&s->comms, comm, target), usual_s);
+    const double overhead_s = protocol_startup_s(s, rank, comm_world_rank(&mpi->comms, comm, target), usual_s);
     if (sleep_append_overhead(s, id, overhead_s) < 0) return SIM_OUT_OF_MEMORY;
     int error = new_requests(s, id, comm, target, bytes, access, out);
     if (error < 0) return error;

@@ -1,3 +1,4 @@
+#include "mpi/mpi_world.h"
 #include "mpi/protocol.h"
 #include "world/tell.h"
 
@@ -8,7 +9,7 @@ static int step(sim *s, int id, action *a)
 {
     const int request = a->cancel.request;
     action_end(s, id);
-    s->requests.at[request].n_cancels--;
+    mpi_of(s)->requests.at[request].n_cancels--;
     const int is_withdrawn = protocol_withdraw(s, request);
     if (is_withdrawn < 0) return is_withdrawn;
     if (!is_withdrawn) request_let_go(s, request);
@@ -29,11 +30,11 @@ const row_kind cancel_row = {{"cancel", "cancels `request`", "", ROW_REQUEST}, p
 int sim_append_cancel(sim *s, int id, int request)
 {
     if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
-    if (!is_own_request(&s->requests, s->timelines.at[id].rank, request)) return SIM_BAD_REQUEST;
+    if (!is_own_request(&mpi_of(s)->requests, s->timelines.at[id].rank, request)) return SIM_BAD_REQUEST;
     action *a = action_append(s, id, &kind);
     if (!a) return SIM_OUT_OF_MEMORY;
     a->cancel.request = request;
-    s->requests.at[request].n_cancels++;
+    mpi_of(s)->requests.at[request].n_cancels++;
     if (is_watched(s)) tell_appended(s, id, &(appended_action){.kind = &cancel_row, .row = {.request = request}});
     return 0;
 }

@@ -1,9 +1,10 @@
 #include <stdlib.h>
 
+#include "mpi/mpi_world.h"
 #include "mpi/protocol.h"
 #include "mpi/nonblocking_collective.h"
 #include "mpi/wait.h"
-#include "networks/cpus.h"
+#include "world/cpus.h"
 #include "world/clock_events.h"
 #include "world/tell.h"
 
@@ -20,15 +21,16 @@ static int pays_for_receives(const sim *s, int id)
 
 static int post(sim *s, int id, collective_run *run, int peer, int64_t bytes, uint8_t is_send, int index)
 {
-    const int other = comm_other(&s->comms, run->comm), rank = s->timelines.at[id].rank;
-    if (peer < 0 || peer >= comm_size(&s->comms, other) || bytes < 0) return SIM_BAD_SCHEDULE;
-    const uint8_t is_detached = is_send && protocol_is_detached(&s->model.calls, bytes);
+    mpi_state *mpi = mpi_of(s);
+    const int other = comm_other(&mpi->comms, run->comm), rank = s->timelines.at[id].rank;
+    if (peer < 0 || peer >= comm_size(&mpi->comms, other) || bytes < 0) return SIM_BAD_SCHEDULE;
+    const uint8_t is_detached = is_send && protocol_is_detached(&mpi->costs, bytes);
     const int request = request_new(s, (struct request){.rank = rank, .comm = run->comm, .peer = peer, .bytes = bytes,
                                                         .is_send = is_send, .is_detached = is_detached});
     if (request < 0) return request;
-    slot *x = &s->requests.at[request];
+    slot *x = &mpi->requests.at[request];
     x->context = 2 * (is_send ? other : run->comm) + 1;
-    x->target = is_send ? comm_world_rank(&s->comms, other, peer) : rank;
+    x->target = is_send ? comm_world_rank(&mpi->comms, other, peer) : rank;
     x->is.matched_source = (int)run->frame.rank;
     x->is_released = 1;
     x->instance = run->instance;
@@ -48,8 +50,9 @@ static int post(sim *s, int id, collective_run *run, int peer, int64_t bytes, ui
 
 static double overhead_s(const sim *s, int id, const collective_run *run)
 {
+    mpi_state *mpi = mpi_of(s);
     const schedule_call *c = &run->call;
-    const int rank = s->timelines.at[id].rank, other = comm_other(&s->comms, run->comm);
+    const int rank = s->timelines.at[id].rank, other = comm_other(&mpi->comms, run->comm);
     const call_costs *costs = protocol_costs(s, rank);
     double usual_s = 0;
     if (c->code != CALL_ISEND && c->code != CALL_EXCHANGE && c->code != CALL_SEND) return 0;
@@ -57,8 +60,8 @@ static double overhead_s(const sim *s, int id, const collective_run *run)
         usual_s = protocol_overhead_s(costs->isend_overhead, costs->n_isend_overhead, c->bytes_out);
     else if (protocol_is_detached(costs, c->bytes_out) || costs->rendezvous_overheads)
         usual_s = protocol_overhead_s(costs->send_overhead, costs->n_send_overhead, c->bytes_out);
-    if (c->to < 0 || c->to >= comm_size(&s->comms, other)) return usual_s; /* its post will tell */
-    return protocol_startup_s(s, rank, comm_world_rank(&s->comms, other, c->to), usual_s);
+    if (c->to < 0 || c->to >= comm_size(&mpi->comms, other)) return usual_s; /* its post will tell */
+    return protocol_startup_s(s, rank, comm_world_rank(&mpi->comms, other, c->to), usual_s);
 }
 
 static int halt(sim *s, int id, collective_run *run)
@@ -141,7 +144,7 @@ static int fetch(sim *s, int id, action *a, collective_run *run)
     schedule_call *c = &run->call;
     s->timelines.at[id].busy_until_s = 0;
     if (run->frame.at == 0) {
-        const int instance = comm_enter_collective(&s->comms, run->comm, (int)run->frame.rank, s->clock.now_s);
+        const int instance = comm_enter_collective(&mpi_of(s)->comms, run->comm, (int)run->frame.rank, s->clock.now_s);
         if (instance < 0) return instance;
         run->instance = instance;
     }
@@ -180,7 +183,7 @@ static int step(sim *s, int id, action *a)
 
 static void told(sim *s, int id, action *a, int request)
 {
-    const slot *x = &s->requests.at[request];
+    const slot *x = &mpi_of(s)->requests.at[request];
     collective_run *run = a->collective.run;
     const int at = x->waiter_index, is_awaited = at == AWAITED, is_listed = at >= 0;
     const int is_the_one = is_listed && waits_for_one(run) && at == awaited_one(run);
@@ -205,7 +208,7 @@ static void told(sim *s, int id, action *a, int request)
 static void free_run(sim *s, action *a)
 {
     collective_run *run = a->collective.run;
-    if (!run->request) collective_run_free(&s->runs, &s->comms, run);
+    if (!run->request) collective_run_free(&mpi_of(s)->runs, &mpi_of(s)->comms, run);
 }
 
 static void describe(const sim *s, const action *a, waiting *out)
@@ -286,22 +289,23 @@ const row_kind latch_row = {{"latch", "of the `start` that follows: it ends when
 
 static collective_run *run_new(sim *s, int rank, int comm, int schedule, int root, int64_t bytes, const rank_tables *given)
 {
-    collective_run *run = collective_run_new(&s->runs, &s->comms, comm);
+    mpi_state *mpi = mpi_of(s);
+    collective_run *run = collective_run_new(&mpi->runs, &mpi->comms, comm);
     schedule_tables *tables = NULL;
     if (!run) return NULL;
     if (given && given->n > 0 && !(tables = schedule_tables_new(given->n, given->table, given->n_entries))) {
-        collective_run_free(&s->runs, &s->comms, run);
+        collective_run_free(&mpi->runs, &mpi->comms, run);
         return NULL;
     }
-    schedule_start(&run->frame, s->schedule[schedule], comm_rank(&s->comms, comm, rank), comm_size(&s->comms, comm), root, bytes,
-                   tables);
+    schedule_start(&run->frame, mpi->schedule[schedule], comm_rank(&mpi->comms, comm, rank), comm_size(&mpi->comms, comm), root,
+                   bytes, tables);
     return run;
 }
 
 static int is_sound(const sim *s, int id, int comm, int schedule, const rank_tables *given)
 {
-    if (!is_timeline(&s->timelines, id) || comm_rank(&s->comms, comm, s->timelines.at[id].rank) < 0) return SIM_BAD_RANK;
-    if (schedule < 0 || schedule >= s->n_schedules) return SIM_BAD_SCHEDULE;
+    if (!is_timeline(&s->timelines, id) || comm_rank(&mpi_of(s)->comms, comm, s->timelines.at[id].rank) < 0) return SIM_BAD_RANK;
+    if (schedule < 0 || schedule >= mpi_of(s)->n_schedules) return SIM_BAD_SCHEDULE;
     if (given && (given->n < 0 || given->n > SCHEDULE_TABLES)) return SIM_BAD_SCHEDULE;
     for (int k = 0; given && k < given->n; k++)
         if (given->n_entries[k] < 0) return SIM_BAD_SCHEDULE;
@@ -324,7 +328,7 @@ int sim_append_collective(sim *s, int id, int comm, int schedule, int root, int6
     collective_run *run = run_new(s, s->timelines.at[id].rank, comm, schedule, root, bytes, given);
     if (!run) return SIM_OUT_OF_MEMORY;
     error = append(s, id, run);
-    if (error < 0) collective_run_free(&s->runs, &s->comms, run);
+    if (error < 0) collective_run_free(&mpi_of(s)->runs, &mpi_of(s)->comms, run);
     if (is_watched(s) && !error) {
         const trace_action row = {.comm = comm, .peer = root, .bytes = bytes, .detail = schedule};
         tell_appended(s, id, &(appended_action){.kind = &collective_row, .row = row, .given = given});
@@ -334,17 +338,18 @@ int sim_append_collective(sim *s, int id, int comm, int schedule, int root, int6
 
 int sim_append_start(sim *s, int id, int comm, int schedule, int root, int64_t bytes, const rank_tables *given, int latch)
 {
+    mpi_state *mpi = mpi_of(s);
     int error = is_sound(s, id, comm, schedule, given);
     if (error < 0) return error;
-    if (latch && !latch_is_for_more(&s->latches, latch)) return SIM_BAD_SCHEDULE;
+    if (latch && !latch_is_for_more(&mpi->latches, latch)) return SIM_BAD_SCHEDULE;
     const int rank = s->timelines.at[id].rank;
     const int request = request_new(s, (struct request){.rank = rank, .comm = comm, .peer = root, .matched_source = SIM_ANY,
                                                         .matched_tag = SIM_ANY});
     if (request < 0) return request;
     collective_run *run = run_new(s, rank, comm, schedule, root, bytes, given);
     error = run ? append(s, id, run) : SIM_OUT_OF_MEMORY;
-    s->requests.at[request].is_collective = 1;
-    s->requests.at[request].run = run;
+    mpi->requests.at[request].is_collective = 1;
+    mpi->requests.at[request].run = run;
     if (error < 0) {
         request_free(s, request);
         return error;
@@ -352,12 +357,12 @@ int sim_append_start(sim *s, int id, int comm, int schedule, int root, int64_t b
     request_belongs(s, request, id);
     run->request = request;
     run->latch = latch;
-    if (latch) s->latches.at[latch].n_to_come--;
+    if (latch) mpi->latches.at[latch].n_to_come--;
     if (is_watched(s)) {
-        const int serial = latch ? s->latches.at[latch].serial : 0;
+        const int serial = latch ? mpi->latches.at[latch].serial : 0;
         const trace_action row = {.comm = comm, .peer = root, .tag = serial, .bytes = bytes, .request = request,
                                   .detail = schedule};
-        const trace_action at = {.tag = serial, .amount = latch ? s->latches.at[latch].n_ranks : 0};
+        const trace_action at = {.tag = serial, .amount = latch ? mpi->latches.at[latch].n_ranks : 0};
         if (latch) tell_appended(s, id, &(appended_action){.kind = &latch_row, .row = at});
         tell_appended(s, id, &(appended_action){.kind = &start_row, .row = row, .given = given});
     }
@@ -366,15 +371,16 @@ int sim_append_start(sim *s, int id, int comm, int schedule, int root, int64_t b
 
 int sim_schedule_new(sim *s, int n_words, const int64_t *words)
 {
-    if (s->n_schedules == s->schedule_room) {
-        int room = s->schedule_room ? 2 * s->schedule_room : 16;
-        schedule **grown = realloc(s->schedule, (size_t)room * sizeof *grown);
+    mpi_state *mpi = mpi_of(s);
+    if (mpi->n_schedules == mpi->schedule_room) {
+        int room = mpi->schedule_room ? 2 * mpi->schedule_room : 16;
+        schedule **grown = realloc(mpi->schedule, (size_t)room * sizeof *grown);
         if (!grown) return SIM_OUT_OF_MEMORY;
-        s->schedule = grown;
-        s->schedule_room = room;
+        mpi->schedule = grown;
+        mpi->schedule_room = room;
     }
     schedule *made = schedule_new(n_words, words);
     if (!made) return schedule_is_sound(n_words, words) ? SIM_OUT_OF_MEMORY : SIM_BAD_SCHEDULE;
-    s->schedule[s->n_schedules] = made;
-    return s->n_schedules++;
+    mpi->schedule[mpi->n_schedules] = made;
+    return mpi->n_schedules++;
 }

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "basics/dates.h"
+#include "mpi/mpi_world.h"
 #include "mpi/protocol.h"
 #include "mpi/wait.h"
 #include "mpi/window.h"
@@ -20,13 +21,13 @@ enum { ENTER, TAKE, LEARN, OWED, LEAVE, LEFT };
 static int concerns(const sim *s, const slot *recv, const action *a)
 {
     const int other = (int)a->window.from - 1;
-    return other < 0 || recv->is.peer == other || recv->is.rank == comm_world_rank(&s->comms, a->window.comm, other);
+    return other < 0 || recv->is.peer == other || recv->is.rank == comm_world_rank(&mpi_of(s)->comms, a->window.comm, other);
 }
 
 /* Takes its receives out of the list of the part: 0, or SIM_OUT_OF_MEMORY. */
 static int take(sim *s, int id, action *a)
 {
-    slot *all = s->requests.at;
+    slot *all = mpi_of(s)->requests.at;
     window_part *part = window_part_at(s, a->window.comm, a->window.rank);
     int n = 0;
     a->window.pending = NULL;
@@ -59,7 +60,7 @@ static int take(sim *s, int id, action *a)
 /* Learns of one that has ended. */
 static void learn_of(sim *s, int id, struct pending *p, int i)
 {
-    slot *x = &s->requests.at[p->request[i]];
+    slot *x = &mpi_of(s)->requests.at[p->request[i]];
     p->n_left--;
     p->request[i] = LEARNT_OF;
     x->is_released = 1;
@@ -72,7 +73,7 @@ static void learn_of(sim *s, int id, struct pending *p, int i)
 static void learn_of_first(sim *s, int id, struct pending *p)
 {
     int i = 0;
-    while (p->request[i] == LEARNT_OF || !s->requests.at[p->request[i]].is.is_done) i++;
+    while (p->request[i] == LEARNT_OF || !mpi_of(s)->requests.at[p->request[i]].is.is_done) i++;
     const int request = p->request[i];
     p->n_ended--;
     learn_of(s, id, p, i);
@@ -132,7 +133,7 @@ static void told(sim *s, int id, action *a, int request)
         p->n_ended++;
         return;
     }
-    learn_of(s, id, p, s->requests.at[request].waiter_index);
+    learn_of(s, id, p, mpi_of(s)->requests.at[request].waiter_index);
     wait_wake(s, id);
 }
 
@@ -148,8 +149,8 @@ static void describe(const sim *s, const action *a, waiting *out)
     const struct pending *p = a->stage == LEARN ? a->window.pending : NULL;
     *out = (waiting){.kind = WAIT_WINDOW, .comm = a->window.comm, .peer = a->window.rank};
     for (int i = 0; p && i < p->n; i++) {
-        if (p->request[i] == LEARNT_OF || s->requests.at[p->request[i]].is.is_done) continue;
-        *out = request_describe(&s->requests, p->request[i], p->n_left);
+        if (p->request[i] == LEARNT_OF || mpi_of(s)->requests.at[p->request[i]].is.is_done) continue;
+        *out = request_describe(&mpi_of(s)->requests, p->request[i], p->n_left);
         return;
     }
 }
@@ -169,7 +170,7 @@ const row_kind complete_row = {{"complete", "completes accesses to the window of
 int sim_append_complete(sim *s, int id, int comm, int rank, int other)
 {
     int error;
-    if (other >= comm_size(&s->comms, comm)) return SIM_BAD_RANK;
+    if (other >= comm_size(&mpi_of(s)->comms, comm)) return SIM_BAD_RANK;
     action *a = window_append(s, id, &kind, comm, rank, &error);
     if (!a) return error;
     a->window.from = (unsigned)(other + 1) & 0x7FFFFFFu;

@@ -1,3 +1,4 @@
+#include "mpi/mpi_world.h"
 #include "mpi/window.h"
 #include "world/tell.h"
 
@@ -40,7 +41,7 @@ static int step_unlock(sim *s, int id, action *a)
 /* `rank` is that of the part that it enters next. */
 static int step_lock_all(sim *s, int id, action *a)
 {
-    const int n = comm_size(&s->comms, a->window.comm);
+    const int n = comm_size(&mpi_of(s)->comms, a->window.comm);
     if (a->stage == PASS_ON) {
         gate_pass_on(s, gate_of(s, a, a->window.rank++), id);
         a->stage = ENTER;
@@ -58,7 +59,7 @@ static int step_lock_all(sim *s, int id, action *a)
 static int step_unlock_all(sim *s, int id, action *a)
 {
     int error = 0;
-    for (int rank = 0; rank < comm_size(&s->comms, a->window.comm) && error >= 0; rank++)
+    for (int rank = 0; rank < comm_size(&mpi_of(s)->comms, a->window.comm) && error >= 0; rank++)
         error = gate_leave(s, gate_of(s, a, rank), id, 1);
     action_end(s, id);
     return error < 0 ? error : FREE_OF_CHARGE;
@@ -70,7 +71,7 @@ static void describe(const sim *s, const action *a, waiting *out)
     const window_part *part = window_part_of(s, a->window.comm, a->window.rank);
     const int holder = part ? part->gate[a->window.gate].holder : -1;
     *out = (waiting){.kind = WAIT_WINDOW, .comm = a->window.comm, .peer = a->window.rank,
-                     .tag = holder < 0 ? -1 : comm_rank(&s->comms, a->window.comm, s->timelines.at[holder].rank)};
+                     .tag = holder < 0 ? -1 : comm_rank(&mpi_of(s)->comms, a->window.comm, s->timelines.at[holder].rank)};
 }
 
 static const action_kind lock_kind = {.name = "lock", .step = step_lock, .free = window_action_free, .describe = describe};

@@ -1,5 +1,6 @@
+#include "mpi/mpi_world.h"
 #include "mpi/protocol.h"
-#include "networks/cpus.h"
+#include "world/cpus.h"
 #include "world/actions.h"
 #include "world/tell.h"
 
@@ -8,7 +9,7 @@
 static int step(sim *s, int id, action *a)
 {
     const int request = a->post.request;
-    const slot *x = &s->requests.at[request];
+    const slot *x = &mpi_of(s)->requests.at[request];
     action_end(s, id);
     if (x->is.is_send && x->is.is_detached) s->timelines.at[id].ahead_bytes -= x->is.bytes;
     const int error = protocol_post(s, request);
@@ -22,7 +23,7 @@ static const action_kind kind = {.name = "post", .step = step, .keeps_tail = 1};
 static int step_send(sim *s, int id, action *a)
 {
     const int request = a->post.request;
-    const slot *x = &s->requests.at[request];
+    const slot *x = &mpi_of(s)->requests.at[request];
     const int result = protocol_await_interface(s, id);
     if (result != MADE_A_CALL) return result;
     action_end(s, id);
@@ -34,7 +35,7 @@ static const action_kind send_kind = {.name = "post", .step = step_send};
 
 static int append(sim *s, int id, int request)
 {
-    const int pays = s->requests.at[request].is.is_send && cpus_are_used(s);
+    const int pays = mpi_of(s)->requests.at[request].is.is_send && cpus_are_used(s);
     action *a = action_append(s, id, pays ? &send_kind : &kind);
     if (!a) {
         request_free(s, request);
@@ -52,8 +53,8 @@ static int perform_send(sim *s, int id, const trace_action *row, int blocks)
     const int is_waited_for = row->amount > 0;
     const int request = sim_append_send(s, id, row->comm, row->peer, row->tag, row->bytes, row->detail, blocks);
     if (request < 0) return request;
-    s->requests.at[request].is.line = row->account;
-    if (s->requests.at[request].is.is_detached && row->detail != SEND_BUFFERED) return 0;
+    mpi_of(s)->requests.at[request].is.line = row->account;
+    if (mpi_of(s)->requests.at[request].is.is_detached && row->detail != SEND_BUFFERED) return 0;
     if (!is_waited_for) return perform_name(s, id, row->request, request);
     if (blocks) {
         const int error = sim_append_wait(s, id, request);
@@ -126,7 +127,7 @@ const row_kind irecv_held_row = {{"irecv_held", "starts `request`, for the messa
 
 static void tell(sim *s, int id, const row_kind *kind, int request, int amount, int detail)
 {
-    const struct request *x = &s->requests.at[request].is;
+    const struct request *x = &mpi_of(s)->requests.at[request].is;
     const trace_action row = {.amount = amount, .bytes = x->bytes, .comm = x->comm, .peer = x->peer, .tag = x->tag,
                               .request = request, .detail = detail};
     tell_appended(s, id, &(appended_action){.kind = kind, .row = row});
@@ -138,31 +139,32 @@ static void tell(sim *s, int id, const row_kind *kind, int request, int amount, 
 static int member(const sim *s, int id, int comm)
 {
     const int rank = is_timeline(&s->timelines, id) ? s->timelines.at[id].rank : SIM_BAD_RANK;
-    return rank >= 0 && comm_rank(&s->comms, comm, rank) >= 0 ? rank : SIM_BAD_RANK;
+    return rank >= 0 && comm_rank(&mpi_of(s)->comms, comm, rank) >= 0 ? rank : SIM_BAD_RANK;
 }
 
 int sim_append_send(sim *s, int id, int comm, int dest, int tag, int64_t bytes, int mode, int blocking)
 {
-    const int other = comm_other(&s->comms, comm), rank = member(s, id, comm);
-    if (rank < 0 || dest < 0 || dest >= comm_size(&s->comms, other)) return SIM_BAD_RANK;
+    mpi_state *mpi = mpi_of(s);
+    const int other = comm_other(&mpi->comms, comm), rank = member(s, id, comm);
+    if (rank < 0 || dest < 0 || dest >= comm_size(&mpi->comms, other)) return SIM_BAD_RANK;
     if (bytes < 0) return SIM_BAD_SIZE;
     const call_costs *costs = protocol_costs(s, rank);
-    if (mode == SEND_STANDARD && s->sends_are_synchronous) mode = SEND_SYNCHRONOUS;
+    if (mode == SEND_STANDARD && mpi->sends_are_synchronous) mode = SEND_SYNCHRONOUS;
     const uint8_t is_detached = mode != SEND_SYNCHRONOUS && (mode == SEND_BUFFERED || protocol_is_detached(costs, bytes));
     double overhead_s = 0;
     if (!blocking)
         overhead_s = protocol_overhead_s(costs->isend_overhead, costs->n_isend_overhead, bytes);
     else if (is_detached || mode == SEND_SYNCHRONOUS || costs->rendezvous_overheads)
         overhead_s = protocol_overhead_s(costs->send_overhead, costs->n_send_overhead, bytes);
-    overhead_s = protocol_startup_s(s, rank, comm_world_rank(&s->comms, other, dest), overhead_s);
+    overhead_s = protocol_startup_s(s, rank, comm_world_rank(&mpi->comms, other, dest), overhead_s);
     if (!cpus_are_used(s) && sleep_append_overhead(s, id, overhead_s) < 0) return SIM_OUT_OF_MEMORY;
     int request = request_new(s, (struct request){.rank = rank, .comm = comm, .peer = dest, .tag = tag, .bytes = bytes,
                                                   .is_send = 1, .is_detached = is_detached});
     if (request < 0) return request;
-    slot *x = &s->requests.at[request];
+    slot *x = &mpi->requests.at[request];
     x->context = 2 * other;
-    x->target = comm_world_rank(&s->comms, other, dest);
-    x->is.matched_source = comm_rank(&s->comms, comm, rank);
+    x->target = comm_world_rank(&mpi->comms, other, dest);
+    x->is.matched_source = comm_rank(&mpi->comms, comm, rank);
     x->is_released = is_detached && mode != SEND_BUFFERED;
     request = append(s, id, request);
     if (request > 0 && is_detached) s->timelines.at[id].ahead_bytes += bytes;
@@ -173,20 +175,21 @@ int sim_append_send(sim *s, int id, int comm, int dest, int tag, int64_t bytes, 
 
 int sim_sends_at_once(const sim *s, int id, int64_t bytes)
 {
-    const int is_standard = is_timeline(&s->timelines, id) && !s->sends_are_synchronous;
+    const int is_standard = is_timeline(&s->timelines, id) && !mpi_of(s)->sends_are_synchronous;
     return is_standard && protocol_is_detached(protocol_costs(s, s->timelines.at[id].rank), bytes);
 }
 
 static int append_recv(sim *s, int id, int comm, int source, int tag, int64_t capacity_bytes)
 {
+    mpi_state *mpi = mpi_of(s);
     const int rank = member(s, id, comm);
-    if (rank < 0 || !comm_has_source(&s->comms, comm, source)) return SIM_BAD_RANK;
+    if (rank < 0 || !comm_has_source(&mpi->comms, comm, source)) return SIM_BAD_RANK;
     if (capacity_bytes < 0) return SIM_BAD_SIZE;
     const int request = request_new(s, (struct request){.rank = rank, .comm = comm, .peer = source, .tag = tag,
                                                         .bytes = capacity_bytes});
     if (request < 0) return request;
-    s->requests.at[request].context = 2 * comm;
-    s->requests.at[request].target = rank;
+    mpi->requests.at[request].context = 2 * comm;
+    mpi->requests.at[request].target = rank;
     return append(s, id, request);
 }
 
@@ -199,19 +202,20 @@ int sim_append_recv(sim *s, int id, int comm, int source, int tag, int64_t capac
 
 int sim_append_mrecv(sim *s, int id, int send, int64_t capacity_bytes)
 {
+    mpi_state *mpi = mpi_of(s);
     if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
-    if (!is_request(&s->requests, send) || !s->requests.at[send].is_held) return SIM_BAD_REQUEST;
-    const slot found = s->requests.at[send];
+    if (!is_request(&mpi->requests, send) || !mpi->requests.at[send].is_held) return SIM_BAD_REQUEST;
+    const slot found = mpi->requests.at[send];
     if (found.target != s->timelines.at[id].rank) return SIM_BAD_REQUEST;
     const int request = append_recv(s, id, found.context / 2, found.is.matched_source, found.is.tag, capacity_bytes);
     if (request < 0) return request;
-    s->requests.at[request].partner = send;
-    s->requests.at[send].is_held = 0;
+    mpi->requests.at[request].partner = send;
+    mpi->requests.at[send].is_held = 0;
     if (is_watched(s)) tell(s, id, &irecv_held_row, request, 0, send);
     return request;
 }
 
 void sim_make_sends_synchronous(sim *s)
 {
-    s->sends_are_synchronous = 1;
+    mpi_of(s)->sends_are_synchronous = 1;
 }

@@ -1,4 +1,5 @@
 #include "mpi/match.h"
+#include "mpi/mpi_world.h"
 #include "mpi/poll.h"
 #include "world/clock_events.h"
 #include "world/tell.h"
@@ -21,20 +22,21 @@ static poll_question question(const timeline *t, const action *a)
 /* Looks once: 1, the send of a matched probe, or 0; or an error. */
 static int look(sim *s, int id, const action *a)
 {
+    mpi_state *mpi = mpi_of(s);
     timeline *t = &s->timelines.at[id];
     message_envelope *wanted = &t->wanted;
     const int is_probe = a->kind != &get_status_kind, request = a->probe.request;
-    const int found = is_probe ? match_probe(&s->match, &s->requests, 2 * wanted->comm, t->rank, wanted->source, wanted->tag)
-                      : s->requests.at[request].is.is_done ? request : 0;
+    const int found = is_probe ? match_probe(&mpi->match, &mpi->requests, 2 * wanted->comm, t->rank, wanted->source, wanted->tag)
+                      : mpi->requests.at[request].is.is_done ? request : 0;
     if (found <= 0) return found;
     tell_looked(s, id, found);
     if (!is_probe) return 1;
-    slot *x = &s->requests.at[found];
+    slot *x = &mpi->requests.at[found];
     wanted->source = x->is.matched_source;
     wanted->tag = x->is.tag;
     wanted->bytes = x->is.bytes;
     if (a->kind != &improbe_kind && a->kind != &mprobe_kind) return 1;
-    match_take_send(&s->match, &s->requests, found);
+    match_take_send(&mpi->match, &mpi->requests, found);
     x->is_held = 1;
     return found;
 }
@@ -42,7 +44,7 @@ static int look(sim *s, int id, const action *a)
 /* A blocking probe has looked: counts those that know all there is. */
 static void count_up_to_date(sim *s, timeline *t)
 {
-    polling *p = &s->polling;
+    polling *p = &mpi_of(s)->polling;
     p->n_probes_up_to_date += (!t->answer) - (t->n_sends_seen == p->n_sends_queued);
     t->n_sends_seen = t->answer ? -1 : p->n_sends_queued;
 }
@@ -52,7 +54,7 @@ static int learn(sim *s, int id, action *a)
 {
     timeline *t = &s->timelines.at[id];
     const poll_question asked = question(t, a);
-    poll_end(s, id, &asked, &s->polling.iprobes_in_a_row, t->answer != 0, s->model.polling.grow);
+    poll_end(s, id, &asked, &mpi_of(s)->polling.iprobes_in_a_row, t->answer != 0, mpi_of(s)->poll_costs.grow);
     if (a->kind->nature == ACTION_REPEATED_POLL) count_up_to_date(s, t);
     if (t->answer || (a->kind->nature == ACTION_POLL))
         action_end(s, id);
@@ -63,17 +65,18 @@ static int learn(sim *s, int id, action *a)
 
 static int call(sim *s, int id, action *a)
 {
+    mpi_state *mpi = mpi_of(s);
     timeline *t = &s->timelines.at[id];
-    if (s->model.polling.notice && a->stage == MADE) {
+    if (mpi->poll_costs.notice && a->stage == MADE) {
         const poll_question asked = question(t, a);
         a->stage = LOOK;
-        return poll_begin(s, id, &asked, s->model.polling.iprobe_s, 0);
+        return poll_begin(s, id, &asked, mpi->poll_costs.iprobe_s, 0);
     }
     t->poll.each_s = 0;
     switch (a->stage++) {
     case MADE:
-        a->probe.flop = s->polling.iprobes_in_a_row * s->model.polling.iprobe_s * sim_speed_flop_per_s(s, id);
-        if (s->model.polling.iprobe_part > 0) a->probe.flop *= s->model.polling.iprobe_part;
+        a->probe.flop = mpi->polling.iprobes_in_a_row * mpi->poll_costs.iprobe_s * sim_speed_flop_per_s(s, id);
+        if (mpi->poll_costs.iprobe_part > 0) a->probe.flop *= mpi->poll_costs.iprobe_part;
         return MADE_A_CALL;
     case BOUND: return MADE_A_CALL;
     case STARTED:
@@ -169,7 +172,7 @@ static int append(sim *s, int id, const action_kind *kind, int comm, int source,
 {
     if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
     timeline *t = &s->timelines.at[id];
-    if (comm_rank(&s->comms, comm, t->rank) < 0 || !comm_has_source(&s->comms, comm, source)) return SIM_BAD_RANK;
+    if (comm_rank(&mpi_of(s)->comms, comm, t->rank) < 0 || !comm_has_source(&mpi_of(s)->comms, comm, source)) return SIM_BAD_RANK;
     if (!action_append(s, id, kind)) return SIM_OUT_OF_MEMORY;
     t->wanted = (message_envelope){.comm = comm, .source = source, .tag = tag};
     return 0;
@@ -208,7 +211,7 @@ int sim_append_mprobe(sim *s, int id, int comm, int source, int tag)
 int sim_append_get_status(sim *s, int id, int request)
 {
     if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
-    if (!is_own_request(&s->requests, s->timelines.at[id].rank, request)) return SIM_BAD_REQUEST;
+    if (!is_own_request(&mpi_of(s)->requests, s->timelines.at[id].rank, request)) return SIM_BAD_REQUEST;
     action *a = action_append(s, id, &get_status_kind);
     if (!a) return SIM_OUT_OF_MEMORY;
     a->probe.request = request;

@@ -1,3 +1,4 @@
+#include "mpi/mpi_world.h"
 #include "mpi/poll.h"
 #include "mpi/wait.h"
 #include "world/actions.h"
@@ -10,7 +11,7 @@ enum { ASK, LOOK, LEARN, PAID };
 static int begin(sim *s, int id, action *a, const poll_question *asked, int in_a_row)
 {
     a->stage = LOOK;
-    return poll_begin(s, id, asked, s->model.polling.test_s, in_a_row);
+    return poll_begin(s, id, asked, mpi_of(s)->poll_costs.test_s, in_a_row);
 }
 
 /* `found` is the request that was complete: 0 for none that has a number, -1 for no answer. */
@@ -20,7 +21,7 @@ static int end(sim *s, int id, action *a, int found, const poll_question *asked,
         tell_looked(s, id, found);
         s->timelines.at[id].busy_until_s = 0;
         a->stage = PAID;
-        wait_pay_for(s, id, &s->requests.at[found]);
+        wait_pay_for(s, id, &mpi_of(s)->requests.at[found]);
         const int result = wait_after_overheads(s, id);
         if (result != MADE_A_CALL) return result;
     }
@@ -31,32 +32,34 @@ static int end(sim *s, int id, action *a, int found, const poll_question *asked,
 
 static int step_test(sim *s, int id, action *a)
 {
+    mpi_state *mpi = mpi_of(s);
     timeline *t = &s->timelines.at[id];
     const int request = a->wait.one;
     const poll_question asked = {.kind = a->kind, .request = request};
-    if (a->stage == ASK && s->model.polling.test_s > 0) return begin(s, id, a, &asked, s->polling.tests_in_a_row);
+    if (a->stage == ASK && mpi->poll_costs.test_s > 0) return begin(s, id, a, &asked, mpi->polling.tests_in_a_row);
     t->poll.each_s = 0;
     if (a->stage >= LEARN)
-        return end(s, id, a, t->answer ? request : -1, &asked, &s->polling.tests_in_a_row, s->model.polling.grow);
-    t->answer = request <= 0 || s->requests.at[request].is.is_done;
+        return end(s, id, a, t->answer ? request : -1, &asked, &mpi->polling.tests_in_a_row, mpi->poll_costs.grow);
+    t->answer = request <= 0 || mpi->requests.at[request].is.is_done;
     a->stage = LEARN;
     return request > 0 ? MADE_A_CALL : FREE_OF_CHARGE;
 }
 
 static int step_test_any(sim *s, int id, action *a)
 {
+    mpi_state *mpi = mpi_of(s);
     timeline *t = &s->timelines.at[id];
     const int *list = a->wait.list;
     const poll_question asked = {.kind = a->kind, .request = -1, .n_requests = a->wait.n, .first = a->wait.n > 0 ? list[0] : 0};
-    if (a->stage == ASK && s->model.polling.test_s > 0) return begin(s, id, a, &asked, s->polling.test_anys_in_a_row);
+    if (a->stage == ASK && mpi->poll_costs.test_s > 0) return begin(s, id, a, &asked, mpi->polling.test_anys_in_a_row);
     t->poll.each_s = 0;
     if (a->stage >= LEARN) { /* the peer lets this poll grow, whatever the model says */
         const int found = t->answer < 0 ? -1 : list[t->answer];
-        return end(s, id, a, found, &asked, &s->polling.test_anys_in_a_row, 1);
+        return end(s, id, a, found, &asked, &mpi->polling.test_anys_in_a_row, 1);
     }
     t->answer = -1;
     for (int i = 0; i < a->wait.n && t->answer < 0; i++)
-        if (list[i] == 0 || (list[i] > 0 && s->requests.at[list[i]].is.is_done)) t->answer = i;
+        if (list[i] == 0 || (list[i] > 0 && mpi->requests.at[list[i]].is.is_done)) t->answer = i;
     a->stage = LEARN;
     return MADE_A_CALL;
 }
@@ -113,8 +116,8 @@ int sim_append_test(sim *s, int id, int request)
 {
     int error;
     if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
-    if (request != 0 && !is_own_request(&s->requests, s->timelines.at[id].rank, request)) return SIM_BAD_REQUEST;
-    const int is_collective = is_collective_request(&s->requests, request);
+    if (request != 0 && !is_own_request(&mpi_of(s)->requests, s->timelines.at[id].rank, request)) return SIM_BAD_REQUEST;
+    const int is_collective = is_collective_request(&mpi_of(s)->requests, request);
     action *a = wait_append(s, id, is_collective ? &test_collective_kind : &test_kind, request, 0, NULL, &error);
     if (a && is_collective) a->test_collective.request = request;
     return error;

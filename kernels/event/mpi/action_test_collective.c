@@ -1,3 +1,4 @@
+#include "mpi/mpi_world.h"
 #include "mpi/poll.h"
 #include "mpi/nonblocking_collective.h"
 #include "world/actions.h"
@@ -10,11 +11,12 @@ enum { ASK, NEXT, LOOK, LEARN, PAID };
 
 static int end(sim *s, int id, action *a)
 {
+    mpi_state *mpi = mpi_of(s);
     timeline *t = &s->timelines.at[id];
     const poll_question asked = {.kind = a->kind, .request = a->test_collective.request};
-    t->answer &= s->requests.at[a->test_collective.request].is.is_done; /* or the latch is shut */
+    t->answer &= mpi->requests.at[a->test_collective.request].is.is_done; /* or the latch is shut */
     if (t->answer) tell_looked(s, id, a->test_collective.request);
-    poll_end(s, id, &asked, &s->polling.tests_in_a_row, t->answer != 0, s->model.polling.grow);
+    poll_end(s, id, &asked, &mpi->polling.tests_in_a_row, t->answer != 0, mpi->poll_costs.grow);
     action_end(s, id);
     return FREE_OF_CHARGE;
 }
@@ -22,17 +24,18 @@ static int end(sim *s, int id, action *a)
 /* Polls before a stage; in worlds whose polls notice arrivals, one poll looks at all requests. */
 static int poll_before(sim *s, int id, action *a, int stage)
 {
-    const poll_costs *polls = &s->model.polling;
+    const poll_costs *polls = &mpi_of(s)->poll_costs;
     const poll_question asked = {.kind = a->kind, .request = a->test_collective.request};
     const int is_free = polls->test_s <= 0 || (polls->notice && stage != NEXT);
     a->stage = stage;
-    return is_free ? FREE_OF_CHARGE : poll_begin(s, id, &asked, polls->test_s, s->polling.tests_in_a_row);
+    return is_free ? FREE_OF_CHARGE : poll_begin(s, id, &asked, polls->test_s, mpi_of(s)->polling.tests_in_a_row);
 }
 
 int test_collective_step(sim *s, int id, action *a)
 {
+    mpi_state *mpi = mpi_of(s);
     timeline *t = &s->timelines.at[id];
-    collective_run *run = s->requests.at[a->test_collective.request].run;
+    collective_run *run = mpi->requests.at[a->test_collective.request].run;
     struct collective_test *test = &a->test_collective;
     t->poll.each_s = 0;
     switch (a->stage) {
@@ -59,14 +62,14 @@ int test_collective_step(sim *s, int id, action *a)
             const int result = nonblocking_learn(s, id, run, test->under_test);
             return result == MADE_A_CALL ? FREE_OF_CHARGE : result;
         }
-        s->polling.tests_in_a_row += s->model.polling.grow;
+        mpi->polling.tests_in_a_row += mpi->poll_costs.grow;
         if (t->answer) tell_looked(s, id, 0);
         t->answer = 0;
         test->under_test++;
         a->stage = NEXT;
         return FREE_OF_CHARGE;
     default: /* PAID */
-        s->polling.tests_in_a_row = 1;
+        mpi->polling.tests_in_a_row = 1;
         run->made[test->under_test++] = LEARNT; /* a detached one, too */
         a->stage = NEXT;
         return FREE_OF_CHARGE;

@@ -1,3 +1,4 @@
+#include "mpi/mpi_world.h"
 #include "mpi/protocol.h"
 #include "mpi/wait.h"
 #include "world/actions.h"
@@ -12,8 +13,8 @@ static int learn(sim *s, int id, action *a)
     a->wait.n_ended--;
     const int pays = protocol_costs(s, s->timelines.at[id].rank)->n_recv_overhead > 0;
     for (int i = 0; i < a->wait.n && pays; i++) {
-        if (list[i] <= 0 || !s->requests.at[list[i]].is.is_done) continue;
-        wait_pay_for(s, id, &s->requests.at[list[i]]);
+        if (list[i] <= 0 || !mpi_of(s)->requests.at[list[i]].is.is_done) continue;
+        wait_pay_for(s, id, &mpi_of(s)->requests.at[list[i]]);
         list[i] = LEARNT_OF;
         break;
     }
@@ -34,7 +35,7 @@ static int step(sim *s, int id, action *a)
 
 static void told(sim *s, int id, action *a, int request)
 {
-    const slot *x = &s->requests.at[request];
+    const slot *x = &mpi_of(s)->requests.at[request];
     a->wait.n_pending--;
     if (s->timelines.at[id].state != WAITING) {
         a->wait.n_ended++;
@@ -48,10 +49,11 @@ static void told(sim *s, int id, action *a, int request)
 /* The first request that has not ended stands for all. */
 static void describe(const sim *s, const action *a, waiting *out)
 {
+    mpi_state *mpi = mpi_of(s);
     const int *list = a->wait.list ? a->wait.list : &a->wait.one;
     for (int i = 0; i < a->wait.n; i++) {
-        if (!is_request(&s->requests, list[i]) || s->requests.at[list[i]].is.is_done) continue;
-        *out = request_describe(&s->requests, list[i], a->wait.n_pending);
+        if (!is_request(&mpi->requests, list[i]) || mpi->requests.at[list[i]].is.is_done) continue;
+        *out = request_describe(&mpi->requests, list[i], a->wait.n_pending);
         return;
     }
 }
@@ -88,8 +90,8 @@ static int append_wait(sim *s, int id, int request)
 {
     int error;
     if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
-    if (!is_own_request(&s->requests, s->timelines.at[id].rank, request)) return SIM_BAD_REQUEST;
-    const int is_collective = s->requests.at[request].is_collective;
+    if (!is_own_request(&mpi_of(s)->requests, s->timelines.at[id].rank, request)) return SIM_BAD_REQUEST;
+    const int is_collective = mpi_of(s)->requests.at[request].is_collective;
     action *a = wait_append(s, id, is_collective ? &wait_collective_kind : &wait_kind, request, 0, NULL, &error);
     if (a && is_collective) a->wait_collective.request = request;
     return error;
@@ -105,19 +107,20 @@ int sim_append_wait(sim *s, int id, int request)
 /* The peer waits for started collectives first, for each as a whole. */
 static int append_wait_all(sim *s, int id, int n, const int *list)
 {
+    mpi_state *mpi = mpi_of(s);
     int n_collectives = 0, error = 0;
     if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
     for (int i = 0; i < n; i++)
-        if (list[i] > 0 && !is_own_request(&s->requests, s->timelines.at[id].rank, list[i])) return SIM_BAD_REQUEST;
+        if (list[i] > 0 && !is_own_request(&mpi->requests, s->timelines.at[id].rank, list[i])) return SIM_BAD_REQUEST;
     for (int i = 0; i < n && error == 0; i++) {
-        if (!is_collective_request(&s->requests, list[i])) continue;
+        if (!is_collective_request(&mpi->requests, list[i])) continue;
         n_collectives++;
         error = append_wait(s, id, list[i]);
     }
     if (error < 0 || n_collectives == n) return error;
     action *a = wait_append(s, id, &wait_all_kind, 0, n, list, &error);
     for (int i = 0; a && i < n; i++)
-        if (is_collective_request(&s->requests, list[i])) a->wait.list[i] = 0;
+        if (is_collective_request(&mpi->requests, list[i])) a->wait.list[i] = 0;
     return error;
 }
 

@@ -1,3 +1,4 @@
+#include "mpi/mpi_world.h"
 #include "mpi/wait.h"
 #include "world/actions.h"
 #include "world/tell.h"
@@ -32,7 +33,7 @@ static void choose(sim *s, int id, action *a, int index)
     const int request = a->wait.list[index];
     s->timelines.at[id].answer = index;
     tell_answer(s, id, a, index + 1);
-    if (!is_collective_request(&s->requests, request)) {
+    if (!is_collective_request(&mpi_of(s)->requests, request)) {
         action_end(s, id);
         return;
     }
@@ -46,8 +47,8 @@ static int first_complete(const sim *s, const int *list, int n)
 {
     int first = -1;
     for (int i = 0; i < n; i++) {
-        const int is_done = list[i] == 0 || (list[i] > 0 && s->requests.at[list[i]].is.is_done);
-        if (is_done && (list[i] == 0 || is_collective_request(&s->requests, list[i]))) return i;
+        const int is_done = list[i] == 0 || (list[i] > 0 && mpi_of(s)->requests.at[list[i]].is.is_done);
+        if (is_done && (list[i] == 0 || is_collective_request(&mpi_of(s)->requests, list[i]))) return i;
         if (is_done && first < 0) first = i;
     }
     return first;
@@ -61,8 +62,8 @@ static int step(sim *s, int id, action *a)
     const int index = first_complete(s, a->wait.list, a->wait.n);
     if (index >= 0) {
         const int request = a->wait.list[index];
-        const int is_call = request && !is_collective_request(&s->requests, request);
-        if (is_call) wait_pay_for(s, id, &s->requests.at[request]);
+        const int is_call = request && !is_collective_request(&mpi_of(s)->requests, request);
+        if (is_call) wait_pay_for(s, id, &mpi_of(s)->requests.at[request]);
         choose(s, id, a, index);
         return is_call ? wait_after_overheads(s, id) : FREE_OF_CHARGE;
     }
@@ -78,13 +79,13 @@ static int step(sim *s, int id, action *a)
 
 static void told(sim *s, int id, action *a, int request)
 {
-    const slot *x = &s->requests.at[request];
+    const slot *x = &mpi_of(s)->requests.at[request];
     const int index = x->waiter_index;
     a->wait.n_pending--;
     if (s->timelines.at[id].state != WAITING) return;
     wait_pay_for(s, id, x);
     for (int i = 0; i < a->wait.n; i++)
-        if (a->wait.list[i] > 0) s->requests.at[a->wait.list[i]].waiter = -1;
+        if (a->wait.list[i] > 0) mpi_of(s)->requests.at[a->wait.list[i]].waiter = -1;
     choose(s, id, a, index);
     wait_wake(s, id);
 }

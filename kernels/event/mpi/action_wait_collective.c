@@ -1,14 +1,14 @@
+#include "mpi/mpi_world.h"
 #include "mpi/nonblocking_collective.h"
 #include "mpi/wait.h"
 #include "world/actions.h"
-#include "world/world.h"
 
 /* Waiting for a collective that was started: a call for each of its requests. */
 
 static int step(sim *s, int id, action *a)
 {
     const int request = a->wait_collective.request;
-    slot *x = &s->requests.at[request];
+    slot *x = &mpi_of(s)->requests.at[request];
     collective_run *run = x->run;
     if (a->stage++ == 0) s->timelines.at[id].busy_until_s = 0;
     if (run->n_ended > 0) return nonblocking_learn_first(s, id, run);
@@ -27,14 +27,14 @@ static void told(sim *s, int id, action *a, int request)
 {
     (void)a;
     if (s->timelines.at[id].state != WAITING) return; /* it has just learnt of the last request, and looks again */
-    s->requests.at[request].run->is_waited_for = 0;
+    mpi_of(s)->requests.at[request].run->is_waited_for = 0;
     wait_wake(s, id);
 }
 
 static void describe(const sim *s, const action *a, waiting *out)
 {
-    const slot *x = &s->requests.at[a->wait_collective.request];
-    *out = request_describe(&s->requests, a->wait_collective.request, 0);
+    const slot *x = &mpi_of(s)->requests.at[a->wait_collective.request];
+    *out = request_describe(&mpi_of(s)->requests, a->wait_collective.request, 0);
     out->n_requests = x->run->n_background;
 }
 

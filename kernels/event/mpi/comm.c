@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "world/world.h"
+#include "mpi/mpi_world.h"
+
 
 int comm_world_rank(const comms *all, int comm, int rank)
 {
@@ -175,34 +176,34 @@ static int table_add(comms *all, comm_table c)
 
 int sim_comm_size(const sim *s, int comm)
 {
-    return comm_size(&s->comms, comm);
+    return comm_size(&mpi_of(s)->comms, comm);
 }
 
 int sim_comm_other(const sim *s, int comm)
 {
-    return comm_other(&s->comms, comm);
+    return comm_other(&mpi_of(s)->comms, comm);
 }
 
 int sim_comm_peers(const sim *s, int comm)
 {
-    return comm_peers(&s->comms, comm);
+    return comm_peers(&mpi_of(s)->comms, comm);
 }
 
 int sim_comm_rank(const sim *s, int comm, int world_rank)
 {
-    return comm_rank(&s->comms, comm, world_rank);
+    return comm_rank(&mpi_of(s)->comms, comm, world_rank);
 }
 
 int sim_comm_world_rank(const sim *s, int comm, int rank)
 {
-    return comm_world_rank(&s->comms, comm, rank);
+    return comm_world_rank(&mpi_of(s)->comms, comm, rank);
 }
 
 int sim_comm_new(sim *s, int n, const int *world_rank)
 {
     comm_table c;
-    int error = table_fill(&s->comms, &c, n, world_rank);
-    return error < 0 ? error : table_add(&s->comms, c);
+    int error = table_fill(&mpi_of(s)->comms, &c, n, world_rank);
+    return error < 0 ? error : table_add(&mpi_of(s)->comms, c);
 }
 
 int sim_comm_new_inter(sim *s, int n, const int *world_rank, int n_remote, const int *remote_world_rank)
@@ -214,14 +215,14 @@ int sim_comm_new_inter(sim *s, int n, const int *world_rank, int n_remote, const
         sim_comm_free(s, mine);
         return remote;
     }
-    s->comms.at[mine].other = remote;
-    s->comms.at[remote].other = mine;
+    mpi_of(s)->comms.at[mine].other = remote;
+    mpi_of(s)->comms.at[remote].other = mine;
     return mine;
 }
 
 int sim_comm_self(sim *s, int rank)
 {
-    comms *all = &s->comms;
+    comms *all = &mpi_of(s)->comms;
     if (rank < 0 || rank >= all->n_ranks) return SIM_BAD_RANK;
     if (all->self[rank]) return all->self[rank];
     const int comm = sim_comm_new(s, 1, &rank);
@@ -231,13 +232,14 @@ int sim_comm_self(sim *s, int rank)
 
 int sim_comm_is_self(const sim *s, int comm)
 {
-    const comm_table *c = comm_at(&s->comms, comm);
-    return c->n == 1 && comm > SIM_COMM_WORLD && s->comms.self[comm_world_rank(&s->comms, comm, 0)] == comm;
+    mpi_state *mpi = mpi_of(s);
+    const comm_table *c = comm_at(&mpi->comms, comm);
+    return c->n == 1 && comm > SIM_COMM_WORLD && mpi->comms.self[comm_world_rank(&mpi->comms, comm, 0)] == comm;
 }
 
 void sim_comm_free(sim *s, int comm)
 {
-    comms *all = &s->comms;
+    comms *all = &mpi_of(s)->comms;
     if (comm <= SIM_COMM_WORLD || comm >= all->n) return;
     comm_table *c = &all->at[comm];
     if (c->n == 0 || c->is_freed || sim_comm_is_self(s, comm)) return;

@@ -1,12 +1,13 @@
 #include "mpi/completion.h"
 
+#include "mpi/mpi_world.h"
 #include "mpi/poll.h"
 #include "world/tell.h"
 
 static void tell(sim *s, int id)
 {
-    slot *x = &s->requests.at[id];
-    const int waiter = request_waiter(&s->requests, id);
+    slot *x = &mpi_of(s)->requests.at[id];
+    const int waiter = request_waiter(&mpi_of(s)->requests, id);
     x->waiter = -1;
     if (x->told) {
         x->told(s, id);
@@ -18,7 +19,7 @@ static void tell(sim *s, int id)
 
 void request_complete(sim *s, int id)
 {
-    slot *x = &s->requests.at[id];
+    slot *x = &mpi_of(s)->requests.at[id];
     x->is.is_done = 1;
     x->date_s = s->clock.now_s;
     tell_completed(s, id);

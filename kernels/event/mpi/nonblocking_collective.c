@@ -2,20 +2,20 @@
 
 #include "mpi/completion.h"
 #include "mpi/late.h"
+#include "mpi/mpi_world.h"
 #include "mpi/protocol.h"
 #include "mpi/wait.h"
-#include "world/world.h"
 
 static collective_run *run_of(const sim *s, int request)
 {
-    return s->requests.at[request].run;
+    return mpi_of(s)->requests.at[request].run;
 }
 
 static void complete_if_over(sim *s, int request)
 {
     collective_run *run = run_of(s, request);
-    if (!run->is_halted || run->n_background || (run->latch && s->latches.at[run->latch].n_missing)) return;
-    if (run->latch) latch_leave(&s->latches, run->latch);
+    if (!run->is_halted || run->n_background || (run->latch && mpi_of(s)->latches.at[run->latch].n_missing)) return;
+    if (run->latch) latch_leave(&mpi_of(s)->latches, run->latch);
     run->latch = 0;
     request_complete(s, request);
 }
@@ -24,7 +24,7 @@ static void complete_if_over(sim *s, int request)
 
 int sim_latch_new(sim *s, int n_ranks)
 {
-    return latch_new(&s->latches, n_ranks);
+    return latch_new(&mpi_of(s)->latches, n_ranks);
 }
 
 static void open_latch(sim *s, int first)
@@ -37,7 +37,7 @@ static void open_latch(sim *s, int first)
 
 static void come_to_latch(sim *s, const collective_run *run)
 {
-    latch *l = &s->latches.at[run->latch];
+    latch *l = &mpi_of(s)->latches.at[run->latch];
     if (l->last)
         run_of(s, l->last)->next_at_latch = run->request;
     else
@@ -59,7 +59,7 @@ void nonblocking_halts(sim *s, collective_run *run)
 
 static void told(sim *s, int request)
 {
-    const slot *x = &s->requests.at[request];
+    const slot *x = &mpi_of(s)->requests.at[request];
     const int started = x->made_by, timeline = run_of(s, started)->timeline;
     collective_run *run = run_of(s, started);
     run->n_background--;

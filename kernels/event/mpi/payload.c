@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "world/world.h"
+#include "mpi/mpi_world.h"
+
 
 void payloads_free(payloads *all)
 {
@@ -53,7 +54,7 @@ char *payload_copy(sim *s, const char *data, int64_t bytes, const strided *layou
         strided_pack(layout, data, copy, bytes);
     else
         memcpy(copy, data, (size_t)bytes);
-    s->payloads.copied_bytes += bytes;
+    mpi_of(s)->payloads.copied_bytes += bytes;
     return copy;
 }
 
@@ -66,7 +67,7 @@ static int is_any_folded(const folded_table *t)
 
 int payload_folded_share(const sim *s, const char *data, int64_t bytes)
 {
-    const folded_table *t = s->payloads.folded;
+    const folded_table *t = mpi_of(s)->payloads.folded;
     return is_any_folded(t) ? folded_table_share(t, data, bytes) : FOLDED_NONE;
 }
 
@@ -122,7 +123,7 @@ static int list_carried(const folded_table *t, payload *p, int64_t bytes)
 
 int payload_fill(sim *s, payload *p, const char *data, int64_t bytes, const strided *layout)
 {
-    const folded_table *t = s->payloads.folded;
+    const folded_table *t = mpi_of(s)->payloads.folded;
     const int share = layout ? FOLDED_NONE : payload_folded_share(s, data, bytes);
     if (share == FOLDED_ALL) return 0;
     char *copy = share == FOLDED_SOME ? malloc((size_t)bytes) : payload_copy(s, data, bytes, layout);
@@ -138,7 +139,7 @@ int payload_fill(sim *s, payload *p, const char *data, int64_t bytes, const stri
             const byte_range r = p->carried->at[i];
             memcpy(copy + r.start, data + r.start, (size_t)(r.end - r.start));
         }
-        s->payloads.copied_bytes += bytes;
+        mpi_of(s)->payloads.copied_bytes += bytes;
     }
     p->kind = PAYLOAD_OWNED;
     p->data = copy;
@@ -263,18 +264,18 @@ int payload_drop(payloads *all, int request, int number)
 
 void sim_use_folded_table(sim *s, const folded_table *t)
 {
-    s->payloads.folded = t;
+    mpi_of(s)->payloads.folded = t;
 }
 
 int sim_deliveries(const sim *s, const delivery **list)
 {
-    *list = s->payloads.delivery;
-    return s->payloads.n_deliveries;
+    *list = mpi_of(s)->payloads.delivery;
+    return mpi_of(s)->payloads.n_deliveries;
 }
 
 void sim_deliveries_done(sim *s)
 {
-    payloads *all = &s->payloads;
+    payloads *all = &mpi_of(s)->payloads;
     for (int i = 0; i < all->n_delivered; i++) free(all->delivered[i]);
     all->n_deliveries = all->n_delivered = 0;
 }

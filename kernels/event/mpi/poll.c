@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "mpi/mpi_world.h"
 #include "world/clock_events.h"
 #include "world/tell.h"
 
@@ -29,7 +30,7 @@ int poll_begin(sim *s, int id, const poll_question *asked, double each_s, int in
 {
     timeline *t = &s->timelines.at[id];
     const double now_s = s->clock.now_s;
-    if (!s->model.polling.notice) return clock_events_sleep_until(s, id, now_s + in_a_row * each_s, poll_spends(t));
+    if (!mpi_of(s)->poll_costs.notice) return clock_events_sleep_until(s, id, now_s + in_a_row * each_s, poll_spends(t));
     t->has_polled = 1;
     t->poll.each_s = each_s;
     t->poll.since_s = now_s;
@@ -59,7 +60,7 @@ void poll_forget(sim *s, int id, int is_progress)
 
 void poll_notice(sim *s, int rank)
 {
-    if (!s->model.polling.notice) return;
+    if (!mpi_of(s)->poll_costs.notice) return;
     for (int id = s->timelines.rank[rank].first_timeline; id >= 0; id = s->timelines.at[id].next_of_rank) {
         poll_state *p = &s->timelines.at[id].poll;
         if (!s->timelines.at[id].has_polled) continue;

@@ -4,8 +4,9 @@
 
 #include "basics/dates.h"
 #include "mpi/completion.h"
+#include "mpi/mpi_world.h"
 #include "mpi/poll.h"
-#include "networks/cpus.h"
+#include "world/cpus.h"
 #include "networks/transfer.h"
 #include "world/clock_events.h"
 #include "world/tell.h"
@@ -20,25 +21,27 @@ double protocol_overhead_s(const double *table, int n, int64_t bytes)
 
 const call_costs *protocol_costs(const sim *s, int rank)
 {
-    const int own = s->costs_of_host ? s->costs_of_host[s->timelines.rank[rank].host] : -1;
-    return own < 0 ? &s->model.calls : &s->own_costs[own];
+    mpi_state *mpi = mpi_of(s);
+    const int own = mpi->costs_of_host ? mpi->costs_of_host[s->timelines.rank[rank].host] : -1;
+    return own < 0 ? &mpi->costs : &mpi->own_costs[own];
 }
 
 int sim_host_costs(sim *s, int n_hosts, const int *host, const call_costs *costs)
 {
+    mpi_state *mpi = mpi_of(s);
     for (int i = 0; i < n_hosts; i++)
         if (host[i] < 0 || host[i] >= s->hosts.n) return SIM_BAD_RANK;
-    call_costs *grown = realloc(s->own_costs, ((size_t)s->n_own_costs + 1) * sizeof *grown);
+    call_costs *grown = realloc(mpi->own_costs, ((size_t)mpi->n_own_costs + 1) * sizeof *grown);
     if (!grown) return SIM_OUT_OF_MEMORY;
-    s->own_costs = grown;
-    if (!s->costs_of_host) {
-        s->costs_of_host = malloc((size_t)(s->hosts.n > 0 ? s->hosts.n : 1) * sizeof *s->costs_of_host);
-        if (!s->costs_of_host) return SIM_OUT_OF_MEMORY;
-        for (int h = 0; h < s->hosts.n; h++) s->costs_of_host[h] = -1;
+    mpi->own_costs = grown;
+    if (!mpi->costs_of_host) {
+        mpi->costs_of_host = malloc((size_t)(s->hosts.n > 0 ? s->hosts.n : 1) * sizeof *mpi->costs_of_host);
+        if (!mpi->costs_of_host) return SIM_OUT_OF_MEMORY;
+        for (int h = 0; h < s->hosts.n; h++) mpi->costs_of_host[h] = -1;
     }
-    s->own_costs[s->n_own_costs] = *costs;
-    for (int i = 0; i < n_hosts; i++) s->costs_of_host[host[i]] = s->n_own_costs;
-    s->n_own_costs++;
+    mpi->own_costs[mpi->n_own_costs] = *costs;
+    for (int i = 0; i < n_hosts; i++) mpi->costs_of_host[host[i]] = mpi->n_own_costs;
+    mpi->n_own_costs++;
     return 0;
 }
 
@@ -75,7 +78,7 @@ int protocol_send(sim *s, int id, int request)
     const call_costs *costs = protocol_costs(s, rank);
     const double from_s = larger(s->clock.now_s, cpu_sends_from_s(s, rank));
     const double until_s =
-        from_s + protocol_overhead_s(costs->isend_overhead, costs->n_isend_overhead, s->requests.at[request].is.bytes);
+        from_s + protocol_overhead_s(costs->isend_overhead, costs->n_isend_overhead, mpi_of(s)->requests.at[request].is.bytes);
     const int result = protocol_post(s, request);
     if (result < 0) return result;
     cpu_load(s, rank, until_s);
@@ -87,15 +90,16 @@ int protocol_send(sim *s, int id, int request)
 
 static int64_t waits_since(const sim *s, int request)
 {
-    const int waiter = request_waiter(&s->requests, request);
+    const int waiter = request_waiter(&mpi_of(s)->requests, request);
     return waiter < 0 ? 0 : s->timelines.at[waiter].waits_since;
 }
 
 static void complete_pair(sim *s, int send, int recv)
 {
-    const slot *from = &s->requests.at[send], *to = &s->requests.at[recv];
+    mpi_state *mpi = mpi_of(s);
+    const slot *from = &mpi->requests.at[send], *to = &mpi->requests.at[recv];
     const int64_t bytes = from->is.bytes < to->is.bytes ? from->is.bytes : to->is.bytes;
-    const int error = payload_move(&s->payloads, send, from->payload, recv, to->payload, bytes);
+    const int error = payload_move(&mpi->payloads, send, from->payload, recv, to->payload, bytes);
     tell_received(s, send, recv);
     if (error < 0) { /* neither side is done: the payload stays with the send */
         keep_error(s, error);
@@ -114,7 +118,7 @@ static void pair_ended(sim *s, const transfer *t)
 
 static void early_ended(sim *s, const transfer *t)
 {
-    slot *send = &s->requests.at[t->number[0]];
+    slot *send = &mpi_of(s)->requests.at[t->number[0]];
     send->has_arrived = 1;
     if (!send->has_matched) send->arrived_s = s->clock.now_s;
     if (send->has_matched) complete_pair(s, t->number[0], send->partner);
@@ -122,7 +126,7 @@ static void early_ended(sim *s, const transfer *t)
 
 static int receiver_of(const sim *s, const transfer *t)
 {
-    return s->requests.at[t->number[0]].target;
+    return mpi_of(s)->requests.at[t->number[0]].target;
 }
 
 static const transfer_owner matched_pair = {pair_ended, receiver_of}, early_send = {early_ended, receiver_of};
@@ -130,7 +134,7 @@ static const transfer_owner access_send = {.ended = early_ended};
 
 static int set_out(sim *s, const transfer_owner *owner, int send, int recv)
 {
-    const slot *from = &s->requests.at[send];
+    const slot *from = &mpi_of(s)->requests.at[send];
     const int source_host = s->timelines.rank[from->is.rank].host, target_host = s->timelines.rank[from->target].host;
     return transfer_start(s, source_host, target_host, from->is.bytes, owner, send, recv);
 }
@@ -143,13 +147,13 @@ int protocol_send_of(const transfer *t)
 
 int protocol_recv_of(const sim *s, const transfer *t)
 {
-    const slot *send = &s->requests.at[t->number[0]];
+    const slot *send = &mpi_of(s)->requests.at[t->number[0]];
     return t->owner == &matched_pair ? t->number[1] : send->has_matched ? send->partner : 0;
 }
 
 static int start(sim *s, int send, int recv)
 {
-    slot *from = &s->requests.at[send], *to = &s->requests.at[recv];
+    slot *from = &mpi_of(s)->requests.at[send], *to = &mpi_of(s)->requests.at[recv];
     to->is.matched_source = from->is.matched_source;
     to->is.matched_tag = from->is.tag;
     to->is.matched_bytes = from->is.bytes;
@@ -166,21 +170,22 @@ static int start(sim *s, int send, int recv)
 
 static int is_early(const sim *s, const slot *send)
 {
-    return cpus_are_used(s) || (send->is.is_detached && send->is.bytes < s->model.calls.early_below_bytes);
+    return cpus_are_used(s) || (send->is.is_detached && send->is.bytes < mpi_of(s)->costs.early_below_bytes);
 }
 
 int protocol_post(sim *s, int id)
 {
-    slot *x = &s->requests.at[id];
+    mpi_state *mpi = mpi_of(s);
+    slot *x = &mpi->requests.at[id];
     const int is_send = x->is.is_send;
     x->date_s = s->clock.now_s;
     tell_posted(s, id);
     const int other = x->partner ? x->partner
-                      : is_send  ? match_send(&s->match, &s->requests, id)
-                                 : match_recv(&s->match, &s->requests, id);
+                      : is_send  ? match_send(&mpi->match, &mpi->requests, id)
+                                 : match_recv(&mpi->match, &mpi->requests, id);
     if (is_send && !other) {
-        s->polling.n_sends_queued++;
-        s->polling.n_probes_up_to_date = 0;
+        mpi->polling.n_sends_queued++;
+        mpi->polling.n_probes_up_to_date = 0;
         poll_notice(s, x->target);
         if (is_early(s, x)) {
             x->is_early = 1;
@@ -193,7 +198,7 @@ int protocol_post(sim *s, int id)
 
 int protocol_set_out(sim *s, int id)
 {
-    slot *x = &s->requests.at[id];
+    slot *x = &mpi_of(s)->requests.at[id];
     x->date_s = s->clock.now_s;
     tell_posted(s, id);
     x->is_early = 1;
@@ -202,16 +207,17 @@ int protocol_set_out(sim *s, int id)
 
 int protocol_receive(sim *s, int send, int recv)
 {
-    s->requests.at[recv].date_s = s->clock.now_s;
+    mpi_of(s)->requests.at[recv].date_s = s->clock.now_s;
     tell_posted(s, recv);
     return start(s, send, recv);
 }
 
 int protocol_withdraw(sim *s, int id)
 {
-    slot *x = &s->requests.at[id];
-    if (x->is_early || !match_withdraw(&s->match, &s->requests, id)) return 0;
-    const int error = payload_drop(&s->payloads, id, x->payload);
+    mpi_state *mpi = mpi_of(s);
+    slot *x = &mpi->requests.at[id];
+    if (x->is_early || !match_withdraw(&mpi->match, &mpi->requests, id)) return 0;
+    const int error = payload_drop(&mpi->payloads, id, x->payload);
     if (error < 0) return error;
     x->is.is_cancelled = 1;
     request_complete(s, id);

@@ -3,11 +3,12 @@
 #include <stdlib.h>
 
 #include "basics/cache_lines.h"
+#include "mpi/mpi_world.h"
 #include "world/tell.h"
 
 int request_new(sim *s, request is)
 {
-    slot_pool *pool = &s->requests;
+    slot_pool *pool = &mpi_of(s)->requests;
     int id = pool->free;
     if (id) {
         pool->free = pool->at[id].next;
@@ -23,43 +24,44 @@ int request_new(sim *s, request is)
         id = ++pool->n;
     }
     pool->at[id] = (slot){.is = is, .waiter = -1};
-    comm_use(&s->comms, is.comm);
+    comm_use(&mpi_of(s)->comms, is.comm);
     return id;
 }
 
 void request_belongs(sim *s, int id, int timeline)
 {
-    slot *x = &s->requests.at[id];
+    slot *x = &mpi_of(s)->requests.at[id];
     x->account = s->timelines.at[timeline].account_at_tail;
     x->is.line = s->timelines.at[timeline].line_at_tail;
 }
 
 void request_free(sim *s, int id)
 {
-    slot *x = &s->requests.at[id];
-    if (x->is_collective && x->run) collective_run_free(&s->runs, &s->comms, x->run);
-    if (x->payload) payload_free(&s->payloads, x->payload);
+    mpi_state *mpi = mpi_of(s);
+    slot *x = &mpi->requests.at[id];
+    if (x->is_collective && x->run) collective_run_free(&mpi->runs, &mpi->comms, x->run);
+    if (x->payload) payload_free(&mpi->payloads, x->payload);
     x->is_collective = 0;
     x->is_free = 1;
     x->payload = 0;
-    x->next = s->requests.free;
-    s->requests.free = id;
-    comm_leave(&s->comms, x->is.comm);
+    x->next = mpi->requests.free;
+    mpi->requests.free = id;
+    comm_leave(&mpi->comms, x->is.comm);
 }
 
 void request_let_go(sim *s, int id)
 {
-    const slot *x = &s->requests.at[id];
+    const slot *x = &mpi_of(s)->requests.at[id];
     if (x->is.is_done && x->is_released && !x->n_cancels) request_free(s, id);
 }
 
 void requests_free(sim *s)
 {
-    slot_pool *pool = &s->requests;
+    slot_pool *pool = &mpi_of(s)->requests;
     for (int id = 1; id <= pool->n; id++) {
         slot *x = &pool->at[id];
         if (x->is_free) continue;
-        const payload *p = x->payload ? &s->payloads.at[x->payload] : NULL;
+        const payload *p = x->payload ? &mpi_of(s)->payloads.at[x->payload] : NULL;
         if (p && p->kind == PAYLOAD_OWNED && !x->is.is_done) free(p->data);
         if (p) free(p->carried);
         request_free(s, id);
@@ -80,7 +82,7 @@ waiting request_describe(const slot_pool *pool, int id, int n_requests)
 const request *sim_request(const sim *s, int id)
 {
     static const request nobody = {.rank = -1, .is_done = 1};
-    return is_request(&s->requests, id) ? &s->requests.at[id].is : &nobody;
+    return is_request(&mpi_of(s)->requests, id) ? &mpi_of(s)->requests.at[id].is : &nobody;
 }
 
 static int perform_free(sim *s, int rank, const trace_action *row, int n)
@@ -96,22 +98,23 @@ const row_kind free_row = {{"free", "nobody will ask for `request`", "", ROW_REQ
 
 void sim_release(sim *s, int id)
 {
-    if (!is_request(&s->requests, id)) return;
+    if (!is_request(&mpi_of(s)->requests, id)) return;
     if (is_watched(s)) tell_appended(s, -1, &(appended_action){.kind = &free_row, .row = {.request = id}});
-    s->requests.at[id].is_released = 1;
+    mpi_of(s)->requests.at[id].is_released = 1;
     request_let_go(s, id);
 }
 
 payload *sim_payload(sim *s, int id)
 {
-    if (!is_request(&s->requests, id)) return NULL;
-    slot *x = &s->requests.at[id];
+    mpi_state *mpi = mpi_of(s);
+    if (!is_request(&mpi->requests, id)) return NULL;
+    slot *x = &mpi->requests.at[id];
     if (!x->payload) {
-        const int number = payload_new(&s->payloads);
+        const int number = payload_new(&mpi->payloads);
         if (number < 0) return NULL;
         x->payload = number;
     }
-    return &s->payloads.at[x->payload];
+    return &mpi->payloads.at[x->payload];
 }
 
 /* Why a live request is left over; 0: it is not. */
@@ -126,8 +129,8 @@ static int left_over(const slot *x)
 
 int sim_left_over(const sim *s, int after, int *kind)
 {
-    for (int id = after + 1; id <= s->requests.n; id++) {
-        const slot *x = &s->requests.at[id];
+    for (int id = after + 1; id <= mpi_of(s)->requests.n; id++) {
+        const slot *x = &mpi_of(s)->requests.at[id];
         *kind = x->is_free ? 0 : left_over(x);
         if (*kind) return id;
     }
@@ -139,7 +142,7 @@ int sim_left_over(const sim *s, int after, int *kind)
 
 void requests_check(const sim *s)
 {
-    const slot_pool *pool = &s->requests;
+    const slot_pool *pool = &mpi_of(s)->requests;
     int n_free = 0;
     for (int id = pool->free; id; id = pool->at[id].next) {
         assert(id > 0 && id <= pool->n && pool->at[id].is_free);
@@ -152,7 +155,7 @@ void requests_check(const sim *s)
         assert(x->is.rank >= 0 && x->is.rank < s->timelines.n_ranks);
         assert(x->waiter >= -1 && x->waiter < s->timelines.n);
         assert(!(x->is_queued && (x->is.is_done && !x->is.is_detached)));
-        assert(x->payload >= 0 && x->payload <= s->payloads.n);
+        assert(x->payload >= 0 && x->payload <= mpi_of(s)->payloads.n);
     }
     assert(n_free == 0);
 }

@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "basics/dates.h"
+#include "mpi/mpi_world.h"
 #include "mpi/protocol.h"
 #include "world/clock_events.h"
-#include "world/world.h"
 
 static int are_own(const sim *s, int rank, int n, const int *list)
 {
     for (int i = 0; i < n; i++)
-        if (list[i] > 0 && !is_own_request(&s->requests, rank, list[i])) return 0;
+        if (list[i] > 0 && !is_own_request(&mpi_of(s)->requests, rank, list[i])) return 0;
     return 1;
 }
 
@@ -53,7 +53,7 @@ void wait_register(sim *s, int id, action *a)
     s->timelines.at[id].busy_until_s = 0;
     for (int i = 0; i < a->wait.n; i++) {
         if (list[i] <= 0) continue;
-        slot *x = &s->requests.at[list[i]];
+        slot *x = &mpi_of(s)->requests.at[list[i]];
         if (x->is.is_done) {
             a->wait.n_ended++;
         } else if (x->waiter != id) { /* else it is in the list twice */

@@ -2,13 +2,14 @@
 
 #include <stdlib.h>
 
+#include "mpi/mpi_world.h"
 #include "world/tell.h"
 
 /* ---- parts ---- */
 
 window_part *window_part_at(sim *s, int comm, int rank)
 {
-    comm_table *c = &s->comms.at[comm];
+    comm_table *c = &mpi_of(s)->comms.at[comm];
     if (c->window) return &c->window[rank];
     window_part *parts = calloc((size_t)c->n, sizeof *parts);
     if (!parts) return NULL;
@@ -20,7 +21,7 @@ window_part *window_part_at(sim *s, int comm, int rank)
 
 const window_part *window_part_of(const sim *s, int comm, int rank)
 {
-    const window_part *parts = comm_at(&s->comms, comm)->window;
+    const window_part *parts = comm_at(&mpi_of(s)->comms, comm)->window;
     return parts ? &parts[rank] : NULL;
 }
 
@@ -28,22 +29,23 @@ const window_part *window_part_of(const sim *s, int comm, int rank)
 
 action *window_append(sim *s, int id, const action_kind *kind, int comm, int rank, int *error)
 {
+    mpi_state *mpi = mpi_of(s);
     *error = SIM_BAD_RANK;
-    if (!is_timeline(&s->timelines, id) || comm_rank(&s->comms, comm, s->timelines.at[id].rank) < 0) return NULL;
-    if (rank < 0 || rank >= comm_size(&s->comms, comm)) return NULL;
+    if (!is_timeline(&s->timelines, id) || comm_rank(&mpi->comms, comm, s->timelines.at[id].rank) < 0) return NULL;
+    if (rank < 0 || rank >= comm_size(&mpi->comms, comm)) return NULL;
     *error = SIM_OUT_OF_MEMORY;
     action *a = window_part_at(s, comm, rank) ? action_append(s, id, kind) : NULL;
     if (!a) return NULL;
     *error = 0;
     a->window.comm = comm;
     a->window.rank = rank;
-    comm_use(&s->comms, comm);
+    comm_use(&mpi->comms, comm);
     return a;
 }
 
 void window_action_free(sim *s, action *a)
 {
-    comm_leave(&s->comms, a->window.comm);
+    comm_leave(&mpi_of(s)->comms, a->window.comm);
 }
 
 /* ---- gates ---- */

@@ -4,7 +4,7 @@
 
 #include "basics/dates.h"
 #include "basics/lanes.h"
-#include "networks/cpus.h"
+#include "networks/network.h"
 
 enum { NONE = -1 };
 
@@ -92,7 +92,7 @@ static int start(sim *s, void *state, int id)
     loggp *n = state;
     const transfer *t = transfer_at(s, id);
     interface *from = &n->of_host[t->source_host];
-    const int receiver = cpu_receiver(s, id);
+    const int receiver = network_receiver(s, id);
     if (make_room(n, receiver + 1, id + 1) < 0) return SIM_OUT_OF_MEMORY;
     const double sets_out_s = larger(network_clock(s)->now_s, from->sends_from_s);
     double arrives_s = sets_out_s + n->is.overhead_s + n->is.latency_s;
@@ -128,7 +128,7 @@ static int look_at(sim *s, loggp *n, int rank, double date_s)
 static double takes_from_s(const sim *s, const loggp *n, int rank)
 {
     const int to = transfer_at(s, n->of_rank[rank].first)->target_host;
-    return larger(cpu_from_s(s, rank), n->of_host[to].receives_from_s);
+    return larger(network_cpu_from_s(s, rank), n->of_host[to].receives_from_s);
 }
 
 static void take_first(sim *s, loggp *n, int rank)
@@ -138,7 +138,7 @@ static void take_first(sim *s, loggp *n, int rank)
     const transfer *t = transfer_at(s, id);
     const double taken_s = larger(network_clock(s)->now_s, takes_from_s(s, n, rank));
     n->of_host[t->target_host].receives_from_s = taken_s + gap_s(n, t->bytes);
-    cpu_load(s, rank, taken_s + taking_s(n, t->bytes));
+    network_cpu_load(s, rank, taken_s + taking_s(n, t->bytes));
     of->first = n->next[id];
     if (of->first == NONE) of->last = NONE;
     transfer_end(s, id);
@@ -148,7 +148,7 @@ static void take_first(sim *s, loggp *n, int rank)
 static int take(sim *s, loggp *n, int rank)
 {
     int n_taken = 0;
-    for (; n->of_rank[rank].first != NONE && cpu_idles(s, rank); n_taken++) {
+    for (; n->of_rank[rank].first != NONE && network_cpu_idles(s, rank); n_taken++) {
         const double from_s = takes_from_s(s, n, rank);
         if (from_s >= clock_same_date_s(network_clock(s))) {
             const int error = look_at(s, n, rank, from_s);
@@ -187,7 +187,7 @@ static int fire(sim *s, void *state)
     const heap_item *first;
     int n_fired = 0;
     while ((first = lanes_first(&n->events)) && first->date_s < limit_s) {
-        const int id = first->id, receiver = id < 0 ? ~id : cpu_receiver(s, id);
+        const int id = first->id, receiver = id < 0 ? ~id : network_receiver(s, id);
         lanes_pop(&n->events);
         n_fired++;
         if (receiver < 0) {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "world/tell.h"
+#include "networks/network.h"
 
 static void transfer_free(transfers *all, int id)
 {
@@ -29,18 +29,19 @@ static int transfer_new(transfers *all)
 
 static int start(sim *s, const transfer *what)
 {
-    const int id = transfer_new(&s->transfers);
+    network *net = network_of(s);
+    const int id = transfer_new(&net->transfers);
     if (id < 0) return id;
-    s->transfers.at[id] = *what;
-    s->transfers.at[id].order = s->order++;
-    tell_set_out(s, id);
-    const int error = s->network.kind->start(s, s->network.state, id);
+    net->transfers.at[id] = *what;
+    net->transfers.at[id].order = (*net->order)++;
+    if (net->listener) net->listener->set_out(s, id);
+    const int error = net->kind->start(s, net->state, id);
     if (error < 0) {
-        if (error == SIM_LINK_OFF) s->changes.lost.transfer = id;
-        transfer_free(&s->transfers, id);
+        if (error == SIM_LINK_OFF) net->lost.transfer = id;
+        transfer_free(&net->transfers, id);
         return error;
     }
-    s->transfers.n_live++;
+    net->transfers.n_live++;
     return 0;
 }
 
@@ -50,8 +51,9 @@ int transfer_start(sim *s, int source_host, int target_host, int64_t bytes, cons
                            .number = {number0, number1}};
     const int error = start(s, &what);
     if (error < 0) return error;
-    s->stats.messages++;
-    if (__builtin_add_overflow(s->stats.bytes, bytes, &s->stats.bytes)) s->stats.bytes = INT64_MAX;
+    network_counts *counts = &network_of(s)->counts;
+    counts->messages++;
+    if (__builtin_add_overflow(counts->bytes, bytes, &counts->bytes)) counts->bytes = INT64_MAX;
     return 0;
 }
 
@@ -64,16 +66,17 @@ int transfer_start_bare(sim *s, int source_host, int target_host, int64_t bytes,
 
 const transfer *transfer_at(const sim *s, int id)
 {
-    return &s->transfers.at[id];
+    return &network_of(s)->transfers.at[id];
 }
 
 void transfer_end(sim *s, int id)
 {
-    const transfer t = s->transfers.at[id];
-    tell_arrived(s, id);
-    transfer_free(&s->transfers, id);
-    s->transfers.n_live--;
-    s->stats.progress++;
+    network *net = network_of(s);
+    const transfer t = net->transfers.at[id];
+    if (net->listener) net->listener->arrived(s, id);
+    transfer_free(&net->transfers, id);
+    net->transfers.n_live--;
+    net->counts.ended++;
     t.owner->ended(s, &t);
 }
 
@@ -82,7 +85,7 @@ void transfer_end(sim *s, int id)
 
 void transfers_check(const sim *s)
 {
-    const transfers *all = &s->transfers;
+    const transfers *all = &network_of(s)->transfers;
     int n_free = 0;
     for (int id = all->free; id >= 0; id = all->at[id].next) n_free++;
     assert(all->n_live == all->n - n_free);

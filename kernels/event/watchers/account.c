@@ -7,6 +7,7 @@
 #include "basics/cache_lines.h"
 #include "basics/dates.h"
 #include "mpi/late.h"
+#include "mpi/mpi_world.h"
 #include "watchers/charge.h"
 #include "watchers/energy.h"
 #include "watchers/poll_row.h"
@@ -191,10 +192,10 @@ static void entered(sim *s, void *own, int id, int state)
 /* A blocked timeline goes on because of a request: from when on nobody kept it waiting, and who did before. */
 static void completed(sim *s, void *own, int request)
 {
-    const slot *x = &s->requests.at[request];
+    const slot *x = &mpi_of(s)->requests.at[request];
     const accounts *all = own;
     if (x->waiter < 0) return;
-    timeline *t = &s->timelines.at[request_waiter(&s->requests, request)];
+    timeline *t = &s->timelines.at[request_waiter(&mpi_of(s)->requests, request)];
     if (t->state != WAITING) return;
     const late_side side = late_side_of(s, x);
     if (all->trace && timeline_is_first(t)) trace_waited(s, t->rank, x);
@@ -216,7 +217,7 @@ static void let_in(sim *s, void *own, int id, int by)
 
 static void posted(sim *s, void *own, int request)
 {
-    const slot *send = &s->requests.at[request];
+    const slot *send = &mpi_of(s)->requests.at[request];
     if (!send->is.is_send || !send->account) return;
     call_account *a = &((accounts *)own)->at[send->account];
     const int64_t bytes = send->is.bytes;
@@ -227,7 +228,7 @@ static void posted(sim *s, void *own, int request)
 
 static void received(sim *s, void *own, int send, int recv)
 {
-    const slot *from = &s->requests.at[send], *to = &s->requests.at[recv];
+    const slot *from = &mpi_of(s)->requests.at[send], *to = &mpi_of(s)->requests.at[recv];
     const int64_t bytes = from->is.bytes < to->is.bytes ? from->is.bytes : to->is.bytes;
     if (to->account) ((accounts *)own)->at[to->account].received_bytes += bytes;
 }

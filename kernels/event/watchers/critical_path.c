@@ -10,8 +10,8 @@
  *             (2) a request has the path of its completion, before that of its posting. */
 #include <stdlib.h>
 
+#include "mpi/mpi_world.h"
 #include "watchers/records.h"
-#include "world/world.h"
 
 typedef struct {
     double sum[PATH_SUMS];
@@ -106,7 +106,7 @@ static void reached(sim *s, void *own, int request)
 static void completed(sim *s, void *own, int request)
 {
     critical_paths *all = own;
-    const path_place *x = s->requests.at[request].is_access ? place(s, &all->requests, request) : NULL;
+    const path_place *x = mpi_of(s)->requests.at[request].is_access ? place(s, &all->requests, request) : NULL;
     if (x) {
         all->calling = -1;
         all->ended = x->path;

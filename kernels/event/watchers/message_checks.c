@@ -5,9 +5,9 @@
 
 #include "mpi/match.h"
 #include "mpi/messages.h"
+#include "mpi/mpi_world.h"
 #include "mpi/protocol.h"
 #include "networks/transfer.h"
-#include "world/world.h"
 
 enum { CHECKED_RECENT = 4, ROWS_MAX = 1 << 16, CACHE = 1 << 10, SEARCHED_MAX = 64 };
 
@@ -152,7 +152,7 @@ static int is_of_program(const slot *x)
 /* A message is about to be put into the buffer of its receive. */
 static void look_at(sim *s, message_checks *own, int recv)
 {
-    const slot *to = &s->requests.at[recv];
+    const slot *to = &mpi_of(s)->requests.at[recv];
     const noted_request *of = recv < own->request_room && is_of_program(to) ? &own->of[recv] : NULL;
     if (!of || !of->data || checked_sum(of->data, of->bytes) == of->sum) return;
     add(s, own, &(checked_messages){.kind = CHECK_WRITTEN, .n = 1, .rank = {to->is.rank, -1, -1}, .line = {to->is.line, 0, 0}});
@@ -173,17 +173,18 @@ static void note_receive(sim *s, message_checks *own, noted_request *of, request
 
 static void appended(sim *s, void *state, int timeline, const appended_action *did)
 {
+    mpi_state *mpi = mpi_of(s);
     message_checks *own = state;
     const int starts = ROW_STARTS | ROW_BYTES | ROW_TAG, request = did->row.request;
     (void)timeline;
-    if ((did->kind->is.columns & starts) != starts || request <= 0 || s->requests.at[request].is_collective) return;
+    if ((did->kind->is.columns & starts) != starts || request <= 0 || mpi->requests.at[request].is_collective) return;
     noted_request *of = noted(s, own, request);
     if (!of) return;
     *of = (noted_request){0};
-    slot *x = &s->requests.at[request];
+    slot *x = &mpi->requests.at[request];
     if (!x->is.is_send && x->is.peer == SIM_ANY && is_of_program(x)) note_receive(s, own, of, &x->is);
     if (!own->next) return;
-    const int end = s->requests.at[request].is.is_send ? CHECKED_SEND : CHECKED_RECV;
+    const int end = mpi->requests.at[request].is.is_send ? CHECKED_SEND : CHECKED_RECV;
     of->type = own->next[end];
     own->next[end] = 0;
     if (end == CHECKED_SEND) return;
@@ -207,7 +208,7 @@ static void race(sim *s, message_checks *own, int receiver, const wild_match *w,
 static void posted(sim *s, void *state, int request)
 {
     message_checks *own = state;
-    const slot *x = &s->requests.at[request];
+    const slot *x = &mpi_of(s)->requests.at[request];
     if (!x->is.is_send || !own->n_wild) return;
     noted_request *of = noted(s, own, request);
     if (!of) return;
@@ -222,15 +223,16 @@ static void posted(sim *s, void *state, int request)
 /* Messages that wait at a match. Where they are too many to look at, the oldest is looked at. */
 static void compare_with_waiting(sim *s, message_checks *own, int receiver, const wild_match *w)
 {
-    const match_arrivals *arrivals = &s->match.arrivals[receiver];
+    mpi_state *mpi = mpi_of(s);
+    const match_arrivals *arrivals = &mpi->match.arrivals[receiver];
     if (arrivals->n_indexed) {
-        const int other = match_probe(&s->match, &s->requests, w->context, receiver, SIM_ANY, w->tag);
-        if (other > 0 && takes(w, &s->requests.at[other])) race(s, own, receiver, w, &s->requests.at[other]);
+        const int other = match_probe(&mpi->match, &mpi->requests, w->context, receiver, SIM_ANY, w->tag);
+        if (other > 0 && takes(w, &mpi->requests.at[other])) race(s, own, receiver, w, &mpi->requests.at[other]);
         return;
     }
     int other = arrivals->first_send;
     for (int n = 0; other && n < SEARCHED_MAX; n++) {
-        const slot *x = &s->requests.at[other];
+        const slot *x = &mpi->requests.at[other];
         if (takes(w, x)) race(s, own, receiver, w, x);
         other = x->next_arrival;
     }
@@ -251,7 +253,7 @@ static void note_match(sim *s, message_checks *own, int rank, wild_match found)
 static void matched(sim *s, void *state, int send, int recv)
 {
     message_checks *own = state;
-    const slot *from = &s->requests.at[send], *to = &s->requests.at[recv];
+    const slot *from = &mpi_of(s)->requests.at[send], *to = &mpi_of(s)->requests.at[recv];
     if (!is_of_program(to)) return;
     if (!noted(s, own, send > recv ? send : recv)) return;
     const uint64_t sent = own->of[send].type, wanted = own->of[recv].type;
@@ -269,7 +271,7 @@ static void matched(sim *s, void *state, int send, int recv)
 static void looked(sim *s, void *state, int id, int request)
 {
     const timeline *t = &s->timelines.at[id];
-    const slot *x = request > 0 ? &s->requests.at[request] : NULL;
+    const slot *x = request > 0 ? &mpi_of(s)->requests.at[request] : NULL;
     if (!x || !x->is.is_send || x->target != t->rank || x->context != 2 * t->wanted.comm || t->wanted.source != SIM_ANY) return;
     note_match(s, state, t->rank, (wild_match){.context = x->context, .tag = t->wanted.tag, .sender = x->is.rank,
                                                .line = {t->line_at_tail, x->is.line}, .kind = CHECK_PROBED});
@@ -285,11 +287,11 @@ static void arrived(sim *s, void *state, int transfer)
 static void received(sim *s, void *state, int send, int recv)
 {
     message_checks *own = state;
-    const int is_noted = recv < own->request_room && is_of_program(&s->requests.at[recv]) && own->of[recv].data;
+    const int is_noted = recv < own->request_room && is_of_program(&mpi_of(s)->requests.at[recv]) && own->of[recv].data;
     if (is_noted) own->of[recv].sum = checked_sum(own->of[recv].data, own->of[recv].bytes);
     if (!own->n_wild || !noted(s, own, send)) return;
     const int64_t known = own->of[send].known;
-    checked_rank *rank = known ? checked(s, own, s->requests.at[recv].is.rank) : NULL;
+    checked_rank *rank = known ? checked(s, own, mpi_of(s)->requests.at[recv].is.rank) : NULL;
     if (rank && rank->known < known) rank->known = known;
 }
 

@@ -4,9 +4,9 @@
  *             (2) if it is counted, its counts and bytes add up to those of all messages that have set out. */
 #include <stdlib.h>
 
+#include "mpi/mpi_world.h"
 #include "mpi/protocol.h"
 #include "watchers/records.h"
-#include "world/world.h"
 
 typedef struct {
     message_pair *at;            /* open addressing */
@@ -76,7 +76,7 @@ static void set_out(sim *s, void *own, int transfer)
 {
     const int send = protocol_send_of(transfer_at(s, transfer));
     if (!send) return;
-    const slot *x = &s->requests.at[send];
+    const slot *x = &mpi_of(s)->requests.at[send];
     keep_error(s, add(s, own, x->is.rank, x->target, x->is.bytes));
 }
 

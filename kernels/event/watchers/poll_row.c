@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "mpi/late.h"
+#include "mpi/mpi_world.h"
 #include "watchers/account.h"
 #include "watchers/charge.h"
 #include "watchers/trace.h"
@@ -29,16 +30,17 @@ static late_side sender_of(const slot *send)
 /* The late side of a poll for any of several requests: no rank, since the one that will be complete first is not known. */
 static late_side side_of_any(const sim *s, const poll_question *q)
 {
-    const int kind = q->first > 0 ? late_side_of(s, &s->requests.at[q->first]).kind : SPENT_LATE_SENDER;
+    const int kind = q->first > 0 ? late_side_of(s, &mpi_of(s)->requests.at[q->first]).kind : SPENT_LATE_SENDER;
     return (late_side){.kind = kind, .rank = -1, .met_s = INFINITY, .over_s = INFINITY};
 }
 
 /* The late side, as far as it is known, of a poll that has just failed. */
 static late_side side_of_question(const sim *s, const poll_question *q)
 {
+    mpi_state *mpi = mpi_of(s);
     if (q->request < 0) return side_of_any(s, q);
-    if (q->request) return late_side_of(s, &s->requests.at[q->request]);
-    const int rank = q->source == SIM_ANY ? -1 : comm_world_rank(&s->comms, comm_other(&s->comms, q->comm), q->source);
+    if (q->request) return late_side_of(s, &mpi->requests.at[q->request]);
+    const int rank = q->source == SIM_ANY ? -1 : comm_world_rank(&mpi->comms, comm_other(&mpi->comms, q->comm), q->source);
     return (late_side){.kind = SPENT_LATE_SENDER, .rank = rank, .met_s = INFINITY, .over_s = INFINITY};
 }
 
@@ -104,7 +106,7 @@ int poll_row_hold(sim *s, timeline *t, const held_time *time)
 
 void poll_row_finds(sim *s, timeline *t, int request)
 {
-    const slot *x = &s->requests.at[request];
+    const slot *x = &mpi_of(s)->requests.at[request];
     const late_side side = x->is.is_done ? late_side_of(s, x) : sender_of(x);
     if (!t->row.n || x->is.is_cancelled || side.over_s <= t->row.held[0].start_s) return; /* the row polled for something else */
     if (accounts_of(s)->trace) trace_waited(s, t->rank, x);

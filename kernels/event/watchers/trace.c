@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/mpi_world.h"
 #include "mpi/protocol.h"
 #include "watchers/account.h"
 
@@ -89,7 +90,7 @@ void trace_interval_of(sim *s, int rank, const held_time *time, int other)
 void trace_waited(sim *s, int rank, const slot *x)
 {
     const trace *all = trace_of(s);
-    const int request = (int)(x - s->requests.at);
+    const int request = (int)(x - mpi_of(s)->requests.at);
     const int has_message = !x->is_collective && request < all->request_room && (x->has_matched || x->is_early);
     all->rank[rank].message = has_message ? all->of_request[request].message : -1;
 }
@@ -104,7 +105,7 @@ static void posted(sim *s, void *own, int request)
     (void)own;
     trace_request *of = of_request(s, request);
     if (!of) return;
-    if (s->requests.at[request].context & 1) of->name = 0; /* a collective's, which its rank has not named */
+    if (mpi_of(s)->requests.at[request].context & 1) of->name = 0; /* a collective's, which its rank has not named */
     of->message = -1;
     of->is_early = 0;
     of->posted_s = clock_outside_s(&s->clock, s->clock.now_s);
@@ -118,7 +119,7 @@ static void set_out(sim *s, void *own, int id)
     const network *net = &s->network;
     trace_request *of = send ? of_request(s, send) : NULL;
     if (!of) return;
-    const slot *x = &s->requests.at[send];
+    const slot *x = &mpi_of(s)->requests.at[send];
     of->message = all->n_messages++;
     of->is_early = x->is_early;
     of->started_s = clock_outside_s(&s->clock, s->clock.now_s);
@@ -128,7 +129,7 @@ static void set_out(sim *s, void *own, int id)
 static void received(sim *s, void *own, int send, int recv)
 {
     trace *all = own;
-    const slot *from = &s->requests.at[send], *to = &s->requests.at[recv];
+    const slot *from = &mpi_of(s)->requests.at[send], *to = &mpi_of(s)->requests.at[recv];
     const trace_request *sent = &all->of_request[send];
     trace_request *received = &all->of_request[recv];
     const double now_s = clock_outside_s(&s->clock, s->clock.now_s);
@@ -155,7 +156,7 @@ static int name_of(const sim *s, int request)
 /* Its ranks, as few rows as stretches of one step. */
 static void write_members(sim *s, int comm)
 {
-    const comms *all = &s->comms;
+    const comms *all = &mpi_of(s)->comms;
     const int n = comm_size(all, comm);
     for (int from = 0, to; from < n; from = to) {
         const int first = comm_world_rank(all, comm, from);
@@ -171,10 +172,11 @@ static void write_members(sim *s, int comm)
 /* A communicator is written when it is named first. */
 static int name_of_comm(sim *s, int comm)
 {
+    mpi_state *mpi = mpi_of(s);
     trace *t = trace_of(s);
     if (comm < 0) return -1;
-    const int other = comm_other(&s->comms, comm), name = comm_at(&s->comms, comm)->serial;
-    const int other_name = comm_at(&s->comms, other)->serial;
+    const int other = comm_other(&mpi->comms, comm), name = comm_at(&mpi->comms, comm)->serial;
+    const int other_name = comm_at(&mpi->comms, other)->serial;
     void *list = t->has_members;
     const int error = reach(s, &list, &t->comm_room, name > other_name ? name : other_name, sizeof *t->has_members);
     t->has_members = list;
@@ -357,7 +359,7 @@ static void count_probe(sim *s, int id)
 static void matched(sim *s, void *own, int send, int recv)
 {
     (void)own, (void)send;
-    const slot *to = &s->requests.at[recv];
+    const slot *to = &mpi_of(s)->requests.at[recv];
     if ((to->context & 1) || to->is.peer != SIM_ANY) return;
     trace_action *row = row_of(s, to->is.rank, &took_row);
     if (!row) return;
@@ -370,7 +372,7 @@ static void matched(sim *s, void *own, int send, int recv)
 /* Nobody will ask for the request: no timeline says so. */
 static void release(sim *s, const row_kind *kind, int request)
 {
-    const slot *x = &s->requests.at[request];
+    const slot *x = &mpi_of(s)->requests.at[request];
     const int name = name_of(s, request);
     if (x->is.is_done || !name) return;
     trace_rank *of = &trace_of(s)->rank[x->is.rank];

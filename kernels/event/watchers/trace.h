@@ -14,6 +14,7 @@
  *             (3) of_request has an entry for each request that was posted or started since the trace began. */
 #ifndef SMPY_TRACE_H
 #define SMPY_TRACE_H
+#include "mpi/request.h"
 #include "watchers/account.h"
 
 typedef struct {

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "basics/dates.h"
-#include "networks/cpus.h"
+#include "world/cpus.h"
 #include "world/actions.h"
 #include "world/clock_events.h"
 #include "world/performing.h"

@@ -18,19 +18,20 @@ static double *copy_of(const double *numbers, int n)
 /* Room for what the profiles of a kind change. */
 static int make_room(sim *s, changes *c, int kind)
 {
+    present_links *links = &s->network.links;
     const size_t n_links = (size_t)platform_n_links(s->machine);
     switch (kind) {
     case PROFILE_BANDWIDTH:
-        if (c->own_bandwidth_bytes_per_s) return 0;
-        c->bandwidth_bytes_per_s = c->own_bandwidth_bytes_per_s = copy_of(c->bandwidth_bytes_per_s, (int)n_links);
-        return c->own_bandwidth_bytes_per_s ? 0 : SIM_OUT_OF_MEMORY;
+        if (links->own_bandwidth_bytes_per_s) return 0;
+        links->bandwidth_bytes_per_s = links->own_bandwidth_bytes_per_s = copy_of(links->bandwidth_bytes_per_s, (int)n_links);
+        return links->own_bandwidth_bytes_per_s ? 0 : SIM_OUT_OF_MEMORY;
     case PROFILE_LATENCY:
-        if (c->own_latency_s) return 0;
-        c->latency_s = c->own_latency_s = copy_of(c->latency_s, (int)n_links);
-        return c->own_latency_s ? 0 : SIM_OUT_OF_MEMORY;
+        if (links->own_latency_s) return 0;
+        links->latency_s = links->own_latency_s = copy_of(links->latency_s, (int)n_links);
+        return links->own_latency_s ? 0 : SIM_OUT_OF_MEMORY;
     case PROFILE_LINK_IS_ON:
-        if (!c->link_is_off) c->link_is_off = calloc(n_links + 1, 1);
-        return c->link_is_off ? 0 : SIM_OUT_OF_MEMORY;
+        if (!links->is_off) links->is_off = calloc(n_links + 1, 1);
+        return links->is_off ? 0 : SIM_OUT_OF_MEMORY;
     case PROFILE_HOST_IS_ON:
         if (!c->host_is_off) c->host_is_off = calloc((size_t)s->hosts.n + 1, 1);
         return c->host_is_off ? 0 : SIM_OUT_OF_MEMORY;
@@ -60,8 +61,9 @@ static int push(changes *c, int id)
 int changes_init(sim *s)
 {
     changes *c = &s->changes;
-    *c = (changes){.table = platform_profiles(s->machine), .bandwidth_bytes_per_s = platform_bandwidth_bytes_per_s(s->machine),
-                   .latency_s = platform_latency_s(s->machine)};
+    *c = (changes){.table = platform_profiles(s->machine)};
+    s->network.links = (present_links){.bandwidth_bytes_per_s = platform_bandwidth_bytes_per_s(s->machine),
+                                       .latency_s = platform_latency_s(s->machine)};
     const int n = c->table->n;
     if (!n) return 0;
     heap_init(&c->next, 0);
@@ -77,14 +79,16 @@ int changes_init(sim *s)
     return error;
 }
 
-void changes_free(changes *c)
+void changes_free(sim *s)
 {
+    changes *c = &s->changes;
+    present_links *links = &s->network.links;
     heap_free(&c->next);
     free(c->at);
     free(c->since_s);
-    free(c->own_bandwidth_bytes_per_s);
-    free(c->own_latency_s);
-    free(c->link_is_off);
+    free(links->own_bandwidth_bytes_per_s);
+    free(links->own_latency_s);
+    free(links->is_off);
     free(c->host_is_off);
 }
 
@@ -92,14 +96,8 @@ void changes_free(changes *c)
 
 int change_lose_rank(sim *s, int host, int rank)
 {
-    s->changes.lost = (loss){.host = host, .rank = rank, .link = -1, .transfer = -1};
+    s->network.lost = (loss){.host = host, .rank = rank, .link = -1, .transfer = -1};
     return SIM_HOST_OFF;
-}
-
-int change_lose_transfer(sim *s, int link, int transfer)
-{
-    s->changes.lost = (loss){.host = -1, .rank = -1, .link = link, .transfer = transfer};
-    return SIM_LINK_OFF;
 }
 
 /* Its ranks that live there fail; the lowest is named. */
@@ -124,22 +122,22 @@ static int tell_network(sim *s, int kind, int link, double before)
 
 static int apply(sim *s, const profile *f, double value)
 {
-    changes *c = &s->changes;
+    present_links *links = &s->network.links;
     double before;
     switch (f->kind) {
     case PROFILE_SPEED: return clock_events_change_speed(s, f->resource, value);
     case PROFILE_HOST_IS_ON: return turn_host(s, f->resource, value > 0);
     case PROFILE_BANDWIDTH:
-        before = c->own_bandwidth_bytes_per_s[f->resource];
-        c->own_bandwidth_bytes_per_s[f->resource] = value;
+        before = links->own_bandwidth_bytes_per_s[f->resource];
+        links->own_bandwidth_bytes_per_s[f->resource] = value;
         break;
     case PROFILE_LATENCY:
-        before = c->own_latency_s[f->resource];
-        c->own_latency_s[f->resource] = value;
+        before = links->own_latency_s[f->resource];
+        links->own_latency_s[f->resource] = value;
         break;
     default:
-        before = !c->link_is_off[f->resource];
-        c->link_is_off[f->resource] = !(value > 0);
+        before = !links->is_off[f->resource];
+        links->is_off[f->resource] = !(value > 0);
     }
     return tell_network(s, f->kind, f->resource, before);
 }
@@ -211,6 +209,7 @@ int change_cannot_wake(sim *s)
 void changes_check(const sim *s)
 {
     const changes *c = &s->changes;
+    const present_links *links = &s->network.links;
     assert(heap_check(&c->next));
     for (int i = 0; i < c->next.n; i++) {
         const int id = c->next.item[i].id;
@@ -218,6 +217,6 @@ void changes_check(const sim *s)
         assert(c->next.item[i].date_s == c->since_s[id] + c->table->date_s[series_of(c, id)->first + c->at[id]]);
     }
     for (int link = 0; link < platform_n_links(s->machine); link++)
-        assert(c->bandwidth_bytes_per_s[link] > 0 && c->latency_s[link] >= 0);
+        assert(links->bandwidth_bytes_per_s[link] > 0 && links->latency_s[link] >= 0);
 }
 #endif

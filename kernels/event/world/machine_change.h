@@ -3,21 +3,16 @@
  *
  * A change comes before whatever else happens at its date; those of one date come in the order the platform was told of them.
  * No change wakes a world that waits for nothing but messages. A host that goes off while a rank lives on it breaks the world
- * (SIM_HOST_OFF), and so does a link that a transfer needs (SIM_LINK_OFF): then `lost` says which.
+ * (SIM_HOST_OFF), and so does a link that a transfer needs (SIM_LINK_OFF): then `lost` of its network says which.
  *
  * Invariants: (1) `next` has each profile that is not over, with the outside's date of its next value;
- *             (2) the numbers of links are those of the present date: the platform's own arrays where no profile changes them. */
+ *             (2) the links of the network are those of the present date: the platform's own arrays where no profile changes
+ *                 them. */
 #ifndef SMPY_MACHINE_CHANGE_H
 #define SMPY_MACHINE_CHANGE_H
 #include "basics/heap.h"
 #include "machine/profile.h"
 #include "basics/errors.h"
-
-/* Rank or transfer that was lost because a host or link is off; -1: nothing of that kind. */
-typedef struct {
-    int host, rank;
-    int link, transfer;
-} loss;
 
 typedef struct {
     const profile_table *table;
@@ -25,22 +20,16 @@ typedef struct {
     int *at;                             /* [profile] the next value of its series */
     double *since_s;                     /* [profile] what to add to the dates of its series */
     int n_of_links;                      /* profiles of links */
-    const double *bandwidth_bytes_per_s; /* [link] */
-    const double *latency_s;             /* [link] */
-    double *own_bandwidth_bytes_per_s, *own_latency_s; /* NULL: they do not change */
-    uint8_t *link_is_off;                /* [link]; NULL: all are on */
     uint8_t *host_is_off;                /* [host]; NULL: all are on */
-    loss lost;
 } changes;
 
 int changes_init(sim *s);                /* hosts are there; 0, or SIM_OUT_OF_MEMORY */
-void changes_free(changes *c);
+void changes_free(sim *s);
 double change_next_s(const sim *s);      /* INFINITY: none */
 int change_may_wake(const sim *s);       /* will a host that has stopped go on? */
 int change_cannot_wake(sim *s);          /* SIM_HOST_STOPPED if a rank computes on one that will not, or 0 */
 int change_fire(sim *s);                 /* makes the changes that are due: their number, or an error */
 int change_lose_rank(sim *s, int host, int rank);      /* SIM_HOST_OFF */
-int change_lose_transfer(sim *s, int link, int transfer); /* SIM_LINK_OFF; -1: one that transfer_start will tell */
 
 #ifdef SMPY_CHECK
 void changes_check(const sim *s);

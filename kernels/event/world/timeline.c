@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "basics/cache_lines.h"
-#include "networks/cpus.h"
+#include "world/cpus.h"
 #include "world/tell.h"
 
 int timelines_init(timelines *all, int n_ranks)
@@ -206,16 +206,6 @@ double sim_earliest_clock_s(const sim *s, int id)
 void sim_finish_s(const sim *s, double *finish_s)
 {
     for (int rank = 0; rank < s->timelines.n_ranks; rank++) finish_s[rank] = s->timelines.rank[rank].finish_s;
-}
-
-enum { ACTIONS_AHEAD_MAX = 256 };
-static const int64_t BYTES_AHEAD_MAX = 4 << 20, BYTES_COPIED_MAX = 256 << 20;
-
-int sim_is_far_ahead(const sim *s, int id)
-{
-    const timeline *t = &s->timelines.at[id];
-    return t->n >= ACTIONS_AHEAD_MAX || t->ahead_bytes > BYTES_AHEAD_MAX ||
-           (t->n > 0 && s->payloads.copied_bytes > BYTES_COPIED_MAX);
 }
 
 #ifdef SMPY_CHECK

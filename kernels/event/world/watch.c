@@ -1,6 +1,8 @@
 #include "world/watch.h"
 
-#include "world/world.h"
+#include "world/tell.h"
+
+static const transfer_listener listener = {tell_set_out, tell_arrived};
 
 int watch_begin(sim *s, const watcher *is, void *own)
 {
@@ -12,6 +14,7 @@ int watch_begin(sim *s, const watcher *is, void *own)
     if (i == all->n) all->n++;
     all->at[i].is = is;
     all->at[i].own = own;
+    if (is_watched(s)) s->network.listener = &listener;
     return 0;
 }
 

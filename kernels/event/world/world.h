@@ -2,19 +2,11 @@
 #ifndef SMPY_WORLD_H
 #define SMPY_WORLD_H
 #include <signal.h>
+#include <stddef.h>
 
 #include "basics/clock.h"
-#include "mpi/collective_run.h"
-#include "mpi/comm.h"
-#include "mpi/latch.h"
-#include "mpi/match.h"
-#include "mpi/payload.h"
-#include "mpi/poll.h"
-#include "mpi/request.h"
-#include "mpi/schedule.h"
 #include "networks/network.h"
 #include "networks/transfer.h"
-#include "mpi/costs.h"
 #include "world/machine_change.h"
 #include "world/clock_events.h"
 #include "world/governor.h"
@@ -28,8 +20,8 @@
 #include "world/watch.h"
 
 struct sim {
+    network network;             /* the first part (network.h) */
     const platform *machine;
-    model model;
     sim_clock clock;
     int64_t order;               /* counts creations of everything that fires */
     int64_t date_order;          /* `order` when this date began */
@@ -38,9 +30,6 @@ struct sim {
     int running;                 /* the timeline last named by sim_next, or -1 */
     hosts hosts;
     governor *governor;          /* or NULL */
-    call_costs *own_costs;       /* costs of hosts that do not have the model's */
-    int n_own_costs;
-    int *costs_of_host;          /* [hosts]: index of their own, or -1; NULL: all have the model's */
     clock_events clock_events;
     shared_cores shared_cores;
     int cores_per_rank;          /* 0: one */
@@ -49,23 +38,8 @@ struct sim {
     row_kinds row_kinds;
     performing *performing;      /* in a replay; or NULL */
     changes changes;
-    polling polling;
 
-    network network;
-    transfers transfers;
     storage storage;
-    int unreached_host[2];
-
-    comms comms;
-    slot_pool requests;
-    payloads payloads;
-    matching match;
-    int sends_are_synchronous;
-
-    schedule **schedule;
-    int n_schedules, schedule_room;
-    collective_runs runs;
-    latches latches;
 
     int64_t *note;
     int n_notes, note_room;
@@ -77,6 +51,8 @@ struct sim {
     volatile sig_atomic_t is_interrupted;
     statistics stats;
 };
+
+_Static_assert(offsetof(struct sim, network) == 0, "network_of finds it");
 
 /* Keeps an error that no caller can be told: sim_next answers SIM_BROKEN. The first one counts. */
 static inline void keep_error(sim *s, int error)

@@ -14,9 +14,8 @@ void cpu_may_idle(sim *s, int rank);                /* to be called when a timel
  * first; 0, or an error. */
 int cpu_takes_older(sim *s, int rank, int64_t order);
 
-/* For networks: */
-int cpu_receiver(const sim *s, int transfer);       /* the rank whose CPU takes it, or -1 */
 int cpu_idles(const sim *s, int rank);              /* it has nothing to do now but to take messages */
 double cpu_from_s(const sim *s, int rank);
 void cpu_load(sim *s, int rank, double until_s);
+extern const rank_cpus cpus_of_ranks;
 #endif

@@ -1,4 +1,4 @@
-#include "networks/cpus.h"
+#include "world/cpus.h"
 
 #include "basics/dates.h"
 #include "world/world.h"
@@ -27,12 +27,6 @@ int cpu_takes_older(sim *s, int rank, int64_t order)
     return order && n->kind->take_older ? n->kind->take_older(s, n->state, rank, order) : 0;
 }
 
-int cpu_receiver(const sim *s, int id)
-{
-    const transfer *t = transfer_at(s, id);
-    return t->owner->receiver ? t->owner->receiver(s, t) : -1;
-}
-
 /* Blocked, polling, or asleep until its host's interface takes its next message. */
 static int timeline_idles(const timeline *t)
 {
@@ -56,3 +50,5 @@ void cpu_load(sim *s, int rank, double until_s)
 {
     s->timelines.rank[rank].cpu_from_s = until_s;
 }
+
+const rank_cpus cpus_of_ranks = {cpu_idles, cpu_from_s, cpu_load};
