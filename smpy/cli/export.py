@@ -37,7 +37,7 @@ def command(what: Path, form: str, path: Path | None) -> None:
       smpy export trace --to perfetto -o trace.json.gz
       smpy export capacity.toml --to csv
     """
-    from smpy.records.export import FORMATS, export
+    from smpy.export import FORMATS, export
     from smpy.records.trace import Trace
     from smpy.study.export import SUFFIXES
     from smpy.study.study import Study, is_study

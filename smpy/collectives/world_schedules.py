@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from smpy.collectives.call import Call
 from smpy.collectives.comm_hosts import HostSearch, HostsOfComm
@@ -19,6 +19,13 @@ from smpy.collectives.tables import Rules, SelectorRow, only_use, table, table_n
 from smpy.engine.engine import Engine
 
 _CHOSEN_MAX: Final = 4096
+
+
+class ScheduleMaker(Protocol):
+    """Keeper of the programs of schedules, such as an engine."""
+
+    def new_schedule(self, words: Iterable[int]) -> int:
+        """Keep a program: its number."""
 
 
 class _Variant(NamedTuple):
@@ -115,13 +122,13 @@ class Algorithms:
         self._chosen: dict[tuple[Any, ...], int] = {}
         self._numbers: dict[_Variant, tuple[int, frozenset[str]]] = {}
 
-    def schedule(self, engine: Engine, operation: str, query: Query, hosts: HostsOfComm) -> int:
+    def schedule(self, engine: ScheduleMaker, operation: str, query: Query, hosts: HostsOfComm) -> int:
         """The kernel's number for the schedule of a call.
 
         Parameters
         ----------
-        engine : Engine
-            The world.
+        engine : ScheduleMaker
+            The world, or another keeper of programs.
         operation : str
             One of `OPERATIONS`.
         query : Query
@@ -168,7 +175,7 @@ class Algorithms:
             part._numbers, part._traced_numbers = self._numbers, self._traced_numbers
         return part
 
-    def _traced_number(self, engine: Engine, operation: str, query: Query, variant: _Variant) -> int:
+    def _traced_number(self, engine: ScheduleMaker, operation: str, query: Query, variant: _Variant) -> int:
         """A number for this operation, query and algorithm alone, so that a trace can name them."""
         assert self.asked is not None
         key = self._key, operation, query, variant
@@ -183,7 +190,7 @@ class Algorithms:
 
     def number(
         self,
-        engine: Engine,
+        engine: ScheduleMaker,
         algorithm: Algorithm,
         n_ranks: int,
         *,
@@ -196,7 +203,7 @@ class Algorithms:
         variant = _Variant(algorithm, n_ranks, n_remote, item_bytes, hosts, query)
         return self._number(engine, variant, HostSearch(is_due=False))
 
-    def _number(self, engine: Engine, variant: _Variant, search: HostSearch) -> int:
+    def _number(self, engine: ScheduleMaker, variant: _Variant, search: HostSearch) -> int:
         """The kernel's number for a variant, whose schedule may search for hosts, which then is not due any more."""
         known = self._numbers.get(variant)
         if known is None:

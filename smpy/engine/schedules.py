@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from typing import Final, NamedTuple
 
-from smpy.engine.kernel import lib
+from smpy.engine.kernel import ffi, lib
+from smpy.engine.loop import check
 
 
 class Instruction(IntEnum):
@@ -51,3 +55,57 @@ class Term(IntEnum):
     MIN = lib.TERM_MIN
     MAX = lib.TERM_MAX
     TABLE = lib.TERM_TABLE
+
+
+_ROOM: Final = 1 << 10
+
+
+class ScheduleCall(NamedTuple):
+    """A call that a rank makes as it performs a schedule; ranks are those of the communicator."""
+
+    code: Instruction
+    to: int
+    source: int
+    number: int
+    bytes_out: int
+    bytes_in: int
+
+
+def calls_of(
+    words: Sequence[int], rank: int, n_ranks: int, root: int, nbytes: int, tables: Mapping[int, Sequence[int]]
+) -> list[ScheduleCall]:
+    """The calls by which a rank performs a schedule.
+
+    Parameters
+    ----------
+    words : sequence of int
+        The schedule's program.
+    rank, n_ranks, root, nbytes : int
+        The rank, those of its communicator, the root and the bytes of the message.
+    tables : mapping of int to sequence of int
+        Numbers that the rank brings along, by the number of their table.
+
+    Raises
+    ------
+    SmpyError
+        If the schedule is none, or has a number that is out of range.
+    """
+    code = array("q", words)
+    given = ffi.new("rank_tables *", {"n": max(tables, default=-1) + 1})
+    kept = [ffi.new("int64_t[]", list(tables.get(number, ()))) for number in range(given.n)]
+    for number, entries in enumerate(kept):
+        given.table[number], given.n_entries[number] = entries, len(entries)
+    room = _ROOM
+    while True:
+        calls = ffi.new("schedule_call[]", room)
+        n_calls = lib.schedule_list(
+            len(code), ffi.from_buffer("int64_t[]", code), rank, n_ranks, root, nbytes, given, room, calls
+        )
+        check(n_calls)
+        if n_calls <= room:
+            break
+        room = n_calls
+    return [
+        ScheduleCall(Instruction(each.code), each.to, getattr(each, "from"), each.number, each.bytes_out, each.bytes_in)
+        for each in calls[0:n_calls]
+    ]

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.collectives.choice import algorithms_under, selection_of
-from smpy.collectives.comm_hosts import HostsOfComm
-from smpy.collectives.facts import Query
 from smpy.collectives.hosts import Hosts
-from smpy.collectives.register import OPERATIONS
-from smpy.collectives.schedule import NO_STEPS
-from smpy.collectives.world_schedules import Algorithms
 from smpy.engine.replaying import ReplayEngine, RowsError
 from smpy.errors import DamagedFileError, DeadlockError, UsageError
 from smpy.platforms.description import Description
 from smpy.platforms.machine import changed, read_machine, with_collectives
-from smpy.platforms.models.machine_models import SHORTEST_POLL_S, CollectiveChoice
+from smpy.platforms.models.machine_models import SHORTEST_POLL_S
 from smpy.platforms.models.network_models import IDEAL_PARTS
 from smpy.platforms.placement.placement import place
 from smpy.records.energy import Energy, run_energy
@@ -38,6 +31,7 @@ from smpy.replay.changes import (
 )
 from smpy.replay.noise import checked_noise, quiet_work, still_links, told_of_noise
 from smpy.replay.rows import ActionRows
+from smpy.replay.trace_schedules import TraceSchedules, members_of
 
 if TYPE_CHECKING:
     from array import array
@@ -263,29 +257,11 @@ def _rows(
     ideal: Iterable[str],
     changes: Sequence[PartImprovement],
 ) -> ActionRows:
-    pairs = [(operation, name) for operation, name in algorithms]
-    known = Algorithms(selection_of(engine.platform.models.collectives, pairs))
-    members, other_of = _members(trace)
+    members, other_of = members_of(trace)
     comm_of = _new_comms(engine, members, other_of)
-    asked = _asked(trace)
-    choice_of = {
-        number: _choice(made) for made in trace.info["trace"].get("choices", ()) for number in made["schedules"]
-    }
-    hosts_of = {comm: HostsOfComm(partial(_hosts, engine, ranks)) for comm, ranks in members.items()}
-
-    def schedule_of(schedule: int, comm: int, due: frozenset[str]) -> tuple[int, frozenset[str]]:
-        if schedule not in asked:
-            return engine.new_schedule(NO_STEPS), due  # a latch alone
-        operation, query = asked[schedule]
-        if query.n_ranks != len(members[comm]):
-            raise DamagedFileError(
-                f"{trace.folder}: {operation} of {query.n_ranks} ranks, and {len(members[comm])} take part"
-            )
-        hosts = hosts_of[comm]
-        hosts.search.due = set(due)
-        made = algorithms_under(known, choice_of.get(schedule)).schedule(engine, operation, query, hosts)
-        return made, frozenset(hosts.search.due)
-
+    schedules = TraceSchedules(
+        trace, engine, engine.platform.models.collectives, algorithms, lambda ranks: Hosts(engine.hosts_of(ranks))
+    )
     kernels = _kernel_of_site(trace)
     hosts = [engine.host_name(rank) for rank in range(engine.n_ranks)]
     divisors = faster(changes, cpu, host_of_rank=hosts, kernel_of_site=kernels, rank_of_site=trace.rank_of_site)
@@ -293,28 +269,7 @@ def _rows(
     for what, _, _, factor in changes:
         if what == "overhead":
             overhead *= factor
-    return ActionRows(trace, comm_of, schedule_of, divisors, overhead)
-
-
-def _choice(made: Mapping[str, Any]) -> CollectiveChoice:
-    """The choice that hints of a communicator made in the run."""
-    pairs = tuple((operation, name) for operation, name in made["algorithms"])
-    return CollectiveChoice(made["table"], pairs, made["file"], made["content"])
-
-
-def _hosts(engine: ReplayEngine, ranks: Sequence[int]) -> Hosts:
-    return Hosts(engine.hosts_of(ranks))
-
-
-def _members(trace: Trace) -> tuple[dict[int, list[int]], dict[int, int]]:
-    """World ranks of each communicator, and its other side."""
-    members: dict[int, list[int]] = {}
-    other_of: dict[int, int] = {}
-    for row in trace.table("comms").to_pylist():
-        first, step, n = row["first"], row["step"], row["n"]
-        members.setdefault(row["comm"], []).extend(range(first, first + n * step, step) if step else [first] * n)
-        other_of[row["comm"]] = row["other"]
-    return members, other_of
+    return ActionRows(trace, comm_of, schedules, divisors, overhead)
 
 
 def _new_comms(engine: ReplayEngine, members: dict[int, list[int]], other_of: dict[int, int]) -> list[int]:
@@ -329,18 +284,6 @@ def _new_comms(engine: ReplayEngine, members: dict[int, list[int]], other_of: di
         else:
             number_of[comm], number_of[other] = engine.comm_new_inter(members[comm], members[other])
     return [number_of.get(comm, -1) for comm in range(max(number_of) + 1)]
-
-
-def _asked(trace: Trace) -> dict[int, tuple[str, Query]]:
-    found = {}
-    for row in trace.table("collectives").to_pylist():
-        if row["operation"] not in OPERATIONS:
-            raise DamagedFileError(
-                f"{trace.folder / 'collectives.parquet'}: no collective is called {row['operation']!r}"
-            )
-        known = {name: row[name] for name in Query._fields if name in row}
-        found[row["schedule"]] = row["operation"], Query(nbytes=row["bytes"], **known)
-    return found
 
 
 def _kernel_of_site(trace: Trace) -> list[str]:

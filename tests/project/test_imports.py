@@ -18,7 +18,7 @@ LAYERS = [  # a package sees those above its line, and those on it
     {"engine", "platforms", "records", "compute", "blas", "experimental"},
     {"option_texts", "options"},
     {"collectives"},
-    {"mpi", "replay"},
+    {"mpi", "replay", "export"},
     {"emulate"},
     {"runs"},
     {"study", "calibrate", "report"},

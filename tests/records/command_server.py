@@ -26,8 +26,8 @@ IMPORTED_ONCE = (  # for all commands
     "smpy.analysis.path_analysis", "smpy.analysis.pop_metrics", "smpy.analysis.wait_analysis",
     "smpy.cli.analyze", "smpy.cli.export", "smpy.cli.platform", "smpy.cli.replay", "smpy.cli.report", "smpy.cli.run",
     "smpy.cli.study", "smpy.emulate.run.run",
-    "smpy.mpi.MPI", "smpy.platforms.machine", "smpy.platforms.own_format.describe", "smpy.records.export.csv",
-    "smpy.records.export.perfetto", "smpy.replay", "smpy.report.page", "smpy.report.study_page", "smpy.study.export",
+    "smpy.mpi.MPI", "smpy.platforms.machine", "smpy.platforms.own_format.describe", "smpy.export.csv",
+    "smpy.export.perfetto", "smpy.replay", "smpy.report.page", "smpy.report.study_page", "smpy.study.export",
     "smpy.study.findings", "smpy.study.study",
 )  # fmt: skip
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from smpy.cli.main import main
 from smpy.errors import DamagedFileError, UsageError
-from smpy.records.export import export
+from smpy.export import export
 from smpy.records.trace import Trace
 from smpy.replay import replay
 from smpy.replay.goal import replay_goal
@@ -99,6 +99,49 @@ def test_a_program_that_does_not_wait_for_sends_has_the_dates_of_its_replay(
     np.testing.assert_allclose(of_goal.finish_s, of_trace.finish_s, rtol=0, atol=2e-9)
 
 
+COLLECTIVES = {
+    "barrier": "comm.Barrier()",
+    "bcast": "comm.Bcast(sent[:3000], 1)",
+    "gather": "comm.Gather(sent[:500], all_of[:4 * 500], 2)",
+    "gatherv": "comm.Gatherv(sent[: 100 * (1 + rank)], (all_of[:1000], PARTS), 0)",
+    "scatter": "comm.Scatter(all_of[:4 * 700], taken[:700], 3)",
+    "scatterv": "comm.Scatterv((all_of[:1000], PARTS), taken[: 100 * (1 + rank)], 0)",
+    "allgather": "comm.Allgather(sent[:600], all_of[:4 * 600])",
+    "allgatherv": "comm.Allgatherv(sent[: 100 * (1 + rank)], (all_of[:1000], PARTS))",
+    "alltoall": "comm.Alltoall(all_of[:4 * 64], taken[:4 * 64])",
+    "alltoallv": "comm.Alltoallv((all_of[:40], TENS), (taken[:40], TENS))",
+    "reduce": "comm.Reduce(sent[:2000], taken[:2000], root=1)",
+    "allreduce": "comm.Allreduce(sent[:800], taken[:800])",
+    "allreduce_of_20000": "comm.Allreduce(sent, taken[:20000])",
+    "reduce_scatter": "comm.Reduce_scatter(sent[:400], taken[:100], (100,) * 4)",
+    "reduce_scatter_block": "comm.Reduce_scatter_block(sent[:400], taken[:100])",
+    "scan": "comm.Scan(sent[:100], taken[:100])",
+    "exscan": "comm.Exscan(sent[:100], taken[:100])",
+}
+
+
+CASES = [(name, eager_bytes) for name in COLLECTIVES for eager_bytes in (90, 65535)]
+CASES.remove(("gatherv", 90))  # its senders wait for one rank from one date on: GOAL takes them in another order
+
+
+@pytest.mark.parametrize(("name", "eager_bytes"), CASES)
+def test_a_program_with_a_collective_has_the_dates_of_its_replay(
+    traced: Callable[[str], Path], name: str, eager_bytes: int
+) -> None:
+    trace = traced(f"""
+all_of = numpy.zeros(80000, "u1")
+PARTS = (100, 200, 300, 400), (0, 100, 300, 600)
+TENS = (10,) * 4, (0, 10, 20, 30)
+smpy.execute(1e6)
+{COLLECTIVES[name]}
+""")
+    network = NETWORK % eager_bytes
+    of_trace, of_goal = replay(trace, network=network), replay_goal(exported(trace), network=network)
+    np.testing.assert_allclose(of_goal.finish_s, of_trace.finish_s, rtol=0, atol=2e-9)
+    assert (of_goal.messages, of_goal.bytes) == (of_trace.messages, of_trace.bytes)
+    assert not of_goal.unreceived
+
+
 def test_receives_have_the_source_tag_and_size_of_what_they_took(traced: Callable[[str], Path]) -> None:
     text = exported(traced(MASTER)).read_text()
     assert re.findall(r"recv (\d+)b from (\d+) tag (\d+)", text) == [
@@ -116,7 +159,8 @@ def test_a_rank_computes_as_many_nanoseconds_as_in_the_run(traced: Callable[[str
 
 
 REFUSED = {
-    "comm.Barrier()": r"rank \d \(Barrier program.py:8\): a trace tells the algorithm of a collective",
+    "comm.Ibarrier().Wait()": r"rank \d \(Ibarrier program.py:8\): a collective that goes on beside its rank",
+    "comm.Split(rank % 2).Barrier()": "its messages are not of COMM_WORLD",
     "if rank < 2: comm.Ssend(sent, 1) if rank == 0 else comm.Recv(taken, 0)": r"\(Ssend .*\): GOAL has no sends of",
     "if rank < 2: comm.Send(sent, 1) if rank == 0 else (comm.Probe(0), comm.Recv(taken, 0))": "GOAL has nothing for 'p",
     "MPI.COMM_SELF.Sendrecv(sent, 0, recvbuf=taken)": "its messages are not of COMM_WORLD",

@@ -81,7 +81,7 @@ static int perform_isend(sim *s, int id, const trace_action *row, int n)
 static int start_recv(sim *s, int id, const trace_action *row)
 {
     const int request = sim_append_recv(s, id, row->comm, row->peer, row->tag, row->bytes);
-    if (request > 0) s->requests.at[request].is.line = row->account;
+    if (request > 0) mpi_of(s)->requests.at[request].is.line = row->account;
     return request;
 }
 

@@ -308,6 +308,27 @@ void schedule_free(schedule *s)
     free(s);
 }
 
+int schedule_list(int n, const int64_t *words, int rank, int size, int root, int64_t bytes, const rank_tables *tables, int room,
+                  schedule_call *calls)
+{
+    schedule *made = schedule_new(n, words);
+    schedule_tables *own = made && tables && tables->n ? schedule_tables_new(tables->n, tables->table, tables->n_entries) : NULL;
+    schedule_frame frame;
+    int n_calls = made ? 0 : schedule_is_sound(n, words) ? SIM_OUT_OF_MEMORY : SIM_BAD_SCHEDULE;
+    if (made && tables && tables->n && !own) n_calls = SIM_OUT_OF_MEMORY;
+    if (made) schedule_start(&frame, made, rank, size, root, bytes, own);
+    while (n_calls >= 0) {
+        const schedule_call call = schedule_step(&frame);
+        if (call.code == CALL_HALT) break;
+        if (call.code == CALL_NOT_YET) continue;
+        if (n_calls < room) calls[n_calls] = call;
+        n_calls = frame.is_broken || n_calls == INT_MAX ? SIM_BAD_SCHEDULE : n_calls + 1;
+    }
+    schedule_free(made);
+    free(own);
+    return n_calls;
+}
+
 #ifdef SMPY_CHECK
 static void require(int is_true, const char *what, int at)
 {

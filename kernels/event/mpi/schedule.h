@@ -31,6 +31,9 @@
 #define SMPY_SCHEDULE_H
 #include <stdint.h>
 
+#include "basics/errors.h"
+#include "world/rows.h"
+
 /* cdef */
 enum {
     CALL_HALT = 0, CALL_SEND = 1, CALL_RECV = 2, CALL_ISEND = 3, CALL_IRECV = 4, CALL_EXCHANGE = 5, CALL_WAIT_ALL = 6,
@@ -43,6 +46,18 @@ enum {
     TERM_SHL = 15, TERM_SHR = 16, TERM_LT = 17, TERM_LE = 18, TERM_EQ = 19, TERM_NE = 20, TERM_MIN = 21, TERM_MAX = 22,
     TERM_TABLE = 23                          /* replaces an index by that entry of table k, the next word */
 };
+
+typedef struct {
+    int code;                            /* CALL_SEND .. CALL_WAIT_ALL, CALL_WAIT_OLDEST .., CALL_HALT, or CALL_NOT_YET */
+    int to, from;                        /* ranks in the communicator */
+    int number;                          /* of the operation that CALL_WAIT_FOR is for */
+    int64_t bytes_out, bytes_in;
+} schedule_call;
+
+/* The calls of a rank, CALL_HALT not among them; `tables` may be NULL. Their number, of which the first `room` are in `calls`, or
+ * SIM_BAD_SCHEDULE, SIM_OUT_OF_MEMORY. */
+int schedule_list(int n, const int64_t *words, int rank, int size, int root, int64_t bytes, const rank_tables *tables, int room,
+                  schedule_call *calls);
 /* end cdef */
 
 enum { CALL_NOT_YET = -1 };              /* answer of schedule_step(): no call among so many instructions; ask again */
@@ -75,13 +90,6 @@ typedef struct {
     int64_t rank, size, root, bytes;
     int64_t loop[SCHEDULE_LOOPS], bound[SCHEDULE_LOOPS];
 } schedule_frame;
-
-typedef struct {
-    int code;                            /* CALL_SEND .. CALL_WAIT_ALL, CALL_WAIT_OLDEST .., CALL_HALT, or CALL_NOT_YET */
-    int to, from;                        /* ranks in the communicator */
-    int number;                          /* of the operation that CALL_WAIT_FOR is for */
-    int64_t bytes_out, bytes_in;
-} schedule_call;
 
 int schedule_is_sound(int n, const int64_t *words);  /* do the invariants of a program hold? */
 schedule *schedule_new(int n, const int64_t *words); /* copies the words; NULL: they are not sound, or there is no memory */

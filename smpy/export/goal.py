@@ -2,21 +2,29 @@
 
 Computing, sleep and overheads are `calc`, in whole nanoseconds whose sum is that of the rank to half of one. An
 operation requires those that its rank had waited for, and the start of one that it did not wait for. Receives have the
-size, and from any source the source and the tag, of the message that they took.
+size, and from any source the source and the tag, of the message that they took. Collectives are the messages of their
+schedules, as the algorithms of the machine make them, with a tag of their own.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from smpy.collectives.comm_hosts import SEARCHED
+from smpy.collectives.hosts import Hosts
+from smpy.engine.schedules import Instruction, ScheduleCall, calls_of
 from smpy.errors import UsageError
 from smpy.records.files import in_place_when_whole
 from smpy.records.recorded_machine import recorded_machine
 from smpy.records.trace import Trace
 from smpy.records.trace_layout import MACHINE, damaged
+from smpy.replay.trace_schedules import TraceSchedules
+
+if TYPE_CHECKING:
+    from smpy.platforms.models.machine_models import CollectiveChoice
 
 SUFFIX: Final = ".goal"
 
@@ -30,6 +38,7 @@ _STANDARD: Final = 0
 _ANY: Final = -1
 _NS: Final = 1e9
 _LARGEST: Final = 1 << 53  # that a reader of GOAL takes
+_COLLECTIVE_TAG: Final = (1 << 31) - 1
 Row = dict[str, Any]
 
 
@@ -51,12 +60,16 @@ def write(trace: Trace, path: Path) -> None:
     info = trace.info["trace"]
     if not info["can_replay"] or not info["is_complete"]:
         raise UsageError(f"{trace.folder} is not of a whole run: trace one, without --trace-ranks and --trace-window")
-    machine = recorded_machine(trace).build()
+    described = recorded_machine(trace)
+    machine = described.build()
     hosts = [host for host, n_ranks in info["hosts_of_ranks"] for _ in range(n_ranks)]
     if max(hosts) >= machine.n_hosts:
         raise damaged(f"{trace.folder / MACHINE} has {machine.n_hosts} hosts, and the run was on {max(hosts) + 1}")
     messages = _Messages(trace)
-    programs = [_Program(machine.speed_flop_per_s(host), messages) for host in hosts]
+    collectives = _Collectives(trace, described.models.collectives, hosts)
+    programs = [
+        _Program(rank, machine.speed_flop_per_s(host), messages, collectives) for rank, host in enumerate(hosts)
+    ]
     for row in _rows(trace):
         programs[row["rank"]].add(trace, row)
     with in_place_when_whole(path) as scratch, scratch.open("w", encoding="utf-8") as file:
@@ -93,13 +106,48 @@ class _Messages:
         return source, tag, min(left, key=lambda sizes: sizes[0]).popleft()[1] if left else row["bytes"]
 
 
+class _Collectives:
+    """The collectives of the run, as calls of each rank; keeps the programs of their schedules."""
+
+    def __init__(self, trace: Trace, choice: CollectiveChoice, host_of_rank: list[int]) -> None:
+        self._words: Final[list[tuple[int, ...]]] = []
+        algorithms = trace.info["trace"]["algorithms"]
+        self._schedules: Final = TraceSchedules(
+            trace, self, choice, algorithms, lambda ranks: Hosts(host_of_rank[rank] for rank in ranks)
+        )
+        self._due: Final[dict[int, frozenset[str]]] = {}  # searches for hosts, by rank
+        self._calls: Final[dict[tuple[int, ...], list[ScheduleCall]]] = {}
+
+    def new_schedule(self, words: Iterable[int]) -> int:
+        """Keep a program: its number."""
+        self._words.append(tuple(words))
+        return len(self._words) - 1
+
+    def calls(self, rank: int, row: Row, tables: dict[int, list[int]]) -> list[ScheduleCall]:
+        """The calls of a rank in a collective on all ranks, whose row and numbers are given."""
+        number, self._due[rank] = self._schedules(row["detail"], 0, self._due.get(rank, SEARCHED))
+        n_ranks = len(self._schedules.members[0])
+        key = rank, number, row["peer"], row["bytes"]
+        if tables or key not in self._calls:
+            made = calls_of(self._words[number], rank, n_ranks, row["peer"], row["bytes"], tables)
+            if tables:
+                return made
+            self._calls[key] = made
+        return self._calls[key]
+
+
 class _Program:
     """The operations of a rank, whose core has a speed."""
 
-    def __init__(self, speed_flop_per_s: float, messages: _Messages) -> None:
+    def __init__(self, rank: int, speed_flop_per_s: float, messages: _Messages, collectives: _Collectives) -> None:
         self.lines: Final[list[str]] = []
         self._speed_flop_per_s = speed_flop_per_s
+        self._rank = rank
         self._messages = messages
+        self._collectives = collectives
+        self._tables: dict[int, list[int]] = {}  # of a collective whose row `self._collective` is
+        self._collective: Row | None = None
+        self._n_entries = 0  # of these tables that are to come
         self._n_operations = 0
         self._needs: list[str] = []  # of the next operation
         self._of_request: Final[dict[int, str]] = {}
@@ -117,14 +165,64 @@ class _Program:
         elif action in _WAITS:
             if row["request"] in self._of_request:
                 self._needs.append(f"requires {self._of_request.pop(row['request'])}")
-        elif action in (*_SENDS, *_RECEIVES):
+        elif action in (*_SENDS, *_RECEIVES, "collective"):
             if row["comm"]:
                 raise _refused(trace, row, "its messages are not of COMM_WORLD")
-            self._exchange(trace, row)
+            self._communicate(trace, row)
+        elif action == "entry":
+            self._tables.setdefault(row["detail"], []).append(row["bytes"])
+            self._n_entries -= 1
+            self._perform_whole()
         elif action not in _WITHOUT_TIME:
-            is_collective = action in ("collective", "start")
-            steps = "a trace tells the algorithm of a collective, and not its steps"
-            raise _refused(trace, row, steps if is_collective else f"GOAL has nothing for {action!r}")
+            beside = "a collective that goes on beside its rank would share the rank's CPU otherwise in GOAL"
+            raise _refused(trace, row, beside if action in ("start", "latch") else f"GOAL has nothing for {action!r}")
+
+    def _communicate(self, trace: Trace, row: Row) -> None:
+        if row["action"] == "collective":
+            self._collective, self._tables, self._n_entries = row, {}, int(row["amount"])
+            self._perform_whole()
+        elif row["tag"] == _COLLECTIVE_TAG:
+            raise _refused(trace, row, f"the tag {_COLLECTIVE_TAG} is that of collectives")
+        else:
+            self._exchange(trace, row)
+
+    def _perform_whole(self) -> None:
+        """Add the messages of the collective, once all its numbers are there."""
+        if self._collective is not None and not self._n_entries:
+            self._perform(self._collectives.calls(self._rank, self._collective, self._tables))
+            self._collective = None
+
+    def _perform(self, calls: list[ScheduleCall]) -> None:
+        sent = ""
+        started: list[str] = []  # and not waited for; empty: waited for
+        for call in calls:
+            if call.code in (Instruction.SEND, Instruction.ISEND, Instruction.EXCHANGE):
+                sent = self._operation(f"send {call.bytes_out}b to {call.to} tag {_COLLECTIVE_TAG}")
+                self._needs = [f"requires {sent}" if call.code == Instruction.SEND else f"irequires {sent}"]
+                if call.code == Instruction.ISEND:
+                    started.append(sent)
+            if call.code in (Instruction.RECV, Instruction.IRECV, Instruction.EXCHANGE):
+                label = self._operation(f"recv {call.bytes_in}b from {call.source} tag {_COLLECTIVE_TAG}")
+                self._needs = [f"irequires {label}" if call.code == Instruction.IRECV else f"requires {label}"]
+                if call.code == Instruction.EXCHANGE:
+                    self._needs.append(f"requires {sent}")
+                if call.code == Instruction.IRECV:
+                    started.append(label)
+            elif call.code == Instruction.WAIT_ALL:
+                self._await(started, range(len(started)))
+                started.clear()
+            elif call.code == Instruction.WAIT_FOR:
+                self._await(started, [call.number])
+            elif call.code == Instruction.WAIT_OLDEST:
+                self._await(started, [number for number, label in enumerate(started) if label][:1])
+        self._await(started, range(len(started)))
+
+    def _await(self, started: list[str], numbers: Iterable[int]) -> None:
+        """Have the next operation require some that were started."""
+        for number in numbers:
+            if started[number]:
+                self._needs.append(f"requires {started[number]}")
+                started[number] = ""
 
     def _calculate(self, seconds: float) -> None:
         self._calculated_ns += seconds * _NS

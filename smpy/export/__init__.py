@@ -9,9 +9,9 @@ from typing import Final, Protocol, cast
 from smpy.records.trace import Trace
 
 FORMATS: Final = {
-    "perfetto": "smpy.records.export.perfetto",
-    "csv": "smpy.records.export.csv",
-    "goal": "smpy.records.export.goal",
+    "perfetto": "smpy.export.perfetto",
+    "csv": "smpy.export.csv",
+    "goal": "smpy.export.goal",
 }
 """Names of formats, and the modules that write them."""
 

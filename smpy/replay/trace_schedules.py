@@ -1,0 +1,120 @@
+"""Schedules of the collectives of a trace, as a machine's algorithms make them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from smpy.collectives.choice import algorithms_under, selection_of
+from smpy.collectives.comm_hosts import HostsOfComm
+from smpy.collectives.facts import Query
+from smpy.collectives.register import OPERATIONS
+from smpy.collectives.schedule import NO_STEPS
+from smpy.collectives.world_schedules import Algorithms
+from smpy.errors import DamagedFileError
+from smpy.platforms.models.machine_models import CollectiveChoice
+
+if TYPE_CHECKING:
+    from smpy.collectives.hosts import Hosts
+    from smpy.collectives.world_schedules import ScheduleMaker
+    from smpy.records.trace import Trace
+
+
+class TraceSchedules:
+    """Schedules of the calls of a trace.
+
+    Parameters
+    ----------
+    trace : Trace
+        The trace.
+    maker : ScheduleMaker
+        Keeps the schedules' programs, and gives their numbers.
+    choice : CollectiveChoice
+        The choice of algorithms of the machine.
+    algorithms : iterable of (str, str)
+        Collectives and the algorithms that they use, above those of the machine.
+    hosts_of : callable
+        Gives the hosts of some ranks of the world.
+
+    Attributes
+    ----------
+    members : dict of int to list of int
+        World ranks of each communicator.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        maker: ScheduleMaker,
+        choice: CollectiveChoice,
+        algorithms: Iterable[tuple[str, str]],
+        hosts_of: Callable[[Sequence[int]], Hosts],
+    ) -> None:
+        pairs = [(operation, name) for operation, name in algorithms]
+        self.members, _ = members_of(trace)
+        self._folder = trace.folder
+        self._maker = maker
+        self._known = Algorithms(selection_of(choice, pairs))
+        self._asked = _asked(trace)
+        self._choice_of = {
+            number: _choice(made) for made in trace.info["trace"].get("choices", ()) for number in made["schedules"]
+        }
+        self._hosts_of = {comm: HostsOfComm(partial(hosts_of, ranks)) for comm, ranks in self.members.items()}
+
+    def __call__(self, schedule: int, comm: int, due: frozenset[str]) -> tuple[int, frozenset[str]]:
+        """The number of a schedule of the trace, and the searches for hosts that are due after it.
+
+        Parameters
+        ----------
+        schedule, comm : int
+            The schedule, and the communicator that performs it.
+        due : frozenset of str
+            Searches for hosts that are due there before it.
+
+        Raises
+        ------
+        DamagedFileError
+            If the communicator has not the ranks of the call.
+        """
+        if schedule not in self._asked:
+            return self._maker.new_schedule(NO_STEPS), due  # a latch alone
+        operation, query = self._asked[schedule]
+        if query.n_ranks != len(self.members[comm]):
+            raise DamagedFileError(
+                f"{self._folder}: {operation} of {query.n_ranks} ranks, and {len(self.members[comm])} take part"
+            )
+        hosts = self._hosts_of[comm]
+        hosts.search.due = set(due)
+        algorithms = algorithms_under(self._known, self._choice_of.get(schedule))
+        made = algorithms.schedule(self._maker, operation, query, hosts)
+        return made, frozenset(hosts.search.due)
+
+
+def members_of(trace: Trace) -> tuple[dict[int, list[int]], dict[int, int]]:
+    """World ranks of each communicator, and its other side."""
+    members: dict[int, list[int]] = {}
+    other_of: dict[int, int] = {}
+    for row in trace.table("comms").to_pylist():
+        first, step, n = row["first"], row["step"], row["n"]
+        members.setdefault(row["comm"], []).extend(range(first, first + n * step, step) if step else [first] * n)
+        other_of[row["comm"]] = row["other"]
+    return members, other_of
+
+
+def _asked(trace: Trace) -> dict[int, tuple[str, Query]]:
+    found = {}
+    for row in trace.table("collectives").to_pylist():
+        if row["operation"] not in OPERATIONS:
+            raise DamagedFileError(
+                f"{trace.folder / 'collectives.parquet'}: no collective is called {row['operation']!r}"
+            )
+        known = {name: row[name] for name in Query._fields if name in row}
+        found[row["schedule"]] = row["operation"], Query(nbytes=row["bytes"], **known)
+    return found
+
+
+def _choice(made: Mapping[str, Any]) -> CollectiveChoice:
+    """The choice that hints of a communicator made in the run."""
+    pairs = tuple((operation, name) for operation, name in made["algorithms"])
+    return CollectiveChoice(made["table"], pairs, made["file"], made["content"])
