@@ -6,7 +6,7 @@
 #include "pending.h"
 
 enum { ACCESSES_MAX = 1024 };       /* of a target, and buffers of a rank, that are searched one by one; more are smpy.mpi's */
-enum { UNDER_LOCK = -1, ANY_RANK = -1, EXCLUSIVE = 1 };
+enum { UNDER_LOCK = -1, EXCLUSIVE = 1 };
 
 typedef struct {
     int64_t begin, end;             /* bytes of the target's part */
@@ -63,11 +63,14 @@ PyObject *access_notes_of(PyObject *checked)
     return notes && Py_IS_TYPE(notes, surface.notes_type) ? notes : NULL;
 }
 
-/* Is all here that is under way between the rank and the target? */
+/* Is all here that is under way between the rank and the target, or any target? */
 static int is_here(const part_access *a)
 {
     PyObject *buffers = slot_get(slot_get(a->checked, &surface.slot.buffers), &surface.slot._by_target);
-    return !notes_in(a)->target[a->rank].is_elsewhere && !window_part_item(buffers, a->target);
+    if (a->rank != ALL_RANKS) return !notes_in(a)->target[a->rank].is_elsewhere && !window_part_item(buffers, a->target);
+    for (int rank = 0; rank < notes_in(a)->n_ranks; rank++)
+        if (notes_in(a)->target[rank].is_elsewhere) return 0;
+    return buffers && PyDict_CheckExact(buffers) && !PyDict_GET_SIZE(buffers);
 }
 
 /* ---- accesses ---- */
@@ -135,6 +138,13 @@ static void forget_locked(target_notes *t, int origin, int is_local)
     t->n = n;
 }
 
+/* To a target, or to ALL_RANKS. */
+static void forget_all_locked(notes_object *notes, int target, int origin, int is_local)
+{
+    const int first = target == ALL_RANKS ? 0 : target, last = target == ALL_RANKS ? notes->n_ranks - 1 : target;
+    for (int rank = first; rank <= last; rank++) forget_locked(&notes->target[rank], origin, is_local);
+}
+
 /* ---- buffers ---- */
 
 static uint64_t sum_of(const noted_buffer *b)
@@ -186,7 +196,7 @@ int access_notes_hold(const part_access *a, int is_written, PyObject *object, co
 static int take_buffer(origin_notes *o, int target, noted_buffer *taken)
 {
     int i = 0;
-    while (i < o->n && target != ANY_RANK && o->at[i].target != target) i++;
+    while (i < o->n && target != ALL_RANKS && o->at[i].target != target) i++;
     if (i >= o->n) return 0;
     *taken = o->at[i];
     for (o->n--; i < o->n; i++) o->at[i] = o->at[i + 1];
@@ -210,7 +220,7 @@ void access_notes_complete(const part_access *a, PyObject *call, int is_local)
         pending_tell("completed", Py_BuildValue("OOii", a->part, call, a->rank, lines_here()));
         return;
     }
-    forget_locked(&notes_in(a)->target[a->rank], a->own, is_local);
+    forget_all_locked(notes_in(a), a->rank, a->own, is_local);
     look_at_buffers(&notes_in(a)->origin[a->own], a->rank, call);
 }
 
@@ -276,9 +286,8 @@ static PyObject *Notes_complete(PyObject *self, PyObject *args)
     notes_object *notes = (notes_object *)self;
     int origin, target, is_local;
     if (!PyArg_ParseTuple(args, "iip:complete", &origin, &target, &is_local) || !is_rank(notes, origin)) return NULL;
-    if (target != ANY_RANK && !is_rank(notes, target)) return NULL;
-    const int first = target == ANY_RANK ? 0 : target, last = target == ANY_RANK ? notes->n_ranks - 1 : target;
-    for (int rank = first; rank <= last; rank++) forget_locked(&notes->target[rank], origin, is_local);
+    if (target != ALL_RANKS && !is_rank(notes, target)) return NULL;
+    forget_all_locked(notes, target, origin, is_local);
     Py_RETURN_NONE;
 }
 
@@ -325,7 +334,7 @@ static void Notes_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     for (int rank = 0; notes->target && rank < notes->n_ranks; rank++) PyMem_Free(notes->target[rank].at);
     for (int rank = 0; notes->origin && rank < notes->n_ranks; rank++) {
-        look_at_buffers(&notes->origin[rank], ANY_RANK, NULL);
+        look_at_buffers(&notes->origin[rank], ALL_RANKS, NULL);
         PyMem_Free(notes->origin[rank].at);
     }
     PyMem_Free(notes->target);

@@ -13,7 +13,7 @@ typedef struct {
     PyObject *epochs, *window;
     PyObject *checked, *notes;      /* in a world with checks: the rank's state in them, and access_notes.h; else NULL */
     PyObject *target;               /* the argument */
-    int comm, own, rank;            /* the window's number; own rank, and the target's */
+    int comm, own, rank;            /* the window's number; own rank, and the target's, or ALL_RANKS */
 } part_access;
 
 /* The part of a handle: 1, and `part` is the caller's to drop; 0: not for us. */

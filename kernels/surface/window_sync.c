@@ -122,13 +122,13 @@ static int may_end_fence(const part_access *a)
 }
 
 /* Notes the line of a lock, or forgets it: 0. */
-static int note_line(const part_access *a, int line)
+static int note_line(const part_access *a, PyObject *rank, int line)
 {
     PyObject *lines = a->notes ? slot_get(a->checked, &surface.slot.lock_lines) : NULL;
     if (!lines || !PyDict_CheckExact(lines)) return 0;
-    if (!line) return window_part_item(lines, a->target) ? PyDict_DelItem(lines, a->target) : 0;
+    if (!line) return window_part_item(lines, rank) ? PyDict_DelItem(lines, rank) : 0;
     PyObject *number = PyLong_FromLong(line);
-    const int result = number ? PyDict_SetItem(lines, a->target, number) : -1;
+    const int result = number ? PyDict_SetItem(lines, rank, number) : -1;
     Py_XDECREF(number);
     return result;
 }
@@ -143,7 +143,7 @@ static int lock(const part_access *a, int kind)
 {
     if (note_lock(a, a->target, kind) < 0 || append_lock(a, a->rank, kind) < 0) return -1;
     if (catch_up(a, surface.name.Win_Lock) < 0 || write_puts(a, a->target) < 0) return -1;
-    return note_line(a, lines_here());
+    return note_line(a, a->target, lines_here());
 }
 
 /* Kind of the lock, which is taken off the locks; 0: there is none. */
@@ -159,7 +159,7 @@ static int unlock(const part_access *a)
 {
     const int kind = take_lock(a, a->target);
     if (!kind || append_unlock(a, a->rank, kind) < 0 || note_completion(a, a->target) < 0) return -1;
-    if (block_on(surface.name.Win_Unlock) < 0 || note_line(a, 0) < 0) return -1;
+    if (block_on(surface.name.Win_Unlock) < 0 || note_line(a, a->target, 0) < 0) return -1;
     check_completion(a, surface.name.Unlock, 0);
     return 0;
 }
@@ -170,7 +170,8 @@ static int lock_all(const part_access *a, PyObject *all)
     if (note_lock(a, all, SHARED) < 0) return -1;
     for (int rank = 0; rank < n_ranks; rank++)
         if (append_lock(a, rank, SHARED) < 0) return -1;
-    return catch_up(a, surface.name.Win_Lock_all) < 0 ? -1 : write_all_puts(a);
+    if (catch_up(a, surface.name.Win_Lock_all) < 0 || write_all_puts(a) < 0) return -1;
+    return note_line(a, all, lines_here());
 }
 
 static int unlock_all(const part_access *a, PyObject *all)
@@ -179,7 +180,9 @@ static int unlock_all(const part_access *a, PyObject *all)
     if (!take_lock(a, all)) return -1;
     for (int rank = 0; rank < n_ranks; rank++)
         if (append_unlock(a, rank, SHARED) < 0) return -1;
-    return note_completion(a, NULL) < 0 ? -1 : block_on(surface.name.Win_Unlock_all);
+    if (note_completion(a, NULL) < 0 || block_on(surface.name.Win_Unlock_all) < 0 || note_line(a, all, 0) < 0) return -1;
+    check_completion(a, surface.name.Unlock_all, 0);
+    return 0;
 }
 
 /* ---- the calls ---- */
@@ -249,8 +252,8 @@ PyObject *window_sync_flush(PyObject *self, const arguments *given)
 static PyObject *perform_on_all(PyObject *self, int (*make)(const part_access *, PyObject *))
 {
     PyObject *all = PyLong_FromLong(ALL_RANKS), *result = NULL;
-    part_access a = {.part = NULL};
-    const int is_small = all && window_part_take(self, &a) && !a.notes && locks_of(&a) &&
+    part_access a = {.rank = ALL_RANKS};
+    const int is_small = all && window_part_take(self, &a) && locks_of(&a) &&
                          surface.calls->comm_size(surface.sim, a.comm) <= EACH_MAX;
     if (is_small && make(&a, all) == 0) result = Py_NewRef(Py_None);
     Py_XDECREF(all);
@@ -260,7 +263,7 @@ static PyObject *perform_on_all(PyObject *self, int (*make)(const part_access *,
 
 static int lock_all_if_none_is(const part_access *a, PyObject *all)
 {
-    return PyDict_GET_SIZE(locks_of(a)) || has_started(a) ? -1 : lock_all(a, all);
+    return PyDict_GET_SIZE(locks_of(a)) || has_started(a) || !may_end_fence(a) ? -1 : lock_all(a, all);
 }
 
 PyObject *window_sync_lock_all(PyObject *self, const arguments *given)

@@ -1,6 +1,6 @@
 /* window_sync.h -- bodies of Flush, Flush_local, Lock, Unlock, Lock_all and Unlock_all of a window, as long as they are plain.
  *
- * Calls for all ranks are, in a window of few, in a world without checks.
+ * Calls for all ranks are in a window of few.
  * Law: a call appends what its method in smpy.mpi.rma.synchronisation does, in the same order. */
 #ifndef SMPY_SURFACE_WINDOW_SYNC_H
 #define SMPY_SURFACE_WINDOW_SYNC_H

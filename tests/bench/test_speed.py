@@ -77,6 +77,16 @@ def test_a_run_with_checks_takes_at_most_three_times_as_long(table: Table) -> No
     table.at_most("ring of 16 doubles, 64 ranks, with --check over without", checked.cpu_s / plain.cpu_s, "", 3)
 
 
+@pytest.mark.parametrize(("form", "n"), [("put", 50_000), ("lock", 50_000), ("fence", 10_000)])
+def test_accesses_to_windows_with_checks_cost_at_most_three_times_as_much(table: Table, form: str, n: int) -> None:
+    short, long = (
+        [smpy_command("windows", (form, times), 2, options=options) for options in (("--check",), ())]
+        for times in (1, 1 + n)
+    )
+    checked, plain = marginal(short, long, repeats=3)
+    table.at_most(f"{form} on 2 ranks, with --check over without", checked.cpu_s / plain.cpu_s, "", 3)
+
+
 @pytest.mark.parametrize(
     ("form", "reference", "limit"),
     [("vector", "contiguous", 2), ("subarray", "contiguous", 2), ("replace", "exchange", 2)],

@@ -136,6 +136,8 @@ class CallChecks:
             self._handles.freed(call.rank, *frees)
         if call.window is not None:
             call.buffers += self._windows.end(call.window, result)
+            if result is None:
+                return None
         self._end(call, args, kwargs, result)
         return result
 

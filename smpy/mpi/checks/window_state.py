@@ -6,22 +6,26 @@ The compiled surface notes plain accesses, and reads and sets fields of an `Orig
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from typing import Any, Final
 
 from smpy.engine.surface import surface
 from smpy.mpi.checks.mistakes import Line, Mistakes
 from smpy.mpi.checks.window_buffers import AccessBuffers
 from smpy.mpi.checks.window_conflicts import EpochAccesses, WindowAccess
 
-__all__ = ["CheckedWindow", "Origin", "Target"]
+__all__ = ["ALL", "CheckedWindow", "Origin", "Target"]
+
+ALL: Final = -1
+"""Place of all ranks among ranks, as the surface has it."""
+_LOCKS: Final = ("Lock", "Lock_all")
 
 
 class Origin:
     """One rank's epochs on a window. `rank` is its rank in the world.
 
-    `opened` has the line of each call that has opened one, by its name, and `lock_lines` that of a `Lock`, by the
-    locked rank; the compiled surface notes lines by their numbers. `has_accessed` tells of the fence's. `locked` has
-    accesses under locks, by target, that are not complete; `notes` are the surface's.
+    `opened` has the line of each call that has opened one, by its name, and `lock_lines` those of locks, by the locked
+    rank; the compiled surface notes lines by their numbers. `has_accessed` tells of the fence's. `locked` has accesses
+    under locks, by target, that are not complete; `notes` are the surface's.
     """
 
     __slots__ = (*("buffers", "fence", "has_accessed", "lock_lines", "locked", "n_fences", "notes", "opened", "rank"),)
@@ -34,20 +38,20 @@ class Origin:
         self.fence: Line | None = None
         self.has_accessed = False
         self.opened: dict[str, Line] = {}
-        self.lock_lines: dict[int | None, Line | int] = {}
+        self.lock_lines: dict[int, Line | int] = {}
         self.locked: dict[int, dict[int, WindowAccess]] = {}
 
     def open(self, call: str, peer: int | None, line: Line) -> None:
         """Note a call that has opened an epoch."""
-        if call == "Lock":
-            self.lock_lines[peer] = line
+        if call in _LOCKS:
+            self.lock_lines[ALL if peer is None else peer] = line
         else:
             self.opened[call] = line
 
     def close(self, call: str, peer: int | None) -> None:
         """Forget a call whose epoch is over."""
-        if call == "Lock":
-            self.lock_lines.pop(peer, None)
+        if call in _LOCKS:
+            self.lock_lines.pop(ALL if peer is None else peer, None)
         else:
             self.opened.pop(call, None)
 

@@ -18,7 +18,7 @@ from smpy.mpi.checks.signatures import agree, basic_types_of, described
 from smpy.mpi.checks.stretches import StretchOfBytes, stretches_of
 from smpy.mpi.checks.window_buffers import AccessSegment
 from smpy.mpi.checks.window_conflicts import COMPARE, READ, WRITE, AccessKind, WindowAccess
-from smpy.mpi.checks.window_state import CheckedWindow, Origin
+from smpy.mpi.checks.window_state import ALL, CheckedWindow, Origin
 from smpy.mpi.data.buffer_segments import BufferSegment
 from smpy.mpi.data.datatypes import BYTE
 from smpy.mpi.data.layout import Layout
@@ -34,7 +34,6 @@ from smpy.mpi.state.exceptions import Exception as MpiException
 
 __all__ = ["WindowCall", "WindowChecks"]
 
-_ALL: Final = -1
 _NO_OP: Final = PREDEFINED["NO_OP"]
 _ERR_RMA_SYNC: Final = ERROR_CLASSES["ERR_RMA_SYNC"][0]
 _GETS: Final = ("Get", "Rget")
@@ -50,7 +49,7 @@ _COMPLETES: Final = frozenset(
 """Calls after which the rank's own buffers are free."""
 _ENDS_FENCE: Final = frozenset(("Lock", "Lock_all", "Start"))
 """Calls that end an epoch of `Fence`, but complete no accesses."""
-_OTHERS: Final = frozenset(("Fence", "Free", "Flush", "Flush_all", "Flush_local", "Flush_local_all"))
+_KNOWN: Final = frozenset((*_ACCESSES, *_OPENS, *_ENDS, *_COMPLETES, "Free"))
 
 
 class WindowCall(NamedTuple):
@@ -89,7 +88,7 @@ class WindowChecks:
         self, name: str, rank: int, part: WindowPart, given: dict[str, Any], here: Callable[[], Line]
     ) -> WindowCall | None:
         """A rank makes a call on a window; None: one that nothing here depends on."""
-        if name not in _ACCESSES and name not in _OPENS and name not in _ENDS and name not in _OTHERS:
+        if name not in _KNOWN:
             return None
         named = given.get("target_rank", given.get("rank"))
         try:
@@ -174,7 +173,8 @@ class WindowChecks:
     def completed(self, part: WindowPart, name: str, peer: int, line: Line) -> None:
         """A compiled call has completed accesses, some of which were taken over."""
         window = self._windows[part.communicator.number]
-        self.end(WindowCall(name, part, window, window.origins[part.rank], peer, line), None)
+        origin = window.origins[part.rank]
+        self.end(WindowCall(name, part, window, origin, None if peer == ALL else peer, line), None)
 
     def _take_over(self, part: WindowPart, window: CheckedWindow, origin: Origin, target: int) -> None:
         """Take accesses to a target, and the rank's own buffers of some, that the surface has noted."""
@@ -277,7 +277,7 @@ class WindowChecks:
         """Forget what a rank did on a window that it has freed; the last one has it forgotten altogether."""
         self._report_accesses(call.origin)
         if call.window.notes is not None:
-            call.window.notes.look(call.part.rank, _ALL, None)
+            call.window.notes.look(call.part.rank, ALL, None)
         del call.window.origins[call.part.rank]
         if not call.window.origins:
             del self._windows[call.part.communicator.number]
@@ -295,8 +295,8 @@ class WindowChecks:
     def _open_epochs(self, origin: Origin) -> Iterator[tuple[str, Line]]:
         """Calls that have opened the epochs that a rank is in, and their lines."""
         yield from origin.opened.items()
-        for line in origin.lock_lines.values():
-            yield "Lock", line if isinstance(line, Line) else self._line_of(line)
+        for rank, line in origin.lock_lines.items():
+            yield "Lock_all" if rank == ALL else "Lock", line if isinstance(line, Line) else self._line_of(line)
 
     def _report_accesses(self, origin: Origin, then: str = "", where: Line = NOWHERE) -> None:
         if origin.has_accessed and origin.fence is not None:
@@ -348,7 +348,7 @@ def _segments_of(name: str, given: dict[str, Any]) -> tuple[AccessSegment, ...]:
 
 def _or_all(peer: int | None) -> int:
     """A rank as the surface has it."""
-    return _ALL if peer is None else peer
+    return ALL if peer is None else peer
 
 
 def _no_request() -> None:
