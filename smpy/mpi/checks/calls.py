@@ -7,7 +7,7 @@ methods are wrapped; where they complete what the surface has started, it is tol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Final, Protocol
 
@@ -54,7 +54,7 @@ class Patching(Protocol):
 class _Call:
     """The outermost call that a rank is in."""
 
-    __slots__ = ("asks", "buffers", "line", "name", "part", "rank", "wild_lines", "window")
+    __slots__ = ("asks", "buffers", "line", "name", "part", "rank", "started", "wild_lines", "window")
 
     def __init__(self, name: str, rank: int, *, asks: bool) -> None:
         self.name = name
@@ -63,6 +63,7 @@ class _Call:
         self.line = NOWHERE
         self.buffers: list[PendingBuffer] = []
         self.wild_lines: list[int] = []
+        self.started: list[tuple[Request, int]] = []  # by Startall, and the number of buffers before each
         self.part: tuple[CommCore, CollectivePart] | None = None  # to be taken by the request that it returns
         self.window: WindowCall | None = None
 
@@ -121,6 +122,9 @@ class CallChecks:
         call = self._calls[timeline] = _Call(method.__name__.removeprefix("_"), engine.rank, asks=asks)
         try:
             frees = self._begin(call, method, args, kwargs)
+            to_start = _requests_to_start(args, kwargs) if call.name == "Startall" else None
+            if to_start is not None:
+                args, kwargs = (args[0], self._each_to_start(call, to_start)), {}
             result = inner(method, *args, **kwargs)
         except BaseException as error:
             self._drop(call)
@@ -156,14 +160,24 @@ class CallChecks:
         elif part_of_window is not None:
             arguments = _arguments_of(method, args, kwargs)
             call.window = self._windows.begin(call.name, call.rank, part_of_window, arguments, call.here)
-        elif call.name in ("Start", "Startall"):
-            for request in (first,) if isinstance(first, Prequest) else args[1]:
-                described_part = self._parts.get(id(request._persistent()))
-                if described_part is not None:
-                    self._take_part(call, *described_part)
+        elif call.name == "Start" and isinstance(first, Prequest):
+            self._start_part(call, first)
         elif call.asks and _is_of_request(first):
             self._asking_lines.update(self._requests.asked(call.rank, _requests_in(args, kwargs)))
         return identity_of(first) if call.name in FREEING_CALLS and isinstance(first, Handle) else None
+
+    def _start_part(self, call: _Call, request: Prequest) -> None:
+        described_part = self._parts.get(id(request._persistent()))
+        if described_part is not None:
+            self._take_part(call, *described_part)
+
+    def _each_to_start(self, call: _Call, requests: Iterable[Any]) -> Iterator[Any]:
+        """The requests of `Startall`, each followed by the buffers of its operation."""
+        for request in requests:
+            if isinstance(request, Prequest):
+                call.started.append((request, len(call.buffers)))
+                self._start_part(call, request)
+            yield request
 
     def _note_probe(self, call: _Call, *, is_of_message: bool) -> None:
         """Note whether a program asks who has sent the message that a probe, which it may be, has found."""
@@ -218,13 +232,10 @@ class CallChecks:
         elif call.name == "Start":
             self._requests.started(call.rank, first, call.name, call.here(), call.buffers, call.wild_lines)
         elif call.name == "Startall":
-            requests = list(args[1])
-            one_each = len(requests) == len(call.buffers)
-            for i, request in enumerate(requests):
-                buffers = call.buffers[i : i + 1] if one_each else ()
+            ends = [*(n_before for _, n_before in call.started[1:]), len(call.buffers)]
+            for (request, first_buffer), end in zip(call.started, ends, strict=True):
+                buffers = call.buffers[first_buffer:end]
                 self._requests.started(call.rank, request, call.name, call.here(), buffers, call.wild_lines)
-            if not one_each:
-                self._drop(call)
         else:
             self._drop(call)
             completed = _requests_in(args, kwargs)
@@ -397,6 +408,13 @@ def _part_of_window(args: tuple[Any, ...]) -> WindowPart | None:
 def _is_of_request(first: object) -> bool:
     """Whether the first argument is that of a method of requests."""
     return isinstance(first, Request) or (isinstance(first, type) and issubclass(first, Request))
+
+
+def _requests_to_start(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The argument of `Startall`; None where the call has another signature."""
+    if len(args) == 2 and not kwargs:
+        return args[1]
+    return kwargs.get("requests") if len(args) == len(kwargs) == 1 else None
 
 
 def _requests_in(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterable[Any] | None:

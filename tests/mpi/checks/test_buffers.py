@@ -60,6 +60,23 @@ def test_a_buffer_changed_while_a_collective_sends_it_is_named_by_its_lines(chec
     assert checked(program)["buffers"] == [[(0, 2), (0, 4)]]
 
 
+@pytest.mark.parametrize(
+    "start", ["MPI.Prequest.Startall([r, q, p])", "MPI.Prequest.Startall(requests=iter((r, q, p)))"]
+)
+def test_buffers_of_operations_that_are_started_together_are_those_of_each(checked: Callable, start: str):
+    program = (
+        "x, y, z, s, t = np.zeros((5, 4)); r, q = comm.Allreduce_init(x, y), comm.Allreduce_init(z, s)\n"
+        "p = comm.Send_init(t, 1 - rank)\n"
+        f"{start}\n"
+        "r.Wait(); x[0] = y[0] = 1\n"
+        "if rank == 0: z[0] = 1\n"
+        "q.Wait()\n"
+        "if rank == 0: t[0] = 1\n"
+        "comm.Recv(np.zeros(4)); p.Wait()\nr.Free(); q.Free(); p.Free()\n"
+    )
+    assert checked(program)["buffers"] == [[(0, 3), (0, 6)], [(0, 3), (0, 8)]]
+
+
 RESULTS = {
     "Ibcast": "comm.Ibcast(x)",
     "Iallgather": "comm.Iallgather(np.ones(2), x)",
