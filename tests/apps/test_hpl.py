@@ -161,6 +161,7 @@ if MPI.COMM_WORLD.rank == 0:
 """
 
 
+@pytest.mark.slow
 def test_a_panel_that_is_through_keeps_no_memory(smpy_run: Callable[..., Any]) -> None:
     """Run in a process of its own: the program changes objects that other tests would use."""
     ran = smpy_run(PANELS.format(apps=str(APPS), settings=every_choice((2, 2), 75, 8)), 4, "--quiet")

@@ -172,7 +172,13 @@ BREAKS = {
 }
 
 
-@pytest.mark.parametrize("broken", BREAKS)
+USUAL_BREAKS = ("builtins", "modules", "stdout", "all descriptors but the standard ones", "memory")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [pytest.param(broken, marks=() if broken in USUAL_BREAKS else pytest.mark.slow) for broken in BREAKS],
+)
 def test_whatever_a_program_breaks_its_run_ends_with_words_summary_and_record(
     smpy_run: Callable, tmp_path: Path, broken: str
 ):

@@ -397,7 +397,7 @@ def interrupted(tmp_path: Path) -> Callable[[str, int], Interrupted]:
     return run
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("endless", ENDLESS)
 def test_a_run_answers_an_interruption(interrupted: Callable[[str, int], Interrupted], endless: str, number: int):
     run = interrupted(endless, number)

@@ -184,7 +184,9 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize(
+    "method", ["fork", *(pytest.param(name, marks=pytest.mark.slow) for name in ("spawn", "forkserver"))]
+)
 def test_a_child_of_a_program_that_imports_mpi4py_first_of_all_is_beside_its_rank(
     smpy_run: Callable, tmp_path: Path, method: str
 ):

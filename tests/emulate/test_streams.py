@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 RANK = "from mpi4py import MPI\ncomm = MPI.COMM_WORLD\nrank = comm.rank\n"
 
 
@@ -258,6 +260,7 @@ def test_what_goes_to_a_file_laid_over_standard_output_is_not_printed_nor_is_pri
     assert ran.out == "before\nmeanwhile\nafter b'captured\\nfrom a child\\n'\n"
 
 
+@pytest.mark.slow
 def test_a_test_run_that_captures_descriptors_prints_all_it_has_to_say(smpy_run: Callable):
     tests = (
         "def test_passes(): print('kept')\n\ndef test_fails():\n    import os\n    os.write(1, b'raw')\n    assert 0\n"

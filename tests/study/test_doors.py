@@ -144,6 +144,7 @@ def test_a_study_listens_on_127_0_0_1_alone_and_refuses_strangers(tmp_path: Path
         assert not any(b"PRIVATE KEY" in path.read_bytes() for path in files)
 
 
+@pytest.mark.slow
 def test_a_dashboard_that_is_asked_for_is_on_127_0_0_1(tmp_path: Path):
     with running_study(tmp_path, "--dashboard") as study:
         addresses = listeners(study)
@@ -205,6 +206,7 @@ def run(line: list[str], environment: dict[str, str]) -> subprocess.CompletedPro
     return subprocess.run(line, check=False, capture_output=True, encoding="utf-8", env=environment, timeout=120)
 
 
+@pytest.mark.slow
 def test_points_go_over_tls_and_carry_the_variables_that_they_need(tmp_path: Path):
     security = distributed.Security.temporary()
     certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
