@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,7 +34,7 @@ class ProgressLine:
             f"smpy: {format_time(progress.now_s)} simulated in {format_time(progress.wall_s)}, "
             f"{progress.events_per_s:,.0f} events/s, {format_bytes(progress.rss_bytes)}"
         )
-        self._terminal.write(ERASE + line[: shutil.get_terminal_size().columns - 1])
+        self._terminal.write(ERASE + line[: _columns() - 1])
         self._terminal.flush()
         self._is_drawn = True
 
@@ -44,6 +43,13 @@ class ProgressLine:
             self._is_drawn = False
             self._terminal.write(ERASE)
             self._terminal.flush()
+
+
+def _columns() -> int:
+    """Width of the terminal; short runs draw no line and need no `shutil`."""
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 class _AfterErasing:
@@ -100,7 +106,7 @@ def study_progress(*, is_wanted: bool = True) -> Iterator[Callable[[Stand], None
         failed = f", {stand.n_failed:,} of them failed" if stand.n_failed else ""
         left = f", about {format_time(stand.left_s)} left" if stand.left_s else ""
         text = f"smpy: {stand.n_done:,} of {stand.n_points:,} points have ended{failed}{left}"
-        _show(ERASE + text[: shutil.get_terminal_size().columns - 1])
+        _show(ERASE + text[: _columns() - 1])
 
     try:
         yield show

@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import mmap
 import os
-import tempfile
 import weakref
 from functools import cache, partial
 from typing import Any, Final
@@ -38,6 +37,8 @@ class _Block:
         if hasattr(os, "memfd_create"):
             self.number = os.memfd_create("smpy-folded")
         else:
+            import tempfile
+
             with tempfile.TemporaryFile() as file:
                 self.number = os.dup(file.fileno())
         self._nbytes = 0

@@ -51,6 +51,19 @@ def test_a_machine_in_one_line_imports_no_reader_of_xml_and_no_other_topology():
     assert {name for name in found if ".topologies." in name} == {"smpy.platforms.topologies.torus"}
 
 
+def test_a_run_starts_without_modules_of_python_that_few_runs_need():
+    code = """
+import sys
+import click, json, pathlib, pickle, random, traceback
+before = set(sys.modules)
+import smpy.cli.run
+from smpy.emulate.run import run
+print(*set(sys.modules) - before)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert not {"difflib", "shutil", "tempfile"} & {*done.stdout.split()}
+
+
 @pytest.mark.parametrize("tag", ["cluster", "zone", "machine"])
 def test_every_topology_of_smpy_is_found_by_each_of_its_names(tag: str):
     for module in pkgutil.iter_modules(topologies.__path__, f"{topologies.__name__}."):

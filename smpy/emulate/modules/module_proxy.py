@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
@@ -112,10 +111,13 @@ class ModuleProxyFinder:
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
         """The spec of a module that is private or has a substitute, or None."""
         module = None if running() is None else self._to_load(name, path)
-        return None if module is None else ModuleSpec(name, _FoundLoader(module, self._modules))
+        loader: Any = _FoundLoader(module, self._modules) if module is not None else None
+        return None if loader is None else ModuleSpec(name, loader)
 
 
-class _FoundLoader(Loader):
+class _FoundLoader:
+    """Loader of a module that is there; no `importlib.abc.Loader`, whose import brings `tempfile` and `shutil`."""
+
     def __init__(self, module: ModuleType, modules: dict[str, ModuleType]) -> None:
         self._module = module
         self._modules = modules

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import pkgutil
 import sys
 from collections.abc import Collection, Sequence
@@ -10,7 +9,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from typing import Final
 
 from smpy.emulate.modules.sources import STAND_INS, is_extension
-from smpy.errors import UsageError
+from smpy.errors import UsageError, closest
 
 # smpy makes these serve each rank differently, or depends on them: copies would not work
 _ONE_FOR_ALL: Final = frozenset(
@@ -74,5 +73,5 @@ def _suggestion(name: str, path: Sequence[str]) -> str:
         return ""
     places = path if package is None else package.submodule_search_locations or ()
     there = {module.name for module in pkgutil.iter_modules(list(places))}
-    close = difflib.get_close_matches(child, there, n=1)
-    return f": did you mean {f'{parent}.{close[0]}' if parent else close[0]}?" if close else ""
+    close = closest(child, there)
+    return "" if close is None else f": did you mean {f'{parent}.{close}' if parent else close}?"

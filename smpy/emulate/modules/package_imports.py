@@ -6,7 +6,6 @@ import hashlib
 import marshal
 import os
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -184,9 +183,11 @@ def _read(path: Path, stamp: bytes) -> list[Any] | None:
 
 def _write(path: Path, stamp: bytes, facts: list[Any]) -> None:
     """Write a file atomically: other runs may read or write it at the same time."""
+    from tempfile import mkstemp
+
     body = marshal.dumps(facts)
     path.parent.mkdir(parents=True, exist_ok=True)
-    number, partial = tempfile.mkstemp(dir=path.parent)
+    number, partial = mkstemp(dir=path.parent)
     try:
         with os.fdopen(number, "wb") as file:
             file.write(_digest(stamp, body) + body)

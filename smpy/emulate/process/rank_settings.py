@@ -7,7 +7,6 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import partial
-from tempfile import mkdtemp
 from types import ModuleType
 from typing import Any
 
@@ -72,6 +71,8 @@ def _enter(real: Callable[[str], None], directory: str) -> None:
     try:
         real(directory)
     except OSError:
+        from tempfile import mkdtemp
+
         removed = mkdtemp(dir="/tmp")  # a rank may have assigned tempfile.tempdir
         real(removed)
         os.rmdir(removed)

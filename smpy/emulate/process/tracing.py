@@ -13,9 +13,9 @@ import sys
 import sysconfig
 from _lsprof import Profiler
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from types import FrameType
-from typing import Any, Final
+from typing import Any
 
 from smpy.emulate.modules.imports import Importer
 from smpy.emulate.patches import Patches
@@ -34,7 +34,10 @@ def install_tracing(patches: Patches, settings: PerRankProcessState, importer: I
     importer.when_imported("_lsprof", partial(_install_profiler, patches, change_profile))
 
 
-_LIBRARIES: Final = ("<", *{sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")})
+@cache
+def _libraries() -> tuple[str, ...]:
+    """Beginnings of the names of libraries' files; few programs trace, and finding them takes milliseconds."""
+    return ("<", *{sysconfig.get_path(name) + os.sep for name in ("stdlib", "purelib", "platlib")})
 
 
 class _Tracer:
@@ -53,7 +56,7 @@ def _is_ours(frame: FrameType | None) -> bool:
         name = frame.f_code.co_filename
         if name.startswith(OURS):
             return True
-        if not name.startswith(_LIBRARIES):
+        if not name.startswith(_libraries()):
             return False
         frame = frame.f_back
     return False

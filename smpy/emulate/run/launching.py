@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -251,4 +250,6 @@ def _found(command: Command, directory: str) -> str | None:
         path = os.path.join(folder, command.name)
         if os.path.exists(path):
             return path
-    return shutil.which(command.name)
+    from shutil import which
+
+    return which(command.name)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import builtins
-import difflib
 import os
 import re
-import shutil
 import sys
 import traceback
 from collections.abc import Callable
@@ -21,7 +19,7 @@ from smpy.emulate.modules.named_packages import find_module
 from smpy.emulate.modules.sources import Source
 from smpy.emulate.patches import Patches
 from smpy.emulate.ranks import RankState, running
-from smpy.errors import RankFailure, UsageError
+from smpy.errors import RankFailure, UsageError, closest
 from smpy.input_files import read_input
 
 _LAUNCHERS: Final = ("mpiexec", "mpirun", "srun", "prun", "orterun", "smpirun", "smpy")
@@ -232,7 +230,9 @@ def _is_launcher(program: str) -> bool:
     name = os.path.basename(program)
     if name not in _LAUNCHERS and not re.fullmatch(r"python[\d.]*", name):
         return False
-    found = shutil.which(name)
+    from shutil import which
+
+    found = which(name)
     return not os.path.exists(program) or (found is not None and os.path.samefile(found, program))
 
 
@@ -242,7 +242,7 @@ def _suggestion(program: str) -> str:
         there = [name for name in os.listdir(folder or ".") if name.endswith(".py")]
     except OSError:
         return f": there is no directory {folder!r}" if folder else ""
-    close = difflib.get_close_matches(script_name, there, n=1)
-    if close:
-        return f": did you mean {os.path.join(folder, close[0])!r}?"
+    close = closest(script_name, there)
+    if close is not None:
+        return f": did you mean {os.path.join(folder, close)!r}?"
     return "; to run an installed module, say -m" if "." not in script_name else ""
