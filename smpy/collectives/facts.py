@@ -187,6 +187,12 @@ def is_hierarchical(hosts: Hosts) -> bool:
 
 
 @fact_of_hosts
+def shares_hosts(hosts: Hosts) -> bool:
+    """Whether some host has several of the ranks, be it the only one."""
+    return hosts.n_hosts < hosts.n_ranks
+
+
+@fact_of_hosts
 def is_uniform(hosts: Hosts) -> bool:
     """Whether the same number of ranks is on each host."""
     return hosts.is_uniform

@@ -28,10 +28,10 @@ Meaning of each number:
   that stays in caches may be faster. A machine where that matters gives `host.loopback_bandwidth`, of each message
   alone. 0.5 us for a short message, overheads included, is an average over near cores, which take 0.2 to 0.4 us [8]_,
   and those of the other socket.
-* **Collectives** use the algorithms that MPICH 4 and 5 choose by default (`smpy/collectives/tables/mpich-4.json`),
-  but none that goes through a host's shared memory; non-blocking ones, SMPI's. At sizes at which MPICH changes the
-  algorithm, a larger message may be faster than a smaller one: an Allreduce of 512 entries on 1,000 ranks takes half
-  the time of 511, and one byte more than 12 KiB make a Bcast on 16 ranks a fifth faster.
+* **Collectives** use the algorithms that MPICH 4 and 5 choose by default (`smpy/collectives/tables/mpich-4.json`) in a
+  program with MPI_THREAD_MULTIPLE, so none that goes through a host's shared memory; non-blocking ones, SMPI's. At
+  sizes at which MPICH changes the algorithm, a larger message may be faster than a smaller one: one byte more than
+  12 KiB make a Bcast on 16 ranks, one a host, a fifth faster.
 * **Polling**: an Iprobe or Test takes 1 us. A program that polls in vain is not stopped at every microsecond, but sees
   what it waits for as soon as if it were (`polls_notice` in `smpy/platforms/models/machine_models.py`). A call takes
   0.2 us under MPICH (4.0 and 5.0, two ranks of one host). SMPI's own rule, 100 us and more with each failed poll of any

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,31 +62,6 @@ def test_the_first_row_that_fits_chooses() -> None:
     assert select("allreduce", 8, 100, is_derived=True) == "allreduce:recursive_doubling"
     assert select("reduce_scatter", 8, 100, are_equal=False) == "reduce_scatter:recursive_doubling"
     assert select("reduce_scatter", 8, 100, are_equal=False, n_entries=524_289) == "reduce_scatter:pair"
-
-
-def test_the_default_clusters_table_is_mpichs() -> None:
-    choose = partial(select, selection=Selection("mpich-4"))
-    two_hosts = Hosts(rank // 128 for rank in range(256))
-    assert choose("barrier", 262_144, 0) == "barrier:dissemination"
-    assert choose("bcast", 7, 1_000_000) == choose("bcast", 8, 12_288) == "bcast:binomial_tree"
-    assert choose("bcast", 8, 524_288) == "bcast:scatter_recursive_doubling_allgather"
-    assert choose("bcast", 8, 524_289) == choose("bcast", 9, 12_289) == "bcast:scatter_ring_allgather"
-    assert choose("bcast", 256, 524_287, hosts=two_hosts) == "bcast:binomial_tree"
-    assert choose("bcast", 256, 524_288, hosts=two_hosts) == "bcast:scatter_recursive_doubling_allgather"
-    assert choose("allreduce", 9, 64, n_entries=8) == "allreduce:balanced_rabenseifner"
-    assert choose("allreduce", 9, 64, n_entries=7) == "allreduce:recursive_doubling"
-    assert choose("allreduce", 9, 64, n_entries=8, is_predefined=False) == "allreduce:recursive_doubling"
-    assert choose("reduce", 9, 4096, commutative=False, n_entries=512) == "reduce:in_order_binomial_tree"
-    assert choose("allgather", 8, 65_535) == choose("allgatherv", 8, 1, total_bytes=524_287)[:9] + ":recursive_doubling"
-    assert choose("allgather", 9, 9_102) == "allgather:bruck"
-    assert choose("allgather", 9, 9_103) == choose("allgather", 8, 65_536) == "allgather:logical_ring"
-    assert choose("alltoall", 7, 256) == choose("alltoall", 8, 257) == "alltoall:scattered"
-    assert choose("alltoall", 8, 256) == "alltoall:bruck"
-    assert choose("alltoall", 8, 32_769) == "alltoall:pair"
-    assert choose("reduce_scatter_block", 8, 65_535) == "reduce_scatter_block:recursive_halving"
-    assert choose("reduce_scatter_block", 8, 65_536) == "reduce_scatter_block:pair"
-    assert choose("reduce_scatter", 8, 1, commutative=False) == "reduce_scatter:halving"
-    assert choose("reduce_scatter", 8, 1, commutative=False, are_equal=False) == "reduce_scatter:recursive_doubling"
 
 
 @pytest.mark.parametrize("name", table_names())
@@ -191,27 +165,6 @@ def test_open_mpi_4_uses_the_algorithms_that_its_numbers_mean() -> None:
     assert [use("reduce_scatter_block", 3, n) for n in (3, 4)] == ["recursive_doubling", "ompi_butterfly"]
 
 
-def test_mpich_5_composes_over_hosts_and_not_in_their_parts() -> None:
-    rules, two_hosts = table("mpich-5"), Hosts(rank // 4 for rank in range(8))
-
-    def use(operation: str, nbytes: int, hosts: Hosts = two_hosts, **facts: Any) -> str:
-        return rules[operation].row_for(Query(8, nbytes, **facts), lambda: hosts).use
-
-    one_host, one_each = Hosts([0] * 8), Hosts(range(8))
-    assert [use("bcast", n) for n in (12_287, 12_288, 524_288)] == [
-        *("two_level", "two_level_host_of_root_first", "scatter_recursive_doubling_allgather")
-    ]
-    assert use("bcast", 12_287, one_host) == use("bcast", 12_287, one_each) == "binomial_tree"
-    assert use("bcast", 12_287, is_part=True) == "binomial_tree"
-    assert [use("reduce", n) for n in (2048, 2049)] == ["two_level_host_of_root_last", "two_level"]
-    assert use("reduce", 8, commutative=False) == "in_order_binomial_tree"
-    assert [use("allreduce", n) for n in (8, 1 << 20)] == ["two_level", "two_level"]
-    assert use("allreduce", 8, commutative=False) == "recursive_doubling"
-    assert use("barrier", 0) == "two_level"
-    assert use("barrier", 0, one_host) == "dissemination"
-    assert rules["bcast"].rows[0].parts == (("leaders", "mpich-5"), ("local", "mpich-5"))
-
-
 def test_facts_of_hosts_tell_blocked_from_dealt_ranks() -> None:
     blocked, dealt, uneven = Hosts([0, 0, 1, 1]), Hosts([0, 1, 0, 1]), Hosts([0, 0, 1])
     assert [HOST_FACTS["is_blocked"](hosts) for hosts in (blocked, dealt, uneven)] == [True, False, True]
@@ -275,14 +228,14 @@ def test_a_choice_is_made_once_and_asks_for_hosts_only_if_its_table_does() -> No
 
     hosts = HostsOfComm(find)
 
-    numbers = {algorithms.schedule(engine, "allreduce", Query(8, 4096, n_entries=512), hosts) for _ in range(3)}
+    numbers = {algorithms.schedule(engine, "alltoall", Query(8, 4096), hosts) for _ in range(3)}
     assert len(numbers) == 1
     assert asked == []
     algorithms.schedule(engine, "bcast", Query(8, 100_000), hosts)
     assert asked != []
     assert algorithms.used() == {
-        "allreduce": ["balanced_rabenseifner"],
-        "bcast": ["scatter_recursive_doubling_allgather"],
+        "alltoall": ["scattered"],
+        "bcast": ["two_level_host_of_root_first"],
     }
 
 
@@ -374,18 +327,14 @@ def test_the_command_sets_options_of_the_network_model(program: Path) -> None:
         assert told in result.output
 
 
-def test_a_broadcast_knows_whether_its_ranks_fill_several_hosts(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("platform", "chosen"),
+    [(None, "two_level_host_of_root_first"), ("flat hosts=64 cores=1", "scatter_recursive_doubling_allgather")],
+)
+def test_a_broadcast_takes_hosts_first_where_ranks_share_them(
+    tmp_path: Path, platform: str | None, chosen: str
+) -> None:
     program = tmp_path / "program.py"
     program.write_text("import smpy; from mpi4py import MPI; MPI.COMM_WORLD.Bcast(smpy.folded(2048))")
-
-    def times_s(n_ranks: int) -> list[float]:
-        outcomes = [
-            run(RunConfig(n_ranks, str(program), compute="none", algorithms=algorithms))
-            for algorithms in ((), *([("bcast", name)] for name in ("binomial_tree", "scatter_rdb_allgather")))
-        ]
-        return [outcome.summary.makespan_s for outcome in outcomes]
-
-    chosen_s, tree_s, scattered_s = times_s(256)  # on two hosts
-    assert chosen_s == tree_s != scattered_s
-    chosen_s, tree_s, scattered_s = times_s(64)
-    assert chosen_s == scattered_s != tree_s
+    outcome = run(RunConfig(64, str(program), compute="none", platform=platform))
+    assert outcome.summary.inputs.algorithms == {"bcast": [chosen]}

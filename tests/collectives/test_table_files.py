@@ -13,6 +13,7 @@ from smpy.collectives.choice import selection_of
 from smpy.collectives.facts import Query
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.selection import Selection
+from smpy.collectives.tables import SelectorRow
 from smpy.errors import PlatformWarning, UsageError
 from smpy.platforms.models.collective_tables import with_table
 from smpy.platforms.models.machine_models import CollectiveChoice
@@ -170,6 +171,22 @@ def test_mpichs_own_file_says_what_the_table_says(tmp_path: Path) -> None:
         for nbytes in (1, 640, 819, 820, 4095, 4096, 9102, 9103, 65_535, 65_536, 300_000):
             own = chosen(Selection("mpich-4"), "allgather", n_ranks, nbytes)
             assert chosen(rules, "allgather", n_ranks, nbytes) == own
+
+
+def test_mpichs_compositions_over_hosts_stand_above_its_file_which_chooses_their_parts(tmp_path: Path) -> None:
+    tests = {
+        "comm_hierarchy=node": leaf("Bcast_intra_scatter_ring_allgather"),
+        "comm_hierarchy=any": leaf("Bcast_intra_binomial"),
+    }
+    rules = selection(tmp_path, json.dumps({"collective=bcast": {"comm_type=intra": tests}})).rules("bcast")
+
+    def row(nbytes: int, host_of_rank: list[int], **more: Any) -> SelectorRow:
+        return rules.row_for(Query(len(host_of_rank), nbytes, **more), lambda: Hosts(host_of_rank))
+
+    two_hosts = [0] * 4 + [1] * 4
+    assert (row(100, two_hosts).use, row(100, [0] * 8).parts) == ("two_level", ())
+    assert row(100, [0] * 4, is_part=True).use == "scatter_ring_allgather"
+    assert row(1_000_000, two_hosts).use == row(100, list(range(8))).use == "binomial_tree"
 
 
 def test_an_algorithm_of_mpichs_that_is_not_here_is_told_once(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Reads a tuning file of MPICH (MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE): tests in one another, the first that holds.
 
-Only blocking collectives within a group have rules here. MPICH's in-place calls use the same algorithm as others.
+Only blocking collectives within a group have rules here. MPICH's in-place calls use the same algorithm as others. The
+compositions over hosts stand above the file: its rules are for their parts, and for calls that MPICH does not compose.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from smpy.collectives.table_files.located_json import LocatedObject
-from smpy.collectives.table_files.rows import FileRow, FileTable, say
+from smpy.collectives.table_files.rows import OUTSIDE, FileRow, FileTable, say
+from smpy.collectives.tables import table_rows
 from smpy.errors import UsageError, meant
 
 _BASE: Final = "mpich-4"
@@ -105,12 +107,19 @@ def read_mpich(path: str, content: LocatedObject) -> FileTable:
                 say(path, branch.line, f"{key!r} is no collective of MPICH's{advice}")
             continue
         if found := list(_rows(path, operation, branch, {}, base, lacking)):
-            rows[operation] = found
+            rows[operation] = [*_compositions(base, operation), *found]
     if not rows:
         say(path, content.line, f"no rule is of a blocking collective within a group: the table {base} chooses")
     for value, line in lacking.items():
         say(path, line, f"{value} has no algorithm here: the table {base} chooses")
     return FileTable(rows, base)
+
+
+def _compositions(base: str, operation: str) -> Iterator[FileRow]:
+    """The compositions of a table, whose parts the file chooses."""
+    for row in table_rows(base)[operation]:
+        if "parts" in row:
+            yield FileRow({key: value for key, value in row.items() if key != "parts"}, OUTSIDE)
 
 
 def _rows(
@@ -183,8 +192,10 @@ _READERS: Final[Mapping[tuple[str, str], Mapping[str, _Conditions | None]]] = {
     ("comm_size", "="): {"pow2": {"is_power_of_two": True}},
     ("count", "<"): {"pow2": {"has_entry_each": False}},
     ("comm_hierarchy", "="): {
-        "parent": {"is_hierarchical": True},
-        **{name: {"is_hierarchical": False} for name in ("node_roots", "node", "flat")},
+        "parent": {"is_part": False, "shares_hosts": True},
+        "node": {"is_part": True, "shares_hosts": True},
+        "node_roots": {"is_part": True, "shares_hosts": False},
+        "flat": {"is_part": False, "shares_hosts": False},
     },
     ("is_sendbuf_inplace", "="): {"no": {}, "yes": None},
     **{(name, "="): {"yes": {fact: True}, "no": {fact: False}} for name, fact in _YES_OR_NO.items()},

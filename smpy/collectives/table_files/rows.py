@@ -17,6 +17,10 @@ NO_CONDITIONS: Final = ("use", "use_table", "searches_hosts", "parts")
 _PARTS_MAX: Final = 1000
 
 
+OUTSIDE: Final = 0
+"""The line of a row that stands above those of a file, and not in it."""
+
+
 class FileRow(NamedTuple):
     """A row of a file.
 
@@ -25,7 +29,7 @@ class FileRow(NamedTuple):
     content : mapping
         Its keys and values, as a table of `smpy.collectives.tables` has them.
     line : int
-        Its line in the file.
+        Its line in the file, or `OUTSIDE`.
     """
 
     content: Mapping[str, Any]
@@ -119,6 +123,7 @@ def _check_condition(where: str, key: str, value: Any) -> None:
 
 def say_unreached(path: str, operation: str, rows: Sequence[FileRow]) -> None:
     """Warn of rows that are never reached: those above fit all calls that they fit, or they fit none."""
+    rows = [row for row in rows if row.line != OUTSIDE]
     boxes = [_box(row.content) for row in rows]
     for number, row in enumerate(rows):
         mine, above = boxes[number], boxes[:number]

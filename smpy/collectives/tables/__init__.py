@@ -103,15 +103,23 @@ def table_names() -> tuple[str, ...]:
 
 
 @functools.cache
+def table_rows(name: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """The rows of each operation in a table that smpy has, as its file has them."""
+    data = json.loads((Path(__file__).parent / f"{name}.json").read_text(encoding="utf-8"))
+    del data["source"]
+    if "reduce_scatter" in data:
+        data.setdefault("reduce_scatter_block", data["reduce_scatter"])
+    rows: Mapping[str, Sequence[Mapping[str, Any]]] = data
+    return rows
+
+
+@functools.cache
 def table(name: str) -> Mapping[str, Rules]:
     """The rules of each operation in a table that smpy has.
 
     Facts are checked here, and names of algorithms when they are first used, for short start-up.
     """
-    data = json.loads((Path(__file__).parent / f"{name}.json").read_text(encoding="utf-8"))
-    if "reduce_scatter" in data:
-        data.setdefault("reduce_scatter_block", data["reduce_scatter"])
-    return {operation: _parsed(operation, rows) for operation, rows in data.items() if operation != "source"}
+    return {operation: _parsed(operation, rows) for operation, rows in table_rows(name).items()}
 
 
 def _parsed(operation: str, rows: Sequence[Mapping[str, Any]]) -> Rules:
