@@ -53,7 +53,7 @@ def used(program: Path, n_ranks: int = 8, **config: Any) -> list[str]:
 def test_a_run_takes_a_table_by_its_name_or_its_file_and_forced_algorithms_stand_above(program: Path) -> None:
     file = str(program.parent / "table.json")
     assert used(program, collectives="smpi") == ["linear"]
-    assert used(program, collectives="mpich-4") == ["bruck"]
+    assert used(program, collectives="mpich-4") == ["scattered"]
     assert used(program, collectives=file) == ["ring"]
     assert used(program, 4, collectives=file) == ["pair"]
     assert used(program, collectives=file, algorithms=(("alltoall", "linear"),)) == ["linear"]
@@ -64,7 +64,7 @@ def test_a_machine_names_a_file_relative_to_its_own_and_keeps_its_text(program: 
     machine_file = program.parent / "machine.toml"
     machine_file.write_text("topology.kind = 'flat'\nhost.count = 8\nmpi.collectives = 'table.json'\n")
     assert used(program, platform=str(machine_file)) == ["ring"]
-    assert used(program, platform=str(machine_file), collectives="mpich-4") == ["bruck"]
+    assert used(program, platform=str(machine_file), collectives="mpich-4") == ["scattered"]
     machine = read_machine(machine_file, 8)
     again = machine_from_json(machine_to_json(machine).encode())
     assert again == machine
@@ -101,9 +101,9 @@ def test_a_replay_takes_both_and_repeats_the_runs_own_file_without_them(program:
     assert result.exit_code == 0, result.output
     (folder / "table.json").unlink()  # its text is in the trace
     assert "times" not in replayed()
-    bruck = replayed("--algorithm", "alltoall=bruck")
-    assert "times" in bruck
-    assert replayed("--collectives", "mpich-4") == bruck
+    scattered = replayed("--algorithm", "alltoall=scattered")
+    assert "times" in scattered
+    assert replayed("--collectives", "mpich-4") == scattered
 
 
 def test_a_study_has_axes_of_tables_and_of_algorithms(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:

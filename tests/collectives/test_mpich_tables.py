@@ -95,7 +95,7 @@ def general(operation: str, call: Asked) -> str:  # noqa: C901  # as many condit
         is_regular = operation == "reduce_scatter_block" or call.regular
         return "halving" if is_regular and call.pow2 else "recursive_doubling"
     if operation == "alltoall":
-        if call.size >= 8 and call.nbytes <= 256:
+        if call.size > 8 and call.nbytes <= 256:  # comm_size<8, which csel.c compares by <= below is_sendbuf_inplace
             return "bruck"
         return "scattered" if call.nbytes <= 32_768 else "pair"
     return {
@@ -133,7 +133,8 @@ def test_a_table_of_mpich_chooses_as_its_files_do_condition_by_condition(name: s
                 regular=nbytes % 2 == 0,
                 parent=parent,
                 one_node=parent and len(set(nodes)) == 1,
-                consecutive=parent and nodes == sorted(nodes),
+                # MPICH 5.0.1, commutil.c: ranks of one node are not counted among the consecutive ones
+                consecutive=parent and nodes == sorted(nodes) and (name == "mpich-4" or len(set(nodes)) > 1),
             )
             query = Query(
                 n_ranks,

@@ -178,7 +178,7 @@ def test_the_result_is_a_table_a_record_and_a_page(tmp_path: Path) -> None:
     assert record["ranks"] == [4, 8]
     assert record["sizes_bytes"] == [8, 65_536]
     assert record["best"][1][0] == found.best(1, 0)
-    assert record["tables"]["mpich-4"]["chosen"][1] == ["bruck", "pair"]
+    assert record["tables"]["mpich-4"]["chosen"][1] == ["scattered", "pair"]
     for i in range(2):
         for j in range(2):
             chosen = record["tables"]["smpi"]["chosen"][i][j]
