@@ -1,0 +1,27 @@
+"""Gather on hosts and then between them: Open MPI 5's han."""
+
+from __future__ import annotations
+
+from smpy.collectives.bcast.han import ON_HOSTS
+from smpy.collectives.call import Call
+from smpy.collectives.register import algorithm
+from smpy.collectives.schedule import Schedule
+
+
+@algorithm("gather", "han", source="Open MPI 5.0, coll_han_gather.c", chooses=True)
+def han(call: Call) -> Schedule:
+    """On each host to the rank with the root's number there, and from these, a host's blocks at once, to the root.
+
+    Where hosts have unequal numbers of ranks, the decisions on one level alone choose.
+    """
+    steps, hosts, nbytes = Schedule(call), call.known_hosts(), call.nbytes
+    assert isinstance(nbytes, int)  # a choosing algorithm
+    if not hosts.is_uniform:
+        call.add_chosen(steps, "gather", nbytes, root=call.root, table=ON_HOSTS)
+        return steps
+    local, index, root_host = call.local, hosts.local(call.root).index, call.leaders_of_root.index
+    call.add_chosen(steps, "gather", nbytes, ranks=local, root=index, table=ON_HOSTS)
+    with steps.when(local.index == index):
+        beside, host_bytes = hosts.beside(call.rank, index), hosts.n_local_max * nbytes
+        call.add_chosen(steps, "gather", host_bytes, ranks=beside, root=root_host, table=ON_HOSTS)
+    return steps
