@@ -229,13 +229,16 @@ static int flow_for(flow_network *n, int id)
     return 0;
 }
 
-/* 0, or an error. */
-static int tell_set_out(sim *s, flow_network *n, int id)
+/* Tells of a transfer that sets out; `kept` is its plan, or NULL. 0, or an error. */
+static int tell_set_out(sim *s, flow_network *n, const transfer *t, int row, const cached_plan *kept)
 {
-    const transfer *t = transfer_at(s, id);
-    const int error = flow_planner_plan(s, &n->planner, t->source_host, t->target_host, n->at[id].row);
+    const link_watcher *w = &n->links_watcher;
     const flow_plan *f = &n->planner.planned;
-    if (!error) n->links_watcher.set_out(n->links_watcher.own, f->n, f->link, f->coefficient);
+    const int error = kept ? 0 : flow_planner_plan(s, &n->planner, t->source_host, t->target_host, row);
+    if (kept)
+        w->set_out(w->own, kept->n, kept->link, kept->coefficient);
+    else if (!error)
+        w->set_out(w->own, f->n, f->link, f->coefficient);
     return error;
 }
 
@@ -248,12 +251,12 @@ static int start(sim *s, void *state, int id)
     const cached_plan *kept = plan_cache_find(&n->planner.plans, t->source_host, t->target_host);
     int error = kept ? 0 : flow_planner_route(s, &n->planner, t->source_host, t->target_host);
     const double route_s = kept ? kept->latency_s : n->planner.path.latency_s;
-    if (!error) error = flow_for(n, id);
+    if (!error && n->links_watcher.set_out) error = tell_set_out(s, n, t, row, kept);
+    if (!error) error = flow_for(n, id); /* it may move what is kept */
     if (error < 0) return error;
     const double latency_s = route_s * (row >= 0 ? n->planner.model.latency_factor[row] : 1.0);
     n->at[id] = (flow){.share = -1, .row = row, .remaining_bytes = size, .slowdown = 1};
     if (n->origin) error = keep_origin(s, n, id);
-    if (!error && n->links_watcher.set_out) error = tell_set_out(s, n, id);
     if (error < 0) return error;
     if (!(latency_s > 0))
         error = start_flow(s, n, id, 0);
