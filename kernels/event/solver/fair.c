@@ -13,6 +13,7 @@
  * their bounds together to flows of one saturated link whose bound levels differ by less than FAIR_PRECISION. On a FATPIPE link
  * that is no narrower than a flow's bound, a last bit decides whether the flow gets its bound or stops all others at its level:
  * where it decides differently for two such flows, the state is not repaired either. */
+#include "basics/cache_lines.h"
 #include "solver/fair_link.h"
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +49,7 @@ void fair_free(fair *f)
     free(f->policy);
     free(f->link_memory);
     free(f->used);
-    free(f->flow);
+    free(f->flow_memory);
     free(f->element);
     free(f->free_block);
     free(f->fresh);
@@ -56,7 +57,7 @@ void fair_free(fair *f)
     free(f->changed);
     free(f->share_before);
     free(f->scratch);
-    free(f->queue.entry);
+    fair_queue_free(&f->queue);
     fair_full_close(f);
     free(f);
 }
@@ -114,9 +115,13 @@ static int new_flow(fair *f)
         if (f->flow_room > INT32_MAX / 2)
             return FAIR_NONE;
         const int room = f->flow_room ? 2 * f->flow_room : 256;
-        if (!grow(&f->flow, (size_t)room, sizeof *f->flow) || !grow(&f->fresh, (size_t)room, sizeof *f->fresh)
-            || !grow(&f->scratch, (size_t)room, sizeof *f->scratch) || !grow(&f->changed, (size_t)room, sizeof *f->changed)
-            || !grow(&f->share_before, (size_t)room, sizeof *f->share_before))
+        const size_t used = (size_t)f->n_flows * sizeof *f->flow, bytes = (size_t)room * sizeof *f->flow;
+        fair_flow *lines = cache_lines_grow(&f->flow_memory, f->flow, used, bytes);
+        if (!lines)
+            return FAIR_NONE;
+        f->flow = lines;
+        if (!grow(&f->fresh, (size_t)room, sizeof *f->fresh) || !grow(&f->scratch, (size_t)room, sizeof *f->scratch)
+            || !grow(&f->changed, (size_t)room, sizeof *f->changed) || !grow(&f->share_before, (size_t)room, sizeof *f->share_before))
             return FAIR_NONE;
         f->flow_room = room;
     }
@@ -159,7 +164,7 @@ static void use_link(fair *f, int link)
     f->used[f->n_used++] = link;
     k->capacity = f->capacity[link];
     k->policy = f->policy[link];
-    k->level = k->key = INFINITY;
+    k->level = k->lowest_level_here = k->key = INFINITY;
     k->bottlenecked_here = k->bottlenecked_elsewhere = k->unconstrained = FAIR_NONE;
     k->is_uncontended = k->policy == FAIR_SHARED;
 }

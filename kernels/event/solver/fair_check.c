@@ -39,6 +39,7 @@ static void check_link(const fair *f, int link)
         const fair_flow *g = &f->flow[at->flow];
         require(at->prev == before && at->is_bottlenecked_here, "list bottlenecked_here of link", link, e, before);
         require(!g->is_rising, "no level for flow", at->flow, g->share, 0);
+        require(k->lowest_level_here <= g->level, "lowest level here of link", link, k->lowest_level_here, g->level);
         fair_sum_add(&use, at->use);
         largest = fmax(largest, at->use);
         if (!f->needs_full_solve)

@@ -30,6 +30,7 @@
  * be told from the highest level elsewhere becomes equal to it. Otherwise errors in the last bit would propagate through all
  * flows that are connected by links, and acknowledgements connect nearly all. Errors do not accumulate, because each level is
  * computed from compensated sums. */
+#include "basics/dates.h"
 #include "solver/fair_link.h"
 
 static void queue_again(fair *f, fair_link *k, double key)
@@ -69,14 +70,16 @@ static void fix_level(fair *f, int flow, double level, double share, int bottlen
         if (at->is_bottlenecked_here && !link_is_saturated_by(k, at->use, level)) {
             link_remove_bottlenecked_here(f, k, e);
             link_add_bottlenecked_elsewhere(f, k, e, level, share);
-        } else if (!at->is_bottlenecked_here && k->policy == FAIR_SHARED) {
+        } else if (at->is_bottlenecked_here) {
+            link_note_level_here(k, level);
+        } else if (k->policy == FAIR_SHARED) {
             fair_sum_add(&k->load, -(at->coefficient * g->share));
             fair_sum_add(&k->load, at->coefficient * share);
         }
         if (k->bottlenecked_here < 0)
             unqueue(f, k);
         else if (k->key == INFINITY && !link_is_saturated(f, k))
-            queue(f, k, fmin(k->level, link_saturation_level(f, k)));
+            queue(f, k, smaller(k->level, link_saturation_level(f, k)));
     }
     g->level = level;
     g->share = share;
@@ -96,8 +99,9 @@ static void let_rise(fair *f, int flow)
         if (!f->element[e].is_bottlenecked_here) {
             link_remove_bottlenecked_elsewhere(f, k, e, g->share);
             link_add_bottlenecked_here(f, k, e);
-        }
-        queue(f, k, fmin(k->level, link_saturation_level(f, k)));
+        } else
+            link_note_level_here(k, g->bound_level);
+        queue(f, k, smaller(k->level, link_saturation_level(f, k)));
     }
 }
 
@@ -134,14 +138,16 @@ static void release_flows(fair *f, int link)
 {
     fair_link *k = &f->link[link];
     const double level = k->level;
-    k->level = INFINITY;
+    k->level = k->lowest_level_here = INFINITY;
     for (int e = k->bottlenecked_here, next; e >= 0; e = next) {
         const int flow = f->element[e].flow;
         const fair_flow *g = &f->flow[flow];
         next = f->element[e].next;
         f->work++;
-        if (g->is_rising || link_level_is_above(k, g->level, level))
+        if (g->is_rising || link_level_is_above(k, g->level, level)) {
+            link_note_level_here(k, g->is_rising ? g->bound_level : g->level);
             continue;
+        }
         if (is_limited_elsewhere(f, g, link)) {
             link_remove_bottlenecked_here(f, k, e);
             link_add_bottlenecked_elsewhere(f, k, e, g->level, g->share);
@@ -158,6 +164,9 @@ static bool hand_over_lower_flows(fair *f, int link, double level)
     const bool is_shared = k->policy == FAIR_SHARED;
     const double use = k->use.hi, slack = is_shared ? FAIR_ROUNDING * k->capacity : 0;
     bool is_any = false;
+    if (!(k->lowest_level_here < level))
+        return false;
+    k->lowest_level_here = INFINITY;
     for (int e = k->bottlenecked_here, next; e >= 0; e = next) {
         const int flow = f->element[e].flow;
         const fair_flow *g = &f->flow[flow];
@@ -168,8 +177,10 @@ static bool hand_over_lower_flows(fair *f, int link, double level)
         else if (!g->is_rising && (level - g->level) * use > slack) {
             link_remove_bottlenecked_here(f, k, e);
             link_add_bottlenecked_elsewhere(f, k, e, g->level, g->share);
-        } else
+        } else {
+            link_note_level_here(k, g->is_rising ? g->bound_level : g->level);
             continue;
+        }
         is_any = true;
     }
     return is_any;
@@ -193,7 +204,7 @@ static bool take_over_higher_flows(fair *f, fair_link *k, double level)
             fair_sum_add(&load, -(f->element[e].coefficient * g->share));
             fair_sum_add(&use, f->element[e].use);
         } else
-            highest = fmax(highest, g->level);
+            highest = larger(highest, g->level);
     }
     for (bool is_stable = k->policy == FAIR_FATPIPE; !is_stable;) {
         const double trial = fair_sum_left(k->capacity, &load) / (use.hi + use.lo);
@@ -207,7 +218,7 @@ static bool take_over_higher_flows(fair *f, fair_link *k, double level)
             }
             fair_sum_add(&load, f->element[e].coefficient * g->share);
             fair_sum_add(&use, -f->element[e].use);
-            highest = fmax(highest, g->level);
+            highest = larger(highest, g->level);
         }
         is_stable = kept == n;
         n = kept;
@@ -236,7 +247,7 @@ static void fill_link(fair *f, int link)
         else if (k->policy == FAIR_SHARED
                  && fabs(level - k->highest_level_elsewhere) * k->use.hi <= FAIR_ROUNDING / 2 * k->capacity)
             level = k->highest_level_elsewhere; /* a tie */
-        const double turn = fmin(level, k->level);
+        const double turn = smaller(level, k->level);
         if (link_level_is_above(k, turn, next)) {
             queue_again(f, k, turn);
             return;
@@ -256,6 +267,7 @@ static void fill_link(fair *f, int link)
                 fix_level(f, flow, level, level / g->penalty, link);
         }
         k->level = level;
+        link_note_level_here(k, level);
         unqueue(f, k);
         return;
     }
@@ -340,7 +352,7 @@ static void start_fresh_flows(fair *f)
         k->is_dirty = false;
         k->n_fresh = 0;
         if (k->bottlenecked_here >= 0 && (has_rising || !link_is_saturated(f, k)))
-            queue(f, k, fmin(k->level, link_saturation_level(f, k)));
+            queue(f, k, smaller(k->level, link_saturation_level(f, k)));
     }
     f->n_dirty = 0;
 }

@@ -108,7 +108,7 @@ void fair_full_close(fair *f)
     free(s->element);
     free(s->next);
     free(s->saturated);
-    free(s->queue.entry);
+    fair_queue_free(&s->queue);
     free(s);
     f->filling = NULL;
 }
@@ -134,9 +134,9 @@ static void take_over(fair *f)
     for (int i = 0; i < s->n_links; i++) {
         fair_link *k = &f->link[s->link[i].number];
         f->n_beyond_repair -= k->is_beyond_repair;
-        *k = (fair_link){.capacity = k->capacity, .policy = k->policy, .demand = k->demand, .level = INFINITY, .key = INFINITY,
-                         .bottlenecked_here = FAIR_NONE, .bottlenecked_elsewhere = FAIR_NONE, .unconstrained = FAIR_NONE,
-                         .is_used = true, .is_beyond_repair = fair_filling_is_beyond_repair(s, i)};
+        *k = (fair_link){.capacity = k->capacity, .policy = k->policy, .demand = k->demand, .level = INFINITY,
+                         .lowest_level_here = INFINITY, .key = INFINITY, .bottlenecked_here = FAIR_NONE,
+                         .bottlenecked_elsewhere = FAIR_NONE, .unconstrained = FAIR_NONE, .is_used = true, .is_beyond_repair = fair_filling_is_beyond_repair(s, i)};
         f->n_beyond_repair += k->is_beyond_repair;
     }
     for (int i = 0; i < s->n_flows; i++) {

@@ -82,6 +82,7 @@ typedef struct {
     fair_sum load, use;
     double level;
     double highest_level_elsewhere;  /* upper bound of the levels of flows bottlenecked elsewhere */
+    double lowest_level_here;        /* lower bound of the levels (of rising flows: bound levels) of those bottlenecked here */
     double key;                      /* in the queue; INFINITY: not queued */
 } fair_link;
 
@@ -93,7 +94,8 @@ typedef struct {
 
 /* A 4-ary min-heap. */
 typedef struct {
-    fair_entry *entry;
+    fair_entry *entry;               /* in memory, such that entry[1] begins a cache line */
+    void *memory;
     int n, room;
 } fair_queue;
 
@@ -108,7 +110,8 @@ struct fair {
     int *used, n_used;               /* links that some flow has used */
     int n_flows, flow_room;          /* numbers given out so far, free ones included */
     int free_flow;                   /* first free number */
-    fair_flow *flow;
+    fair_flow *flow;                 /* each in one cache line of flow_memory */
+    void *flow_memory;
     int n_elements, element_room;
     fair_element *element;
     int *free_block, n_free_block;   /* [n]: first of the free blocks of n elements, which are chained by `next` */
@@ -158,6 +161,7 @@ bool fair_fill(fair *f);
 
 bool fair_queue_push(fair_queue *q, double key, int link);
 void fair_queue_pop(fair_queue *q);
+void fair_queue_free(fair_queue *q);
 
 /* Piece of work between two chances to interrupt: elements looked at, some ms. */
 #ifdef SMPY_CHECK

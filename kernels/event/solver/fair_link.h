@@ -3,7 +3,8 @@
  * Invariants: (1) `load` is the sum over the flows bottlenecked elsewhere, `use` that over those bottlenecked here (FATPIPE: the
  *                 largest, or more while is_use_stale);
  *             (2) the sum over an empty list is exactly 0; a link with no flow bottlenecked here has the level INFINITY;
- *             (3) a SHARED link without flows is uncontended, and its demand is exactly 0. */
+ *             (3) `lowest_level_here` and `highest_level_elsewhere` enclose: a step that looks for a flow beyond them finds none;
+ *             (4) a SHARED link without flows is uncontended, and its demand is exactly 0. */
 #ifndef SMPY_FAIR_LINK_H
 #define SMPY_FAIR_LINK_H
 #include "solver/fair_internal.h"
@@ -28,11 +29,20 @@ static inline void list_remove(fair *f, int *head, int e)
         *head = next;
 }
 
+/* A flow bottlenecked here has this level, or if it rises this bound level. */
+static inline void link_note_level_here(fair_link *k, double level)
+{
+    if (level < k->lowest_level_here)
+        k->lowest_level_here = level;
+}
+
 static inline void link_add_bottlenecked_here(fair *f, fair_link *k, int e)
 {
     const double use = f->element[e].use;
+    const fair_flow *g = &f->flow[f->element[e].flow];
     f->element[e].is_bottlenecked_here = 1;
     list_insert(f, &k->bottlenecked_here, e);
+    link_note_level_here(k, g->is_rising ? g->bound_level : g->level);
     if (k->policy == FAIR_SHARED)
         fair_sum_add(&k->use, use);
     else if (use > k->use.hi) {
@@ -47,7 +57,7 @@ static inline void link_remove_bottlenecked_here(fair *f, fair_link *k, int e)
     if (k->bottlenecked_here < 0) {
         k->use = (fair_sum){0, 0};
         k->is_use_stale = false;
-        k->level = INFINITY;
+        k->level = k->lowest_level_here = INFINITY;
     } else if (k->policy == FAIR_SHARED)
         fair_sum_add(&k->use, -f->element[e].use);
     else if (f->element[e].use >= k->use.hi)
