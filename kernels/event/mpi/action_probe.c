@@ -5,10 +5,11 @@
 #include "world/tell.h"
 
 /* Probes, and Get_status, which looks at a request as a probe looks at messages: an execution, which is three calls, then a look.
- * A blocking probe repeats it until it finds something. Where polls notice, the execution is a poll (poll.h). A non-blocking
- * probe that is repeated until it finds something is, date by date, what a program's loop of such probes would be. */
+ * A blocking probe repeats it until it finds something; where that takes no time, it waits until there is something new.
+ * Where polls notice, the execution is a poll (poll.h). A non-blocking probe that is repeated until it finds something is,
+ * date by date, what a program's loop of such probes would be. */
 
-enum { MADE, BOUND, STARTED, LOOK, KNOWN };
+enum { MADE, BOUND, STARTED, LOOK, KNOWN, AWAITING };
 
 static const action_kind iprobe_kind, iprobe_until_kind, probe_kind, improbe_kind, mprobe_kind, get_status_kind;
 
@@ -54,25 +55,34 @@ static int learn(sim *s, int id, action *a)
 {
     timeline *t = &s->timelines.at[id];
     const poll_question asked = question(t, a);
-    poll_end(s, id, &asked, &mpi_of(s)->polling.iprobes_in_a_row, t->answer != 0, mpi_of(s)->poll_costs.grow);
-    if (a->kind->nature == ACTION_REPEATED_POLL) count_up_to_date(s, t);
-    if (t->answer || (a->kind->nature == ACTION_POLL))
+    mpi_state *mpi = mpi_of(s);
+    const int is_repeated = a->kind->nature == ACTION_REPEATED_POLL, is_free = !(mpi->poll_costs.iprobe_s > 0);
+    poll_end(s, id, &asked, &mpi->polling.iprobes_in_a_row, t->answer != 0, mpi->poll_costs.grow);
+    if (is_repeated && is_free)
+        t->n_sends_seen = t->answer ? -1 : a->probe.n_sends; /* it waits: it is not among the probes that time wakes */
+    else if (is_repeated)
+        count_up_to_date(s, t);
+    if (t->answer || (a->kind->nature == ACTION_POLL)) {
         action_end(s, id);
-    else
-        a->stage = MADE;
-    return FREE_OF_CHARGE;
+        return FREE_OF_CHARGE;
+    }
+    a->stage = MADE;
+    if (!is_repeated || !is_free || a->probe.n_sends != mpi->polling.n_sends_queued) return FREE_OF_CHARGE;
+    a->stage = AWAITING;
+    return poll_await(s, id);
 }
 
 static int call(sim *s, int id, action *a)
 {
     mpi_state *mpi = mpi_of(s);
     timeline *t = &s->timelines.at[id];
-    if (mpi->poll_costs.notice && a->stage == MADE) {
+    if (mpi->poll_costs.notice && (a->stage == MADE || a->stage == AWAITING)) {
         const poll_question asked = question(t, a);
         a->stage = LOOK;
         return poll_begin(s, id, &asked, mpi->poll_costs.iprobe_s, 0);
     }
     t->poll.each_s = 0;
+    if (a->stage == AWAITING) a->stage = MADE;
     switch (a->stage++) {
     case MADE:
         a->probe.flop = mpi->polling.iprobes_in_a_row * mpi->poll_costs.iprobe_s * sim_speed_flop_per_s(s, id);
@@ -84,6 +94,7 @@ static int call(sim *s, int id, action *a)
         return clock_events_execute(s, id, (execution){.flop = a->probe.flop, .is_limited = 1}, poll_spends(t));
     case LOOK: {
         const int found = look(s, id, a);
+        a->probe.n_sends = mpi_of(s)->polling.n_sends_queued;
         t->answer = found;
         return found < 0 ? found : MADE_A_CALL;
     }

@@ -58,11 +58,24 @@ void poll_forget(sim *s, int id, int is_progress)
     t->has_polled = 0;
 }
 
+int poll_await(sim *s, int id)
+{
+    timeline *t = &s->timelines.at[id];
+    t->poll.is_awaiting = 1;
+    mpi_of(s)->polling.n_awaiting++;
+    return action_block(s, id, poll_spends(t));
+}
+
 void poll_notice(sim *s, int rank)
 {
-    if (!mpi_of(s)->poll_costs.notice) return;
+    if (!mpi_of(s)->poll_costs.notice && !mpi_of(s)->polling.n_awaiting) return;
     for (int id = s->timelines.rank[rank].first_timeline; id >= 0; id = s->timelines.at[id].next_of_rank) {
         poll_state *p = &s->timelines.at[id].poll;
+        if (p->is_awaiting && s->timelines.at[id].state == WAITING) {
+            p->is_awaiting = 0;
+            mpi_of(s)->polling.n_awaiting--;
+            action_wake(s, id);
+        }
         if (!s->timelines.at[id].has_polled) continue;
         p->first_asked.kind = NULL;
         if (p->each_s <= 0) continue;

@@ -17,11 +17,13 @@ typedef struct {
     int tests_in_a_row, test_anys_in_a_row, iprobes_in_a_row; /* polls of all ranks together */
     int64_t n_sends_queued;      /* a probe that has looked since will not find one */
     int n_probes_up_to_date;
+    int n_awaiting;              /* timelines in poll_await */
 } polling;
 
 /* The timeline spends what its poll costs, `each_s` times the polls it stands for: BLOCKED, or an error. */
 int poll_begin(sim *s, int timeline, const poll_question *asked, double each_s, int in_a_row);
 void poll_end(sim *s, int timeline, const poll_question *asked, int *in_a_row, int is_success, int grows);
+int poll_await(sim *s, int timeline);            /* a poll of no length waits for the next poll_notice: BLOCKED */
 int poll_spends(timeline *t);                    /* SPENT_POLLING or SPENT_PROBING */
 void poll_notice(sim *s, int rank);              /* a message has come to the rank, or a request of its is complete */
 void poll_forget(sim *s, int timeline, int is_progress); /* after another action: forgets the rounds; after progress: all */

@@ -69,7 +69,8 @@ struct action {
             int n_pending;       /* requests that it still waits for */
             int n_ended;         /* and those that ended and that it has not learnt of */
         } wait;
-        struct { int request; double flop; } probe; /* the request whose status is asked for; else the timeline's `wanted` */
+        struct { int request; double flop; int64_t n_sends; } probe; /* whose status is asked for, or the timeline's `wanted`;
+                                                                     * n_sends_queued (poll.h) when it looked last */
         struct { struct collective_run *run; } collective;
         struct {                 /* accesses, their completion and locks (window.h) */
             union {

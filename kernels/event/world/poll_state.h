@@ -22,6 +22,7 @@ typedef struct {
     poll_question first_asked;   /* if polls notice: first of a row that failed, with nothing in between and nothing new */
     int n_rounds, n_in_round;    /* times it was asked again, and polls since */
     double each_s, since_s;      /* the poll under way: length of each poll it stands for, and its beginning; 0: none */
+    int is_awaiting;             /* it takes no time, and waits for something new */
 } poll_state;
 
 /* A time of one kind, in one call. */

@@ -1,9 +1,15 @@
 """Sending and receiving buffers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from smpy.engine.running import current
+from smpy.errors import DeadlockError
 from smpy.mpi import MPI
+from smpy.platforms import default_cluster
+from tests.mpi.conftest import run_world
 
 EAGER, RENDEZVOUS = 100, 100_000  # doubles
 
@@ -256,3 +262,40 @@ def test_a_rank_or_tag_may_come_out_of_a_division(run_ranks):
         return box[0]
 
     assert run_ranks(2, main).returned == [0.0, 7.0]
+
+
+def with_free_probes(n_ranks, polls_notice):
+    """Models of a cluster on which a look for a message takes no time."""
+    models = default_cluster(n_ranks).build().models
+    return replace(models, polling=replace(models.polling, iprobe_s=0.0, polls_notice=polls_notice))
+
+
+@pytest.mark.parametrize("polls_notice", [False, True])
+def test_a_probe_that_takes_no_time_waits_for_its_message(n, polls_notice):
+    def main(rank):
+        world, status = MPI.COMM_WORLD, MPI.Status()
+        if rank:
+            current().sleep(1e-3 * rank)
+            current().block("sleep")
+            world.Send(np.zeros(n), 0, rank)
+            return MPI.Wtime()
+        dates_s = []
+        for tag in (2, 1, 3):  # the message of rank 1 waits for the second probe
+            world.Probe(MPI.ANY_SOURCE, tag, status)
+            dates_s.append(MPI.Wtime())
+            world.Recv(np.zeros(n), status.source, tag)
+        return dates_s
+
+    first_s, second_s, third_s = run_world(4, main, models=with_free_probes(4, polls_notice)).returned[0]
+    assert first_s == pytest.approx(2e-3, rel=0.01)
+    assert first_s < second_s < 3e-3
+    assert third_s == pytest.approx(3e-3, rel=0.01)
+
+
+@pytest.mark.parametrize("polls_notice", [False, True])
+def test_a_probe_that_takes_no_time_and_finds_nothing_is_a_deadlock(polls_notice):
+    def main(rank):
+        MPI.COMM_WORLD.Probe(1 - rank)
+
+    with pytest.raises(DeadlockError):
+        run_world(2, main, models=with_free_probes(2, polls_notice))
