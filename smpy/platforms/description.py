@@ -112,12 +112,13 @@ class Description:
         PlatformError
             If its parts do not fit together, or this computer has no memory for it.
         """
-        from smpy.engine.platform_builder import PlatformBuilder, located
+        from smpy.engine.platform_builder import PlatformBuilder
+        from smpy.engine.platform_refusals import located
 
         builder = PlatformBuilder(self.name, self.models)
         try:
             builder.check_room("the platform", self.n_hosts, 2 * self.n_hosts)
-            builder.wire_power_w, builder.host_power = self.prices.link_w, self.prices.host_power
+            builder.power.wire_w, builder.power.of_others = self.prices.link_w, self.prices.host_power
             with collection_paused():
                 builder.add(self.zone)
                 for connection in self.connections:
