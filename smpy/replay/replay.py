@@ -152,7 +152,8 @@ def replay(
     trace = trace if isinstance(trace, Trace) else Trace(trace)
     info = trace.info["trace"]
     if not info["can_replay"] or not info["is_complete"]:
-        part = "has some ranks or dates only, or is of ranks with threads or hosts with --governor"
+        is_part = info["window_s"] is not None or info["ranks"] is not None
+        part = "has some ranks or dates only" if is_part else "is of ranks with threads, or of hosts with --governor"
         why = "is of a run that was cut short" if info["can_replay"] else part
         raise UsageError(f"{trace.folder} {why}: trace the whole run, without these, to replay it")
     changes, options, quiet_parts = checked(better), tuple(options), checked_noise(denoise)

@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 from smpy.errors import PlatformError, UsageError
-from smpy.platforms import Cluster, Description, FlatCluster, NumberedNames, Prices, read_machine
+from smpy.platforms import (
+    Cluster,
+    Description,
+    FlatCluster,
+    FullZone,
+    Host,
+    NumberedNames,
+    Prices,
+    read_machine,
+)
 from smpy.platforms.machine import changed
 from smpy.platforms.own_format.prices import read_price_list
 from smpy.platforms.own_format.writing import write_toml
@@ -107,6 +116,57 @@ def test_a_machine_that_no_file_of_ours_describes_is_given_prices_by_options(tmp
         UsageError, match=r"only network.bandwidth, .* and the keys of \[price\], \[power\], .* can be set"
     ):
         read_machine(tmp_path / "m.xml", 1, [("prices.cable_eur", "2")])
+
+
+def powers(described: Description) -> list[str | None]:
+    assert described.parts_list is not None
+    return [dict(kind.properties).get("wattage_per_state") for kind in described.parts_list.hosts]
+
+
+def drawing(watts: str) -> Description:
+    return Description("it", FullZone("world", (Host("a", 1e9, properties=(("wattage_per_state", watts),)),)))
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([("power.busy", "300W")], "100.0:300.0"),
+        ([("power.busy", "x2")], "100.0:400.0"),
+        ([("power.idle", "50W"), ("power.one_core", "60W")], "50.0:60.0:200.0"),
+        ([("power.busy?", "300W"), ("power.idle?", "1W")], "100:200"),
+    ],
+)
+def test_options_change_what_they_name_of_the_power_of_hosts(options: list[tuple[str, str]], expected: str) -> None:
+    assert powers(changed(drawing("100:200"), options)) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("host", "option", "message"),
+    [
+        (Host("a", 1e9), ("power.busy", "x2"), "a host says no power, and nothing times a factor is nothing"),
+        (Host("a", 1e9), ("power.idle", "9W"), r"an idle host draws 9 W: say power\.busy, too"),
+        (Host("a", 1e9, state_speeds_flop_per_s=(1e9, 5e8)), ("power.busy", "9W"), "hosts have 2 states, each with a"),
+        (
+            Host("a", 1e9),
+            ("host.cores?", "2"),
+            r"the keys of \[price\], \[power\], .* can be set: did you mean 'host.cores'",
+        ),
+        (Host("a", 1e9), ("power.busyy?", "2W"), "unknown key: did you mean 'busy'"),
+    ],
+)
+def test_a_change_of_power_that_makes_no_sense_is_refused(host: Host, option: tuple[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        changed(Description("it", FullZone("world", (host,))), [option])
+
+
+def test_a_power_for_machines_that_say_none_is_that_of_hosts_with_one_state() -> None:
+    several = Host("b", 1e9, state_speeds_flop_per_s=(1e9, 5e8))
+    quiet = changed(
+        Description("it", FullZone("world", (Host("a", 1e9), several))), [("power.idle?", "5W"), ("power.busy?", "9W")]
+    )
+    assert (quiet.prices.host_idle_w, quiet.prices.host_busy_w) == (5, 9)
+    quiet.build()  # the host with two states has none of them, which would be of one
+    assert changed(drawing("1:2"), [("power.busy?", "9W")]).prices == Prices()
 
 
 def test_an_option_leaves_the_other_prices_of_a_machine_made_in_python() -> None:

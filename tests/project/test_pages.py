@@ -1,4 +1,4 @@
-"""The pages on computing, profiles and checks: their commands give the output that they show."""
+"""The pages on computing, profiles, checks and energy: their commands give the output that they show."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from smpy.cli.main import main
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = [(DOCS / name).read_text(encoding="utf-8") for name in ("computing.md", "profile.md", "checks.md")]
+PAGES = [(DOCS / name).read_text(encoding="utf-8") for name in ("computing.md", "profile.md", "checks.md", "energy.md")]
 SHOWN = [
     found
     for page in PAGES
