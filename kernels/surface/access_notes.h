@@ -14,7 +14,7 @@ int access_notes_add_type(PyObject *module); /* 0, or -1 with an exception */
 /* Notes of the rank's window, in its state there; borrowed. NULL: there are none. */
 PyObject *access_notes_of(PyObject *checked);
 
-/* An access to bytes of the target's part, in an epoch that allows it: 1, it is noted; 0: it is not for us, or -1 with an exception. */
+/* An access to bytes of the target's part, in an epoch that allows it: 1, it is noted; 0: it is not for us; -1: an exception. */
 int access_notes_begin(const part_access *a, int is_read, int64_t begin, int64_t bytes);
 /* Its buffer, of an object: 0, or -1 with an exception. */
 int access_notes_hold(const part_access *a, int is_written, PyObject *object, const char *data, int64_t bytes);
