@@ -121,7 +121,8 @@ static int new_flow(fair *f)
             return FAIR_NONE;
         f->flow = lines;
         if (!grow(&f->fresh, (size_t)room, sizeof *f->fresh) || !grow(&f->scratch, (size_t)room, sizeof *f->scratch)
-            || !grow(&f->changed, (size_t)room, sizeof *f->changed) || !grow(&f->share_before, (size_t)room, sizeof *f->share_before))
+            || !grow(&f->changed, (size_t)room, sizeof *f->changed)
+            || !grow(&f->share_before, (size_t)room, sizeof *f->share_before))
             return FAIR_NONE;
         f->flow_room = room;
     }

@@ -136,7 +136,8 @@ static void take_over(fair *f)
         f->n_beyond_repair -= k->is_beyond_repair;
         *k = (fair_link){.capacity = k->capacity, .policy = k->policy, .demand = k->demand, .level = INFINITY,
                          .lowest_level_here = INFINITY, .key = INFINITY, .bottlenecked_here = FAIR_NONE,
-                         .bottlenecked_elsewhere = FAIR_NONE, .unconstrained = FAIR_NONE, .is_used = true, .is_beyond_repair = fair_filling_is_beyond_repair(s, i)};
+                         .bottlenecked_elsewhere = FAIR_NONE, .unconstrained = FAIR_NONE, .is_used = true,
+                         .is_beyond_repair = fair_filling_is_beyond_repair(s, i)};
         f->n_beyond_repair += k->is_beyond_repair;
     }
     for (int i = 0; i < s->n_flows; i++) {
