@@ -11,7 +11,7 @@ from typing import Any, Final
 from smpy.errors import UsageError, meant
 
 Value = str | int | float | bool
-"""Value of an axis, as a table has it; for several settings at once, its label."""
+"""Value of an axis in the table: the value itself, or the label of several settings."""
 
 Settings = Mapping[str, Value]
 """Settings of a value, with keys such as `ranks`, `args.--n`, `set.network.bandwidth`, `algorithm.bcast`, `map_by`."""
@@ -23,18 +23,18 @@ _QUANTITY: Final = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Numbers from one to another, of which values are drawn or counted off.
+    """A range of numbers, from which values are drawn or counted in steps.
 
     Attributes
     ----------
     first, last : float
-        Both are of it.
+        Ends of the range, both included.
     unit : str
         Unit behind each number: "Gb/s"; empty: plain numbers.
     is_integer : bool
         Whether values are whole numbers.
     is_logarithmic : bool
-        Whether equal factors count alike, rather than equal differences.
+        Whether values are spread by equal factors, rather than by equal differences.
     """
 
     first: float
@@ -44,7 +44,7 @@ class Range:
     is_logarithmic: bool
 
     def at(self, share: float) -> Value:
-        """The value at a share of the way, from 0 to 1."""
+        """Value at a share of the range: 0 is its first end, 1 its last."""
         if self.is_logarithmic:
             low, high = math.log(self.first), math.log(self.last)
             number = min(max(math.exp(low + share * (high - low)), self.first), self.last)
@@ -67,7 +67,7 @@ class Axis:
     name : str
         The column of the table.
     values : sequence of Value
-        In order; none if it is a range of which values are drawn.
+        Values in order; empty if they are drawn from `range`.
     settings : sequence of Settings
         Settings of each value.
     range : Range or None
@@ -80,7 +80,7 @@ class Axis:
     range: Range | None = None
 
     def drawn(self, share: float) -> tuple[Value, Settings]:
-        """The value at a share of the way through the axis, from 0 up to 1, and its settings."""
+        """Value at a share of the axis, from 0 up to 1, and its settings."""
         if self.range is not None:
             value = self.range.at(share)
             return value, {self.name: value}
@@ -89,7 +89,7 @@ class Axis:
 
 
 def read_axis(name: str, content: Any, *, is_drawn: bool) -> Axis:
-    """An axis as a study's file has it.
+    """Read an axis from its form in a study's file.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def _is_whole(value: object) -> bool:
 
 
 def _number(name: str, value: Any) -> tuple[float, str, bool]:
-    """A number, the unit behind it, and whether it is written as a whole one."""
+    """A number, its unit, and whether it is written as a whole number."""
     if isinstance(value, str):
         found = _QUANTITY.fullmatch(value)
         if found is not None and found[2]:
@@ -208,7 +208,7 @@ def _counted(name: str, ends: Range, table: Mapping[str, Any]) -> list[Value]:
 
 
 def flat_settings(what: str, table: Any) -> dict[str, Value]:
-    """Settings by their keys, written with dots or as tables in one another.
+    """Settings by key; keys with dots may be written as nested tables.
 
     Parameters
     ----------

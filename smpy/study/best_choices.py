@@ -9,17 +9,17 @@ from typing import Any, Final
 from smpy.replay.collective_times import WITHOUT_SIZE
 
 _EQUAL: Final = 1e-9  # relative
-_BY_TOTAL: Final = ("allgatherv", "reduce_scatter")  # ranks agree on the sum of their blocks only
-_NO_SIZE: Final = (*WITHOUT_SIZE, "gatherv", "scatterv")  # or on nothing
+_BY_TOTAL: Final = ("allgatherv", "reduce_scatter")  # ranks agree only on the sum of their blocks
+_NO_SIZE: Final = (*WITHOUT_SIZE, "gatherv", "scatterv")  # ranks agree on no size
 
 
 def is_as_quick(time_s: float, least_s: float) -> bool:
-    """Whether two times are equal, up to what the order of additions changes."""
+    """Whether a time equals the least one, up to rounding."""
     return time_s <= least_s * (1 + _EQUAL)
 
 
 def loss(time_s: float, least_s: float) -> float:
-    """Part by which a time is longer than the least: infinite where that is 0, or the time is."""
+    """Relative excess of a time over the least one: infinite if the time is, or if only the least one is 0."""
     return 0.0 if is_as_quick(time_s, least_s) else time_s / least_s - 1 if least_s else inf
 
 
@@ -30,11 +30,11 @@ def best_rows(
     times_s: Mapping[str, Sequence[Sequence[float]]],
     works: Callable[[str, int], bool],
 ) -> list[dict[str, Any]]:
-    """Rows as a table of the user's has them.
+    """Rows of a user's table that chooses the quickest algorithms.
 
-    Between two numbers of ranks, or two sizes, the boundary is their geometric mean. An algorithm that works for few
-    numbers of ranks is chosen for the compared one alone. Of equally quick ones those are chosen that need the fewest
-    rows; of these the first.
+    Between two numbers of ranks, or two sizes, the boundary is their geometric mean. An algorithm that works only for
+    some numbers of ranks is chosen for the compared number alone. Among equally quick algorithms, those that need the
+    fewest rows win, then the first.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ def best_rows(
         here_s = {name: of[i] for name, of in times_s.items()}
         general_s = {name: of for name, of in here_s.items() if all(works(name, n) for n in near)}
         anywhere = _rows_for(operation, n_ranks, sizes_bytes, general_s)
-        exact = _rows_for(operation, n_ranks, sizes_bytes, {**general_s, **here_s})  # of equal ones, general ones
+        exact = _rows_for(operation, n_ranks, sizes_bytes, {**general_s, **here_s})  # general ones win ties
         if exact != anywhere:
             rows += [{"ranks": n_ranks, **row} for row in exact]
         elif rows and before == anywhere:
-            del rows[-len(before) :]  # the new rows hold for fewer ranks, too
+            del rows[-len(before) :]  # the new rows cover the smaller numbers of ranks, too
         rows += [row if last is None else {"ranks_max": last, **row} for row in anywhere]
         before = anywhere
     return rows
@@ -71,7 +71,7 @@ def best_rows(
 def _rows_for(
     operation: str, n_ranks: int, sizes_bytes: Sequence[int], times_s: Mapping[str, Sequence[float]]
 ) -> list[dict[str, Any]]:
-    """Rows for one number of ranks, of the best among some algorithms."""
+    """Rows for one number of ranks, with the best of some algorithms."""
     least_s = [min(of) for of in zip(*times_s.values(), strict=True)]
     losses = {name: list(map(loss, of, least_s)) for name, of in times_s.items()}
     if operation in _NO_SIZE:

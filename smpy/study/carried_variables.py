@@ -39,9 +39,9 @@ class CarriedVariables:
         return {name: self._environment.get(name) for name in self._names}
 
     def has_missed(self, carried: Mapping[str, str | None], reads: RunInputs) -> bool:
-        """Whether a run has read variables that it did not carry and that have another value in the study.
+        """Whether a run read variables that it did not carry, and whose values in the study differ.
 
-        All later points carry these variables.
+        Later points carry these variables.
         """
         missed = set(changed_variables(reads.variables, self._environment)).difference(carried)
         self._names |= missed
@@ -49,6 +49,6 @@ class CarriedVariables:
 
 
 def variables_of_a_run(carried: Mapping[str, str | None], own: Mapping[str, str]) -> dict[str, str]:
-    """Variables of a run: the worker's own, except variables that are read once, and the point's."""
+    """Variables of a run: the point's, and the worker's own except those that are read only at start."""
     variables = {name: value for name, value in own.items() if not is_read_once(name) and name not in carried}
     return variables | {name: value for name, value in carried.items() if value is not None}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 _DEFAULT_BYTES: Final = "8:1MiB"
-_COLUMNS_MAX: Final = 8  # of sizes beside one another
+_COLUMNS_MAX: Final = 8  # sizes beside one another
 _PLACEMENT: Final = ("hostfile", "ranks_per_host", "map_by", "host_order", "seed")
 _OF_MESSAGE: Final = ("bcast", "reduce", "allreduce", "scan", "exscan")
 
@@ -54,7 +54,7 @@ class CollectiveComparison(Result):
     choices : mapping of str to sequence of sequences of str
         By table, the algorithms that it chooses, likewise.
     choice_times_s : mapping of str to sequence of sequences of float
-        By table, the times of what it chooses: parts that an algorithm leaves to a table are its own choice there.
+        By table, the times of its choices. If an algorithm leaves parts to a table, this table chooses them.
     works : callable
         Whether an algorithm works for another number of ranks.
     """
@@ -73,7 +73,7 @@ class CollectiveComparison(Result):
         return self.table()
 
     def best(self, rank_index: int, size_index: int) -> str:
-        """The algorithm of least time for a number of ranks and a size, by their places; of equal ones, the first."""
+        """Algorithm of least time for a number of ranks and a size, given by index; the first of equal ones."""
         least_s = self._least_s(rank_index, size_index)
         return next(name for name, of in self.times_s.items() if is_as_quick(of[rank_index][size_index], least_s))
 
@@ -85,7 +85,7 @@ class CollectiveComparison(Result):
         return loss(self.times_s[algorithm][rank_index][size_index], self._least_s(rank_index, size_index))
 
     def loss_of_table(self, table: str, rank_index: int, size_index: int) -> float:
-        """The same of a table's choice."""
+        """Part by which a table's choice takes longer than the best, as in `loss`."""
         return loss(self.choice_times_s[table][rank_index][size_index], self._least_s(rank_index, size_index))
 
     def _least_s(self, rank_index: int, size_index: int) -> float:
@@ -114,7 +114,7 @@ class CollectiveComparison(Result):
         return text_table(head, rows)
 
     def _order(self, name: str, i: int, columns: range) -> tuple[float, float]:
-        """Sum of an algorithm's losses, where they are parts of a time, and of its times."""
+        """Sort key of an algorithm: the sum of its losses, except those over a best time of 0, and of its times."""
         times_s = [self.times_s[name][i][j] for j in columns]
         losses = [self.loss(name, i, j) for j in columns]
         parts = [loss for loss, time_s in zip(losses, times_s, strict=True) if loss < inf or time_s == inf]
@@ -170,7 +170,7 @@ class CollectiveComparison(Result):
         }
 
     def plot(self) -> Figure:
-        """Time over bytes, or over ranks of a single size: a line an algorithm, a mark a table's choice."""
+        """Time over bytes, or over ranks for a single size: one line per algorithm, one mark per table's choice."""
         graph = needed("plotly.graph_objects", extra="study")
         subplots = needed("plotly.subplots", extra="study")
         colours = needed("plotly.colors", extra="study").qualitative.Dark24
@@ -189,7 +189,7 @@ class CollectiveComparison(Result):
                 trace = graph.Scatter(x=x, y=y, name=escaped(name), line=line, legendgroup=name, showlegend=not panel)
                 figure.add_trace(trace, row=panel + 1, col=1)
             for number, (table, chosen) in enumerate(self.choices.items()):
-                marks = {"symbol": 100 + number, "size": 11, "color": "black"}  # hollow ones
+                marks = {"symbol": 100 + number, "size": 11, "color": "black"}  # hollow symbols
                 y = [_finite(self.choice_times_s[table][i][j]) for i, j in places]
                 texts = [escaped(chosen[i][j]) for i, j in places]
                 trace = graph.Scatter(
@@ -345,7 +345,7 @@ def _world(
     tables: Sequence[str] | None,
     placement: Mapping[str, Any],
 ) -> tuple[CallTimes, dict[str, Selection]]:
-    """The calls of so many ranks, and the selections of the tables there."""
+    """Times of calls on a number of ranks, and each table's selection of algorithms."""
     if isinstance(platform, Description):
         machine = changed(platform, options, network=network)
     else:

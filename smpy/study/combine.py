@@ -20,12 +20,12 @@ N_POINTS_MAX: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """A value of each axis.
+    """One value per axis, and their settings.
 
     Attributes
     ----------
     values : tuple of Value
-        One an axis, for the table.
+        One per axis, for the table.
     settings : Settings
         Settings of all these values together.
     """
@@ -77,7 +77,7 @@ def combinations(axes: Sequence[Axis], way: str, n_points: int = 0, seed: int = 
         return [_at(axes, numbers) for numbers in product(*(range(len(axis.values)) for axis in axes))]
     if not 0 < n_points <= N_POINTS_MAX:
         raise UsageError(f"how many points are to be drawn? Say n_points = 1 to {N_POINTS_MAX:,}")
-    random = Random(seed)  # drawn again alike
+    random = Random(seed)  # the same seed draws the same points
     draw = _evenly if way == "latin-hypercube" else _independently
     columns = [list(draw(random, n_points)) for _ in axes]
     return [
@@ -91,7 +91,7 @@ def _independently(random: Random, n: int) -> Iterator[float]:
 
 
 def _evenly(random: Random, n: int) -> Iterator[float]:
-    """One in each n-th part, in a random order."""
+    """One random number in each n-th of the interval from 0 to 1, in random order."""
     order = [number for _, number in sorted((random.random(), number) for number in range(n))]
     return ((number + random.random()) / n for number in order)
 

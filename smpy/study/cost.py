@@ -89,21 +89,21 @@ class MachineCost:
         return energy_kwh * self.kwh_eur + written_off_eur
 
     def to_json(self) -> dict[str, float | None]:
-        """The amounts, with the whole machine's; None: not known."""
+        """All amounts and the price of the whole machine; None: not known."""
         amounts = {**asdict(self), "price_eur": self.price_eur}
         return {name: None if math.isnan(amount) else amount for name, amount in amounts.items()}
 
     def columns(
         self, makespan_s: float, hosts_j: float | None = None, links_j: float | None = None
     ) -> dict[str, float]:
-        """The columns of a study's table that tell of the machine and its cost.
+        """Columns of a study's table with the machine's parts, and costs of it and of the run.
 
         Parameters
         ----------
         makespan_s : float
             Duration of the run.
         hosts_j, links_j : float or None
-            Joules that the run has counted of all hosts, and of links; None: their power is not known.
+            Joules of all hosts, and of links, that the run has counted; None: their power is not known.
         """
         energy_kwh = self.energy_kwh(makespan_s, math.nan if hosts_j is None else hosts_j, links_j or 0.0)
         return {
@@ -126,12 +126,12 @@ def machine_cost(machine: Description, prices: Prices = NO_PRICES) -> MachineCos
     machine : Description
         The machine.
     prices : Prices
-        Prices for numbers that the machine lacks. A number that any of its hosts has as a property is not lacking.
+        Prices in place of numbers that the machine lacks. It lacks a number if none of its hosts has the property.
 
     Raises
     ------
     PlatformError
-        If the price or the power that is noted of a host is none.
+        If a host's property for a price or a power has no valid value.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def parts_record(machine: Description) -> str:
 
 
 def cost_of_record(record: str, prices: Prices = NO_PRICES) -> MachineCost:
-    """The cost of a machine that is known by its `parts_record` alone; `prices` as in `machine_cost`."""
+    """Cost of a machine from its `parts_record` alone; `prices` as in `machine_cost`."""
     known = json.loads(record)
     parts = known["parts"]
     if parts is None:
@@ -173,10 +173,10 @@ def cost_of_record(record: str, prices: Prices = NO_PRICES) -> MachineCost:
 
 @cache
 def is_parts_record(text: str) -> bool:
-    """Whether `cost_of_record` can read a text, which may be somebody else's."""
+    """Whether `cost_of_record` can read a text, which may come from an untrusted file."""
     try:
         math.fsum(cost_of_record(text).columns(1.0).values())
-    except PlatformError:  # of a price that a machine notes: a line says so where the cost is asked for
+    except PlatformError:  # a bad price in the machine: reported where the cost is computed
         pass
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError):
         return False

@@ -18,7 +18,7 @@ from smpy.study.axes import Axis, Settings, Value, flat_settings, read_axis
 from smpy.study.combine import DRAWN, WAYS, Combination, combinations
 
 GROUPS: Final = ("args", "set", "algorithm")
-"""Settings with a dot: an argument of the program, a key of the machine, a collective."""
+"""Groups of settings with a dot: an argument of the program, a key of the machine, a collective."""
 
 KEPT: Final = ("summary", "profile", "trace")
 _KEYS: Final = (
@@ -28,7 +28,7 @@ _KEYS: Final = (
 _LIMITS: Final = ("time", "memory")
 _NAME: Final = re.compile(r"[^/\0]{1,200}")
 
-# columns of the table that are not axes, and may not be called as one is
+# columns of the table that are not axes: no axis may have one of these names
 _TAKEN: Final = (
     "point", "repetition", "error", "makespan_s", "half_width_s", "messages", "bytes", "compute_share",
     "communication_share", "waiting_share", "sleep_share", "hosts", "switches", "cables", "price_eur", "energy_kwh",
@@ -38,7 +38,7 @@ _TAKEN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A study as its author says it.
+    """A study as its author defines it.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class Definition:
 
     @property
     def input_paths(self) -> set[str]:
-        """Its inputs, by their full paths."""
+        """Full paths of its inputs."""
         return {os.path.abspath(os.path.join(self.folder, path)) for path in self.inputs}
 
     def combinations(self) -> list[Combination]:
@@ -133,7 +133,7 @@ def read_definition(path: str | os.PathLike[str]) -> tuple[Definition, Mapping[s
     Raises
     ------
     UsageError
-        If the file cannot be read, or says what no study has.
+        If the file cannot be read, or has a key or a value that no study has.
     """
     import tomllib
 
@@ -231,7 +231,7 @@ def _check_names(found: Definition) -> None:
 
 
 def _axes(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Axes by their names: keys with dots may be written as tables in one another."""
+    """Axes by name; keys with dots may be written as nested tables."""
     flat: dict[str, Any] = {}
 
     def add(name: str, value: Any) -> None:
@@ -321,7 +321,7 @@ def _results(patterns: Mapping[str, Any]) -> dict[str, str]:
 
 
 class _TableReader:
-    """Reads keys of a table, each of its type."""
+    """Reads keys of a table, and checks the type of each value."""
 
     def __init__(self, table: Mapping[str, Any]) -> None:
         self._table = table

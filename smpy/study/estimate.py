@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _RIDGE: Final = 1e-2  # where points are few, exponents stay near 0
 _SHORTEST_S: Final = 1e-3
-_TEXTS_MAX: Final = 32  # of an axis whose values each have a factor of their own
+_TEXTS_MAX: Final = 32  # values of an axis that has a fitted factor for each of them
 _NUMBER: Final = re.compile(r"\d++\.?\d*+(?:[eE][-+]?\d+)?", re.ASCII)
 
 
@@ -48,10 +48,10 @@ def seconds_of(points: Sequence[Point], ended: Sequence[tuple[Point, float]]) ->
     known, others = known - mean, others - mean
     ridge = _RIDGE * len(ended) * np.eye(known.shape[1])
     slopes = np.linalg.solve(known.T @ known + ridge, known.T @ (log_s - log_s.mean()))
-    lowest, highest = log_s.min() - math.log(100), log_s.max() + math.log(100)  # beyond, nobody knows
+    lowest, highest = log_s.min() - math.log(100), log_s.max() + math.log(100)  # stays near known times
     estimates_s: NDArray[np.float64] = np.exp(np.clip(log_s.mean() + others @ slopes, lowest, highest))
     residual = log_s - log_s.mean() - known @ slopes
-    return estimates_s * float(np.mean(np.exp(residual)))  # the mean of what is not symmetric
+    return estimates_s * float(np.mean(np.exp(residual)))  # scales medians to means: times are skewed
 
 
 def _features(points: Sequence[Point]) -> NDArray[np.float64]:
@@ -69,7 +69,7 @@ def _features(points: Sequence[Point]) -> NDArray[np.float64]:
 
 
 def _number(value: Value) -> float:
-    """A number, or the one that a text begins with: "10Gb/s"; 0: none."""
+    """A number, or the leading number of a text such as "10Gb/s"; 0: none."""
     if isinstance(value, str):
         found = _NUMBER.match(value)
         return float(found[0]) if found else 0.0

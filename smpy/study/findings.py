@@ -49,7 +49,7 @@ class AxisEffect:
     axis : str
         Its name.
     best, worst : str
-        The levels; quarters of the range, of an axis with a level for almost every point.
+        The levels; for an axis with a level for almost every point, quarters of its range.
     best_s, worst_s : float
         The median makespans of the points there.
     """
@@ -68,7 +68,7 @@ class AxisEffect:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A level of each axis, and the medians over the points that have them: the repetitions.
+    """One level per axis, and medians over the points with these levels: the repetitions.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Configuration:
     n_points : int
         Number of points that have run.
     makespan_s, half_width_s, price_eur, energy_kwh : float
-        Medians; NaN: no uncertainty of a run, or no price or energy, is known.
+        Medians; NaN: not known.
     """
 
     text: str
@@ -122,7 +122,7 @@ def effects(table: StudyTable) -> list[AxisEffect]:
 
 
 def _is_drawn(levels: Levels, table: StudyTable) -> bool:
-    """Whether its levels have a point or two each, which differ in the other axes too: one says nothing of this one."""
+    """Whether levels have a point or two each: other axes differ, too, so single levels show no effect of this one."""
     n = len(levels.labels)
     return len(table.axes) > 1 and levels.numbers is not None and n > _MANY_LEVELS and n * 2 > len(levels.codes)
 
@@ -247,7 +247,7 @@ def _front(configurations: Sequence[Configuration]) -> Iterator[Finding]:
 
 
 def _energy_front(configurations: Sequence[Configuration]) -> Iterator[Finding]:
-    """The fastest and the thriftiest of those that none beats in both time and energy."""
+    """The fastest configuration, and the one of least energy, on the Pareto front of time and energy."""
     known = [setting for setting in configurations if setting.energy_kwh == setting.energy_kwh]
     if len({setting.energy_kwh for setting in known}) < 2:  # nothing to choose
         return

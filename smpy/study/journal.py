@@ -1,4 +1,4 @@
-"""Journal of a study: keeps each finished point from its end on.
+"""Journal of a study: stores each point as soon as it has finished.
 
 It is an SQLite file. Rows of points that have just ended are written in one transaction: once `add` has returned, a
 killed process loses none of them. Each row has a checksum; the readable part of a damaged file is kept. The reader
@@ -24,7 +24,7 @@ from smpy.errors import SmpyError, UsageError
 from smpy.study.cost import is_parts_record
 
 _FORMAT: Final = 3
-_BUSY_S: Final = 30.0  # for a process that is writing
+_BUSY_S: Final = 30.0  # longest wait for another process that is writing
 _LENGTH_MAX: Final = 64 << 20  # bytes of a row
 _TABLES: Final = (
     "CREATE TABLE origins (id INTEGER PRIMARY KEY, origin TEXT NOT NULL UNIQUE)",
@@ -95,12 +95,12 @@ class Journal:
     Parameters
     ----------
     path : Path
-        Its file; made if it is not there.
+        Its file; created if it is missing.
 
     Attributes
     ----------
     damage : str
-        Words for the damage seen so far; empty: none.
+        Description of the damage seen so far; empty: none.
 
     Raises
     ------
@@ -143,7 +143,7 @@ class Journal:
             self._lose("nothing of it can be read (its tables are not those of a journal)")
 
     def _layout(self) -> tuple[int, list[bytes]]:
-        """The format, and how the tables were made."""
+        """Number of the format, and the SQL statements that created the tables."""
         query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"
         (number,) = self._db.execute("PRAGMA user_version").fetchone()
         return number, [text for (text,) in self._db.execute(query)]
@@ -183,7 +183,7 @@ class Journal:
                 )
 
     def get(self, key: str) -> tuple[RunOrigin, Entry] | None:
-        """Outcome of the point of this key; None: it has not finished, or its row cannot be read."""
+        """Outcome of the point with this key; None: it has not finished, or its row cannot be read."""
         with self._naming_errors("read"):
             if not self._format:
                 return None
@@ -204,7 +204,7 @@ class Journal:
             origins = dict(self._all("SELECT id, origin FROM origins"))
             n_lost = 0
             for row in self._all(_ROWS):
-                origin = origins[row[2]] if row[2] in origins else self._origin(row[2])  # it may be new
+                origin = origins[row[2]] if row[2] in origins else self._origin(row[2])  # may have been added meanwhile
                 try:
                     read = _read_row(row, origin)
                 except ValueError:
@@ -262,7 +262,7 @@ class Journal:
         return repaired
 
     def _all(self, query: str) -> Iterator[Any]:
-        """Rows of a query; if a part cannot be read, the rows before it, then the rows after it from the end."""
+        """Rows of a query; around an unreadable part, the rows before it, then those after it in reverse order."""
         seen = set()
         for order in ("", " ORDER BY rowid DESC"):
             try:

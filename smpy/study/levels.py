@@ -44,7 +44,7 @@ class Levels:
     axis : str
         Its name.
     labels : tuple of str
-        The values as the study has them: numbers from the least on, words as they first occur.
+        Values as the study writes them: numbers in ascending order, words in the order of their first occurrence.
     numbers : tuple of float or None
         The values of an axis of numbers, or of quantities that can be compared.
     unit : str
@@ -68,7 +68,7 @@ def levels_of(axis: str, column: pd.Series[Any]) -> Levels:
     axis : str
         Its name.
     column : pandas.Series
-        A value a point: numbers, words, quantities such as "10Gb/s"; missing ones are `UNSET`.
+        One value per point: numbers, words, quantities such as "10Gb/s"; missing ones are `UNSET`.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def levels_of(axis: str, column: pd.Series[Any]) -> Levels:
 
 
 def text_of(value: object) -> str:
-    """A value as a study's file has it.
+    """Write a value as a study's file does.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def text_of(value: object) -> str:
 
 
 def brief(label: str) -> str:
-    """A level for a sentence: long fractions, as drawn numbers have them, to six digits.
+    """Write a level for a sentence: long fractions, such as those of drawn numbers, to six digits.
 
     Examples
     --------

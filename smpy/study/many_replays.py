@@ -22,9 +22,9 @@ from smpy.study.parameters import CPU
 from smpy.units import format_time
 
 Changes = tuple[tuple[str, str], ...]
-"""Keys and their values, as `Parameter` has them."""
+"""Keys of the machine and their new values, in the form of `Parameter`."""
 
-_ALONE_S: Final = 3.0  # less is done by this process alone: others take a second to be there
+_ALONE_S: Final = 3.0  # shorter work stays in this process: others take a second to start
 _PROGRESS_S: Final = 0.2
 
 
@@ -59,7 +59,7 @@ class Replays:
         try:
             return replay(self.trace, platform=self.platform, options=options, cpu=cpu, **self.placement)
         except SmpyError as error:
-            if not changes or str(error).startswith("--set"):  # it names what is wrong
+            if not changes or str(error).startswith("--set"):  # the message names the wrong change already
                 raise
             settings = ", ".join(f"{key}={value}" for key, value in changes)
             kind = UsageError if isinstance(error, UsageError) else SmpyError
@@ -81,7 +81,7 @@ def makespans_s(
     points : sequence of Changes
         Changes of the machine at each point.
     n_processes : int
-        Largest number of processes; they are started when one would take more than some seconds.
+        Largest number of processes; more than one start only if one would take more than some seconds.
     progress : callable, optional
         Called now and then with a text on the progress.
 
@@ -145,8 +145,8 @@ def _worker() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
 
 
 def work() -> None:
-    """In a process that `makespans_s` has started: perform what standard input says."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it ends it, or does not read any more
+    """Perform the replays that standard input lists, in a process that `makespans_s` has started."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process, or stops reading
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     folder, platform, placement, points = pickle.load(sys.stdin.buffer)  # noqa: S301  # ours
     replays = Replays(HeldTrace(folder), platform, placement)

@@ -12,7 +12,7 @@ from smpy.errors import UsageError
 from smpy.study.axes import Range
 
 CPU: Final = "cpu"
-"""Not a key of the machine: how many times faster all cores compute, as `smpy replay --cpu` has it."""
+"""Key that is not one of the machine: a factor on the speed of all cores, as in `smpy replay --cpu`."""
 
 MEMORY_KEYS: Final = ("host.core_memory_bandwidth", "host.memory_bandwidth")
 """Bandwidths of memory: of a core alone, and of all cores of a host together."""
@@ -64,7 +64,7 @@ class Parameter:
 
 
 def read_parameter(text: str, *, is_logarithmic: bool = False) -> Parameter:
-    """A parameter, as `--vary` takes it.
+    """Read a parameter from a text of `--vary`.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def read_parameter(text: str, *, is_logarithmic: bool = False) -> Parameter:
         KEY=LOW:HIGH. The ends are factors (x0.5, or 0.5x), or values with the same unit. Between whole numbers without
         a unit there are whole numbers only.
     is_logarithmic : bool
-        Whether equal factors count alike, rather than equal differences.
+        Whether values are spread by equal factors, rather than by equal differences.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def read_parameter(text: str, *, is_logarithmic: bool = False) -> Parameter:
 
 
 def _end(whole: str, text: str) -> tuple[float, str, bool]:
-    """The number, its unit, and whether it is written as a whole number of nothing."""
+    """The number, its unit, and whether it is a whole number without a unit."""
     text = text.strip()
     if factor := _FACTOR.fullmatch(text):
         number, unit = factor[1] or factor[2], _TIMES
@@ -125,7 +125,7 @@ def _end(whole: str, text: str) -> tuple[float, str, bool]:
 
 
 def read_parameters(texts: Iterable[str], *, is_logarithmic: bool = False) -> list[Parameter]:
-    """Several, each of another key.
+    """Read several parameters, all of different keys.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The Pareto front: points that no other point is better than in one respect and at least as good in the other."""
+"""The Pareto front: points that no other point beats in one respect and at least matches in the other."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 def pareto_front(x: ArrayLike, y: ArrayLike) -> NDArray[np.bool_]:
     """Whether each point is on the Pareto front, where less is better in both respects [1]_.
 
-    A point is on it if no other has both numbers as small and one of them smaller: of points that are equal all are, or
-    none. A point without a number (NaN) is on no front.
+    A point is on the front unless another point has one smaller number and the other at most equal. So equal points
+    are all on it, or none is. A point without a number (NaN) is on no front.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def pareto_front(x: ArrayLike, y: ArrayLike) -> NDArray[np.bool_]:
     if not len(order):
         return on_front
     xs, ys = x[order], y[order]
-    is_first = np.concatenate(([True], xs[1:] != xs[:-1]))  # of the points with its x, whose y is the least then
+    is_first = np.concatenate(([True], xs[1:] != xs[:-1]))  # among points of equal x: has the least y
     first = np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
-    least_before = np.concatenate(([np.inf], np.minimum.accumulate(ys)[:-1]))[first]  # of the points with smaller x
+    least_before = np.concatenate(([np.inf], np.minimum.accumulate(ys)[:-1]))[first]  # least y where x is smaller
     has_none_before = first == 0
     on_front[order] = (ys == ys[first]) & (has_none_before | (ys < least_before))
     return on_front

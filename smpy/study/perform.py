@@ -29,7 +29,7 @@ _ERROR_MAX: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A point as a worker is given it.
+    """A point as a worker receives it.
 
     Attributes
     ----------
@@ -40,9 +40,9 @@ class Task:
     directory : str
         Folder it runs in.
     folder : str
-        The study's, for what is kept.
+        Folder of the study, for files to keep.
     patterns : tuple of str
-        Regular expressions of what is taken from its output.
+        Regular expressions of the numbers to take from its output.
     keeps_profile, keeps_trace : bool
         Whether a profile and a trace are kept beside the row.
     limit_s, limit_bytes : float or None
@@ -76,7 +76,7 @@ def perform(task: Task) -> tuple[Entry, RunInputs]:
     Raises
     ------
     OSError
-        If there is no room for what is kept.
+        If there is no room for the files to keep.
     """
     began_s = perf_counter()
     trace = None
@@ -130,7 +130,7 @@ def _run(task: Task, trace: str | None) -> Run:
 
 
 def _put(new: Path, place: Path) -> None:
-    """Put a folder in its place; an older one, of a run that was not noted, goes."""
+    """Move a folder to its final path, in place of one from a run that was never recorded."""
     shutil.rmtree(place, ignore_errors=True)
     new.rename(place)
 

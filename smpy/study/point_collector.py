@@ -27,7 +27,7 @@ class StudyProgress:
     n_points, n_done, n_failed : int
         Points, those that have ended, and those of them that failed.
     left_s : float or None
-        Real time until all have ended; None: nobody knows yet.
+        Real time until all have ended; None: not known yet.
     """
 
     n_points: int
@@ -37,7 +37,7 @@ class StudyProgress:
 
 
 class PointCollector:
-    """Points that are run now.
+    """Collector of the points that run now.
 
     Parameters
     ----------
@@ -91,12 +91,12 @@ class PointCollector:
         return list(self._waiting.values())
 
     def note(self, ended: Sequence[tuple[Task, Entry, RunInputs]]) -> None:
-        """Write down what has ended.
+        """Record points that have ended.
 
         Raises
         ------
         SmpyError
-            If there is no room for it.
+            If there is no room for them.
         """
         found = [(self._waiting[task.key], self._origin(reads), entry) for task, entry, reads in ended]
         self._add(found)

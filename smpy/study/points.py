@@ -36,7 +36,7 @@ class Point:
     text : str
         The run in JSON.
     key : str
-        The same for the same run, in whichever study: a hash of `text`, and of the repetition.
+        Hash of `text` and of the repetition: equal runs have equal keys, also in different studies.
     """
 
     number: int
@@ -94,7 +94,7 @@ def _hash(text: str) -> str:
 
 
 def _nth(definition: Definition, repetition: int) -> int:
-    """Number that tells repetitions apart in a point's key: measured runs may differ though nothing else does."""
+    """Number of the repetition in a point's key, because measured runs of equal options may differ."""
     return repetition if definition.repetitions > 1 else 0
 
 
@@ -144,7 +144,7 @@ def _seed(seed: Any) -> int:
 
 
 def _mapping(group: str, content: Any) -> dict[str, Any]:
-    """An option that may be repeated, by its keys."""
+    """A repeatable option as a mapping from its keys."""
     if content is None:
         return {}
     if isinstance(content, Mapping):
@@ -156,7 +156,7 @@ def _mapping(group: str, content: Any) -> dict[str, Any]:
 
 
 def _arguments(template: Sequence[str], values: Mapping[str, Value]) -> list[str]:
-    """The program's arguments: values in their places, in place of others, or at the end."""
+    """Arguments of the program: values replace their `{name}`, replace an older value, or come at the end."""
     left = dict(values)
 
     def put(match: re.Match[str]) -> str:
@@ -199,7 +199,7 @@ def _text(value: Value) -> str:
 
 
 def samples_of_options(points: Sequence[Point]) -> list[Point]:
-    """Points that together have each option, with its first value and its last."""
+    """Points that together have the first and the last value of each option."""
     ends: dict[str, dict[str, Point]] = {}
     for point in points:
         for keyword, value in options_of(point.run).items():

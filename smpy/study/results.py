@@ -53,7 +53,7 @@ def number_of(pattern: str, entry: Entry) -> float | None:
 
 
 def are_known(results: Mapping[str, str], entry: Entry) -> bool:
-    """Whether the whole output of a point was searched for these results, or is here to be searched."""
+    """Whether a point's results are known: its whole output was searched for them, or is here to be searched."""
     return len(entry.output) < _OUTPUT_MAX or entry.matches.keys() >= set(results.values())
 
 

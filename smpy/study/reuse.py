@@ -34,9 +34,9 @@ class Results:
     Parameters
     ----------
     folder : Path
-        Made if it is not there.
+        Created if it is missing.
     definition : Definition
-        The study that asks for them.
+        The study that uses them.
 
     Raises
     ------
@@ -93,7 +93,7 @@ class Results:
         return os.path.dirname(os.path.abspath(os.path.join(self._directory, run.program)))
 
     def _names(self, path: str, home: str) -> list[str]:
-        """Names of a file that are to have its content where another study runs.
+        """Names under which another study must find the same content.
 
         A file beside a run's program or in its folder has its counterpart beside the program or in the folder of the
         other study. A file elsewhere may have been named by its full path or relative to the folder: both are returned,
@@ -119,11 +119,11 @@ class Results:
 
 
 def relative_to(files: Mapping[str, str], folder: str) -> dict[str, str]:
-    """Files by their paths, relative to a folder where they lie in it."""
+    """Files by path; paths inside the folder are relative to it."""
     inside = os.path.join(folder, "")
     return {path.removeprefix(inside): state for path, state in files.items()}
 
 
 def located(files: Mapping[str, str], folder: str) -> dict[str, str]:
-    """Files by their full paths."""
+    """Files by full path; relative paths begin at the folder."""
     return {os.path.abspath(os.path.join(folder, path)): state for path, state in files.items()}

@@ -41,8 +41,8 @@ def read_ranks(text: str, fewest: int = 1) -> list[int]:
     Parameters
     ----------
     text : str
-        FIRST:LAST, doubled from one to the other; FIRST:LAST:TIMES, each so many times the one before; or a list such
-        as 1,3,9. The last one is one of them, whatever the steps.
+        FIRST:LAST, each number twice the one before; FIRST:LAST:TIMES, each TIMES the one before; or a list such as
+        1,3,9. LAST is always included.
     fewest : int
         Least allowed number of ranks.
 
@@ -87,14 +87,14 @@ class Growth:
     argument : str
         Its name: `--n`.
     exponent : Fraction
-        It is multiplied by the number of ranks to this power.
+        Power of the number of ranks by which the argument is multiplied.
     """
 
     argument: str
     exponent: Fraction
 
     def values(self, args: Sequence[str], ranks: Sequence[int]) -> list[int | float]:
-        """The argument on each number of ranks, from its value on one; a whole number stays one.
+        """Values of the argument on each number of ranks, from its value on one rank; whole numbers stay whole.
 
         Raises
         ------
@@ -124,7 +124,7 @@ class Growth:
 
 
 def read_growth(text: str) -> Growth:
-    """An argument that grows, as `--weak` takes it.
+    """Read a growing argument from the text of `--weak`.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def read_growth(text: str) -> Growth:
 
 
 def is_measured(options: Mapping[str, Any]) -> bool:
-    """Whether runs with these options measure computing, so that what runs beside them disturbs them."""
+    """Whether runs with these options measure computing, so that other processes disturb them."""
     return str(options.get("compute") or "measured").partition(":")[0] in ("measured", "record")
 
 
@@ -184,7 +184,7 @@ def scale(
     folder : path, optional
         Folder of the study; by default `PROGRAM-scale.study`.
     workers : int, optional
-        Number of points that run at a time; by default one if computing is measured, else one per core but one.
+        Number of points that run at a time; by default one if computing is measured, else one per core, less one.
     progress : callable, optional
         Called with the study's `StudyProgress`.
     replay_progress : callable, optional
@@ -193,7 +193,7 @@ def scale(
     Raises
     ------
     UsageError
-        If it cannot run so.
+        If the program cannot run with these options.
     SmpyError
         If no point came to its end.
     """
@@ -222,7 +222,7 @@ def scale(
     study.run(workers=workers or (1 if is_measured(run_options) else None), only=missing, progress=progress)
     for point in study.points:
         _keep_factors(study, point, replay_progress)
-    shutil.rmtree(study.folder / "traces", ignore_errors=True)  # what killed workers have left
+    shutil.rmtree(study.folder / "traces", ignore_errors=True)  # left by killed workers
     return _scaling(study, weak)
 
 
@@ -231,7 +231,7 @@ def _factors_file(study: Study, point: Point) -> Path:
 
 
 def _factors(study: Study, point: Point) -> dict[str, Any] | None:
-    """Factors and remarks of a point; None: they are not there, or not as they were written."""
+    """Factors and remarks of a point; None: missing or damaged."""
     try:
         record: dict[str, Any] = json.loads(read_plain_file(_factors_file(study, point), "study"))
         is_whole = record.pop("sha256", "") == _checksum(record)
@@ -272,7 +272,7 @@ def _scaling(study: Study, weak: Growth | None) -> ProgramScaling:
             remarks.setdefault(error, []).append(point.ranks)
             continue
         record = _factors(study, point)
-        if record is None:  # it was there, and has gone since
+        if record is None:  # removed since it was written
             raise SmpyError(f"{_factors_file(study, point)} cannot be read: run the study again")
         for remark in record["remarks"]:
             remarks.setdefault(remark, []).append(point.ranks)

@@ -48,9 +48,9 @@ COMPUTING_PARTS: Final = {
     "core_memory": "memory of a core",
     "memory": "memory of a host",
 }
-"""Parts of how computing scales, and their words."""
+"""Parts of the scaling of computing, and their names in words."""
 
-_SHARED: Final = ("speed", "memory")  # by the ranks of a host
+_SHARED: Final = ("speed", "memory")  # resources that the ranks of a host share
 _FINE: Final = 0.95
 _MORE_THAN_IDEAL: Final = 1.05
 
@@ -108,7 +108,7 @@ class ProgramScaling(Result):
     rows : sequence of ScalingRow
         One or more, the fewest ranks first.
     is_weak : bool
-        Whether each rank has as much work on more ranks.
+        Whether the work of each rank stays the same on more ranks.
     remarks : sequence of str
         Remarks for a reader.
     """
@@ -131,17 +131,17 @@ class ProgramScaling(Result):
 
     @property
     def fastest(self) -> int:
-        """The row of the largest speed-up; of several, the first."""
+        """Index of the row with the largest speed-up; of several, the first."""
         return max(range(len(self.rows)), key=self.speedups.__getitem__)
 
     @property
     def knee(self) -> int:
-        """The row that is the knee; the last one: there is none so far."""
+        """Index of the row that is the knee; the last one: no knee was reached."""
         worth = [s / row.n_ranks**_EXPONENT for s, row in zip(self.speedups, self.rows, strict=True)]
         return max(range(len(self.rows)), key=lambda i: (worth[i], i))
 
     def limit(self, i: int) -> tuple[str, float] | None:
-        """The name of a row's smallest factor, and the factor; None: no factors are known of it."""
+        """Name and value of a row's smallest factor; None: its factors are not known."""
         known = [(name, value) for key, name in _FACTORS.items() if (value := getattr(self.rows[i], key)) is not None]
         return min(known, key=lambda item: item[1], default=None)
 
@@ -193,13 +193,13 @@ class ProgramScaling(Result):
         return [f"{sentence}{self._placement_words(at, name, part)}."]
 
     def _smallest_part(self, at: int, name: str) -> str | None:
-        """Key of a factor's part that costs most; None: no parts are known."""
+        """Key of the smallest part of a factor; None: no parts are known."""
         keys = {_FACTORS["transfer"]: _PARTS, _FACTORS["computing"]: COMPUTING_PARTS}.get(name, {})
         parts = {key: factor for key in keys if (factor := getattr(self.rows[at], key)) is not None}
         return min(parts, key=parts.__getitem__, default=None)
 
     def _placement_words(self, at: int, name: str, part: str | None) -> str:
-        """Change of placement since the fewest ranks, if a row's limit depends on that."""
+        """Words for a change of placement since the fewest ranks, if the row's limit depends on it."""
         first, row = self.rows[0], self.rows[at]
         if part in _SHARED and row.ranks_on_a_host > first.ranks_on_a_host > 0:
             n_before = f"{first.ranks_on_a_host:,}"
@@ -220,7 +220,7 @@ class ProgramScaling(Result):
         return [f"{words}: smaller parts may fit a cache, or less is computed."]
 
     def table(self) -> str:
-        """A line for each number of ranks, and the words."""
+        """Table with a line for each number of ranks, and the findings in words."""
         factors = {
             key: name for key, name in _FACTORS.items() if any(getattr(row, key) is not None for row in self.rows)
         }

@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 Done = Callable[[Sequence[tuple[Task, Entry, RunInputs]]], None]
 
-_TRIES_MAX: Final = 10  # of a point whose workers die
-_AHEAD: Final = 3  # points handed out, a worker
+_TRIES_MAX: Final = 10  # starts of a point whose workers die
+_AHEAD: Final = 3  # points handed out per worker
 _LEAVE_S: Final = 10.0
 _LOOK_S: Final = 0.5
-_MEMORY_SHARE: Final = 0.9  # of what this process may have, for all points together
+_MEMORY_SHARE: Final = 0.9  # share of this process's memory limit for all points together
 
 
 class SchedulerLostError(SmpyError):
-    """The scheduler, or the connection to it, has gone."""
+    """The scheduler, or the connection to it, was lost."""
 
 
 def n_workers_here() -> int:
-    """Cores that this process may use, but for one; at least one."""
+    """Number of cores that this process may use, less one; at least one."""
     return max(1, len(os.sched_getaffinity(0)) - 1)
 
 
@@ -65,7 +65,7 @@ def run_tasks(
     tasks : sequence of Task
         In the order in which they are begun.
     done : callable
-        Given those that have ended since the last time.
+        Called with the points that have ended since its last call.
     variables : CarriedVariables
         Environment variables for the points.
     n_workers : int
@@ -73,14 +73,14 @@ def run_tasks(
     scheduler : str, optional
         Address of a Dask scheduler, whose workers are used instead.
     show_dashboard : callable, optional
-        Given the address of the dashboard of this machine's workers.
+        Called with the address of the dashboard of this machine's workers.
 
     Raises
     ------
     UsageError
         If Dask or cryptography is not installed, there is no such scheduler, or no dashboard.
     SchedulerLostError
-        If it goes.
+        If the scheduler, or the connection to it, is lost.
     SmpyError
         If workers do not start.
     KeyboardInterrupt
@@ -136,22 +136,22 @@ def _silence() -> Iterator[None]:
 
 
 class _LostError(Exception):
-    """A point went with its scheduler."""
+    """The scheduler was lost while points were out."""
 
 
 @contextmanager
 def _asked() -> Iterator[None]:
-    """Something is asked of the scheduler, which may go meanwhile."""
+    """Turn errors of a lost scheduler in the body into `_LostError`."""
     from distributed import CancelledError
 
     try:
         yield
-    except (OSError, RuntimeError, ValueError, CancelledError) as error:  # of a client that is closing, too
+    except (OSError, RuntimeError, ValueError, CancelledError) as error:  # a closing client raises these, too
         raise _LostError from error
 
 
 class _Points:
-    """Points on their way: a few more than there are workers."""
+    """Points that are handed out: a few more than there are workers."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class _Points:
         self._ended: SimpleQueue[Any] = SimpleQueue()
 
     def run(self) -> None:
-        """Hand all points out, and finished points in."""
+        """Hand out all points, and report those that finish."""
         self._fill()
         while self._out:
             try:
@@ -188,7 +188,7 @@ class _Points:
             self._fill()
 
     def _take_all(self, futures: Sequence[Any]) -> None:
-        """Hand in finished points, even if the scheduler goes meanwhile."""
+        """Report finished points, even if the scheduler is lost meanwhile."""
         ended: list[tuple[Task, Entry, RunInputs]] = []
         try:
             for future in futures:

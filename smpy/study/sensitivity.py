@@ -29,8 +29,8 @@ from smpy.units import format_time
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-_NOTHING: Final = 5e-5  # of the makespan: less is told as no change
-_DIGITS: Final = 9  # effects that differ by less are in the order in which parameters were given
+_NOTHING: Final = 5e-5  # share of the makespan: smaller changes are reported as none
+_DIGITS: Final = 9  # effects that are equal to so many digits keep the order of their parameters
 _FACTORS: Final = {"x2": "doubling it", "x0.5": "halving it"}
 
 
@@ -89,7 +89,7 @@ class Sensitivity(Result):
     n_samples : int
         Number of samples of the Sobol indices; 0: there are no indices.
     is_logarithmic : bool
-        Whether equal factors count alike in them.
+        Whether samples are spread by equal factors, rather than by equal differences.
     remarks : sequence of str
         Remarks for a reader.
     """
@@ -101,7 +101,7 @@ class Sensitivity(Result):
     remarks: Sequence[str]
 
     def table(self) -> str:
-        """In words, and as a table."""
+        """Effects in words and as a table."""
         head = f"{format_time(self.makespan_s)} depend on"
         words = "\n".join(f"  {effect.words(self.makespan_s)}" for effect in self.effects)
         titles, rows = ["elasticity", "low", "makespan", "high", "makespan"], []
@@ -196,7 +196,7 @@ def sensitivity(
     seed : int
         Seed of the samples, and of `map_by="random"`.
     platform : str, path or Description, optional
-        Another machine, as `smpy run` takes it, whose ranks are placed anew.
+        Another machine, as `smpy run` takes it; ranks are placed anew on it.
     n_processes : int
         Largest number of processes that work on the samples.
     progress : callable, optional
@@ -209,7 +209,7 @@ def sensitivity(
     UsageError
         If the trace cannot be replayed, or a parameter cannot have such values.
     SmpyError
-        If the program cannot go on at one of them.
+        If the program cannot continue with one of these values.
     """
     held = HeldTrace(trace)
     check_can_replay(held)

@@ -2,8 +2,8 @@
 
 With f of independent x_1 ... x_k, V its variance [1]_:
 
-    first  S_i = V(E(f | x_i)) / V          what is left unknown less, on average, once x_i is known
-    total  T_i = E(V(f | x_j, j != i)) / V  what is still unknown once all others are known: interactions included
+    first  S_i = V(E(f | x_i)) / V          the part that vanishes, on average, once x_i is known
+    total  T_i = E(V(f | x_j, j != i)) / V  the part that is left once all others are known, interactions included
 
 References
 ----------
@@ -43,7 +43,7 @@ class Index:
 
 
 def sobol_points(n_parameters: int, n_samples: int, seed: int) -> NDArray[np.float64]:
-    """[n_samples * (n_parameters + 2), n_parameters] where to compute the result, each from 0 to 1.
+    """Points at which to compute the result, [n_samples * (n_parameters + 2), n_parameters], from 0 to 1.
 
     Raises
     ------
@@ -73,9 +73,9 @@ def sobol_indices(results: Sequence[float], n_parameters: int, seed: int) -> lis
     import numpy as np
 
     values = np.asarray(results, dtype=np.float64)
-    if np.ptp(values) <= 1e-12 * np.abs(values).max():  # nothing varies: no part of it is due to anything
+    if np.ptp(values) <= 1e-12 * np.abs(values).max():  # no variance to explain
         return [Index(0.0, 0.0, 0.0, 0.0)] * n_parameters
-    problem, not_zero = _problem(n_parameters), seed + 1  # SALib takes 0 for none
+    problem, not_zero = _problem(n_parameters), seed + 1  # SALib takes seed 0 as no seed
     found = _salib("analyze").analyze(problem, values, calc_second_order=False, seed=not_zero)
     columns = [[float(value) for value in found[key]] for key in ("S1", "S1_conf", "ST", "ST_conf")]
     return [Index(*row) for row in zip(*columns, strict=True)]

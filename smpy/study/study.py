@@ -43,7 +43,7 @@ _WORKERS_MAX: Final = 10_000
 
 
 def is_study(what: Path) -> bool:
-    """Whether this is the file of a study, or the folder of one: a trace is a folder, too."""
+    """Whether this is the file or the folder of a study, rather than the folder of a trace."""
     return what.suffix == ".toml" or (what / _DEFINITION).is_file()
 
 
@@ -101,7 +101,7 @@ class Study:
         return points_of(self.definition)
 
     def check(self) -> None:
-        """Have options and machines read: of each kind of option the first and the last value.
+        """Check options and machines: of each option, read its first and its last value.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class Study:
         Parameters
         ----------
         workers : int, optional
-            Processes on this machine; by default as many as it has cores, but for one.
+            Processes on this machine; by default one per core, less one.
         scheduler : str, optional
             Address of a Dask scheduler, whose workers are used instead. They see the same files as this machine.
         cache : str or path, optional
@@ -140,10 +140,10 @@ class Study:
         only : sequence of Point, optional
             Some of its points.
         progress : callable, optional
-            Told where the study stands, whenever a point has ended.
+            Called with the study's `StudyProgress` whenever a point has ended.
         show_dashboard : callable, optional
-            Given the address of Dask's dashboard, which runs on this machine as long as the points. Without it there is
-            none.
+            Called with the address of Dask's dashboard, which runs on this machine as long as the points. By default
+            there is no dashboard.
 
         Returns
         -------
@@ -172,7 +172,7 @@ class Study:
             journal = stack.enter_context(closing(self._journal()))
             results = stack.enter_context(closing(Results(Path(cache), self.definition))) if cache else None
             write_whole(self.folder / _DEFINITION, self._text())
-            for scratch in self.folder.glob("traces/.*"):  # of points whose workers died
+            for scratch in self.folder.glob("traces/.*"):  # left by points whose workers died
                 shutil.rmtree(scratch, ignore_errors=True)
             limit_bytes = self.definition.limit_bytes
             if limit_bytes is None and scheduler is None:
@@ -239,7 +239,7 @@ class Study:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """The study is this process's."""
+        """Lock the study for this process while the body runs."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             file = open(self.folder / "lock", "ab", opener=_open_at_once)  # noqa: SIM115  # as long as the study runs
@@ -327,7 +327,7 @@ class Study:
         return f"the environment variable {names[0]} has changed" if names else ""
 
     def origin(self, reads: RunInputs) -> RunOrigin:
-        """Origin of a run that has made these reads."""
+        """Origin of a run, from the files and variables that it read."""
         folder = self.definition.folder
         more = set() if self.definition.is_module else {os.path.abspath(os.path.join(folder, self.definition.program))}
         states = {path: state_of(path) for path in self.definition.input_paths | more if path not in reads.files}
@@ -347,7 +347,7 @@ class Study:
         return list(to_run.values())
 
     def _lacks(self, point: Point, entry: Entry) -> bool:
-        """Whether something is to be kept of it, or taken from its output, that is not there."""
+        """Whether a file to keep, or a result to take from the output, is missing from a finished point."""
         if entry.error:
             return False
         files = [kept(what, point.key, self.folder) for what in FILES if what in self.definition.keep]
@@ -374,12 +374,12 @@ class Study:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Open a file; a pipe keeps nobody waiting."""
+    """Open a file without blocking, even if it is a pipe."""
     return os.open(path, flags | os.O_NONBLOCK, 0o666)
 
 
 def _opened(folder: Path) -> tuple[Definition, Mapping[str, Any]]:
-    """The study whose folder this is."""
+    """Definition of the study in a folder, and the content of its file."""
     path = folder / _DEFINITION
     try:
         written = json.loads(read_plain_file(path, "study"))

@@ -45,10 +45,10 @@ class StudyTable:
     name : str
         Name of the study.
     frame : pandas.DataFrame
-        A row a point, in the order of the plan: `point` (its number), a column an axis, `repetition`, `error` (why it
-        failed; empty if it did not), `ranks`, `makespan_s`, `half_width_s` (of its uncertainty; NaN: none is known),
-        `messages`, `bytes`, `SHARES`, what the study takes from the program's output, what the machine has and costs
-        (`COSTS`; `edp` is energy times makespan, in J s; NaN: not known), `REAL`, `FILES`.
+        One row per point, in the order of the plan: `point` (its number), one column per axis, `repetition`, `error`
+        (why it failed; empty if it did not), `ranks`, `makespan_s`, `half_width_s` (of its uncertainty; NaN: none is
+        known), `messages`, `bytes`, `SHARES`, what the study takes from the program's output, what the machine has
+        and costs (`COSTS`; `edp` is energy times makespan, in J s; NaN: not known), `REAL`, `FILES`.
     axes : tuple of str
         The columns that were varied.
     results : tuple of str

@@ -1,6 +1,6 @@
-"""The ± behind a time: half the width of an interval that has 95 % of runs.
+"""The ± behind a time: half the width of an interval that contains 95 % of runs.
 
-Two things make a prediction uncertain, and both are told for 95 % of runs:
+Two causes make a prediction uncertain, and both are given for 95 % of runs:
 
 * runs of one point differ, because noise is drawn or computing is measured. Of n runs with mean m and standard
   deviation s, another one lies within m ± t s sqrt(1 + 1/n), where t is Student's 97.5 % quantile with n - 1 degrees
@@ -8,7 +8,7 @@ Two things make a prediction uncertain, and both are told for 95 % of runs:
 * costs of kernels are known to their calibration's intervals and residuals only: the run's own half-width
   (`smpy.records.uncertainty`), of which the mean over the runs counts.
 
-They have nothing to do with each other, so their squares add up.
+The two are independent, so their squares add up.
 
 References
 ----------
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from smpy.study.table import StudyTable
 
-_SAME: Final = 1e-12  # relative: a spread below it is of rounding
+_SAME: Final = 1e-12  # relative spread that rounding may cause
 _DIGITS_MAX: Final = 4
 
 
@@ -44,7 +44,7 @@ class Estimate:
     time_s : float
         The mean of the runs.
     half_width_s : float
-        Half the width of the interval that has 95 % of runs; NaN: nothing is known of it.
+        Half the width of the interval that contains 95 % of runs; NaN: not known.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def estimate(times_s: Sequence[float], half_widths_s: Sequence[float] = ()) -> E
 
 
 def estimates(table: StudyTable) -> pd.DataFrame:
-    """The table of a study with a row a point for all its repetitions.
+    """Table of a study with one row for all repetitions of a point.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def estimates(table: StudyTable) -> pd.DataFrame:
 
 
 def _quantile(degrees_of_freedom: int) -> float:
-    """Student's, of which 97.5 % are below."""
+    """The 97.5 % quantile of Student's t distribution."""
     try:
         from scipy.special import stdtrit
     except ImportError:

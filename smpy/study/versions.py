@@ -26,7 +26,7 @@ _OF_RESULTS: Final = (
 
 @cache
 def versions() -> dict[str, str]:
-    """Versions of numpy and Python; of smpy a hash of the files behind results, which change between versions."""
+    """Versions of numpy and Python; for smpy, a hash of the files that results depend on."""
     return {
         "smpy": _hash_of_files(),
         "numpy": version("numpy"),

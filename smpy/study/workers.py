@@ -28,7 +28,7 @@ HTTP_ADDRESS: Final = f"{HOST}:0"
 
 _LOOK_S: Final = 0.1
 _SOON_S: Final = 5.0
-_STARTS_MAX: Final = 20  # of one worker that dies soon each time
+_STARTS_MAX: Final = 20  # starts of one worker that dies soon each time
 _LEAVE_S: Final = 5.0
 _WORDS_MAX: Final = 1000
 _BOOT: Final = """
@@ -83,12 +83,12 @@ class Workers:
         self._watch.start()
 
     def check(self) -> None:
-        """Find out whether they live.
+        """Raise an error if a worker dies whenever it starts.
 
         Raises
         ------
         SmpyError
-            If one does not start.
+            If a worker does not start.
         """
         if self._trouble:
             raise SmpyError(f"a worker of the study dies as soon as it starts:\n{self._trouble}")
@@ -153,19 +153,19 @@ def workers(address: str, n: int, credentials: Credentials) -> Iterator[Workers]
 
 
 def main() -> None:
-    """Work until the study has gone: then its end of standard input closes."""
+    """Work until the study ends, which closes standard input."""
     import asyncio
 
     with open(sys.stdin.fileno(), "rb", closefd=False) as stdin:
         first_line = stdin.readline()
-    if not first_line:  # the study has gone
+    if not first_line:  # the study has ended
         return
     threading.Thread(target=_leave_with_the_study, daemon=True).start()
     asyncio.run(_work(sys.argv[1], Credentials(**json.loads(first_line))))
 
 
 def _leave_with_the_study() -> None:
-    while os.read(sys.stdin.fileno(), 4096):  # without a lock, which would be in the way of Python's end
+    while os.read(sys.stdin.fileno(), 4096):  # unlike `sys.stdin`, takes no lock that Python's end waits for
         pass
     os._exit(0)
 
