@@ -1,1 +1,1 @@
-"""A run as a value: made by a function, in a process of its own."""
+"""A run as the value of a function call, performed in a process of its own."""

@@ -19,21 +19,21 @@ from typing import Final, NamedTuple
 
 _PR_SET_PDEATHSIG: Final = 1  # from <linux/prctl.h>
 _PR_SET_CHILD_SUBREAPER: Final = 36
-_KILLING_S: Final = 10.0  # a process that is killed and lives on waits in the kernel for a device
-_LOOK_MIN_S, _LOOK_MAX_S = 0.001, 0.05  # pause between two looks at the processes that are left
+_KILLING_S: Final = 10.0  # longest wait for a killed process: one that lives on waits in the kernel for a device
+_LOOK_MIN_S, _LOOK_MAX_S = 0.001, 0.05  # pause between two searches for remaining processes
 _SEARCH_SHARE: Final = 0.05  # share of the time for searching for descendants
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _C: Final = ctypes.CDLL(None)
 
 
 def adopt_orphans() -> None:
-    """Have this process adopt descendants whose parents end; does nothing where the system cannot."""
+    """Make this process adopt descendants whose parents end; does nothing if the system cannot."""
     if sys.platform == "linux":
         _C.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def hear_of_parents_death(number: int, parent: int) -> None:
-    """Have a signal sent to this process when its parent ends, or now if it has ended.
+    """Ask the kernel for a signal to this process when its parent ends, or now if it has ended.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def _has_children() -> bool:
 
 
 def _reaches(child: _Process, number: int) -> bool:
-    """Send a signal to a child; False: it runs as another user by now.
+    """Send a signal to a child; False: the child runs as another user by now.
 
     A descendant has made each session but this process's own. So all processes of a group in it are descendants, and
     the signal goes to the whole group: the kernel signals a group at once, even while its processes fork.

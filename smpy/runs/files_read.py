@@ -17,22 +17,22 @@ from typing import Final
 
 from smpy.emulate.modules.package_imports import user_cache_folder
 
-_WRITES: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC  # "r+" reads what is there
+_WRITES: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC  # "r+" reads the old content
 _ABSENT: Final = "absent"
-_HASHED_MAX_BYTES: Final = 64 << 20  # the content of a larger file is told by its size and its date
+_HASHED_MAX_BYTES: Final = 64 << 20  # a larger file is identified by its size and date
 _SYSTEM: Final = ("/proc", "/sys", "/dev")
 
 
 class FilesRead:
-    """Notes the files that this process opens, from now on: Python cannot be told to stop.
+    """Records the files that this process opens, from now to its end: Python cannot remove an audit hook.
 
-    A file that was not there is noted, too; of an installed package its first file alone. Files of Python's, numpy's
-    and smpy's are not: their versions are known. A file that a library (HDF5) or a child process reads on its own is
-    not seen.
+    Missing files are recorded, too; of an installed package, only its first file. Files of Python, numpy and smpy are
+    not recorded: their versions are known. Files that a library (HDF5) or a child process reads on its own are not
+    seen.
     """
 
     def __init__(self) -> None:
-        self._read: dict[str, bool] = {}  # whether it was there
+        self._read: dict[str, bool] = {}  # by path: whether the file existed
         self._written: set[str] = set()
         self._began_ns = time.time_ns()
         self._modules = frozenset(sys.modules)
@@ -84,7 +84,7 @@ def _source(path: str) -> str:
 
 
 def _first_of_package(path: str) -> str:
-    """First imported file of an installed package, for any of its files: all are installed at one time."""
+    """`__init__.py` of an installed package for any of its files, as all are installed at one time; else the file."""
     for folder in _INSTALLED:
         if path.startswith(folder):
             first = os.path.join(folder, path[len(folder) :].partition(os.sep)[0], "__init__.py")
@@ -107,7 +107,7 @@ def _folders_of_python() -> tuple[str, ...]:
 def _folders_of_packages() -> tuple[str, ...]:
     paths = sysconfig.get_paths()
     folders = {paths["purelib"], paths["platlib"], *site.getsitepackages(), site.getusersitepackages()}
-    folders |= {os.path.join(sys.base_prefix, "lib", "python3")}  # Debian's own
+    folders |= {os.path.join(sys.base_prefix, "lib", "python3")}  # folder of Debian's packages
     return tuple(os.path.join(folder, "") for folder in folders)
 
 
@@ -128,15 +128,15 @@ def state_of(path: str, before_ns: int | None = None) -> str | None:
     path : str
         The file.
     before_ns : int, optional
-        Date, in nanoseconds, after which it must not have been written.
+        Latest date at which it may have been written, in nanoseconds.
 
     Returns
     -------
     str or None
-        None: it is no file that can be read; empty: it was written, or put in its place, since.
+        None: no readable file; empty: it was written or replaced after that date.
     """
     try:
-        if not S_ISREG(os.stat(path).st_mode):  # to open a pipe may take forever
+        if not S_ISREG(os.stat(path).st_mode):  # opening a pipe may block forever
             return None
         with open(path, "rb") as file:
             stat = os.fstat(file.fileno())
@@ -152,14 +152,14 @@ def state_of(path: str, before_ns: int | None = None) -> str | None:
 
 
 def are_as_they_were(files: Mapping[str, str], known: dict[str, str | None]) -> bool:
-    """Whether files have the content that a run has read.
+    """Whether files still have the content that a run has read.
 
     Parameters
     ----------
     files : mapping of str to str
         Hashes by path, from `FilesRead.hashes`.
     known : dict
-        Keeps the states that have been looked up, by path.
+        Cache of states, by path.
     """
     for path, state in files.items():
         if path not in known:

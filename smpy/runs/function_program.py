@@ -1,8 +1,9 @@
 """A function as a program: a file that each rank runs, which finds or makes the function and calls it.
 
-A function of a module is imported by the ranks, as they import everything. One of a notebook, or of the script that was
-started, cannot be: its source is executed, and before it that of the functions and classes there which it names, and
-imports of the modules it names. Other objects that it names, and its arguments, are pickled.
+A function of a module is imported by the ranks, as they import everything. A function of a notebook, or of the script
+that was started, cannot be imported: its source is executed. Before it come imports of the modules, and sources of
+the functions and classes of the same place, that it names. Other objects that it names, and its arguments, are
+pickled.
 """
 
 from __future__ import annotations
@@ -57,12 +58,12 @@ globals().update(_values["named"])
 
 @contextmanager
 def function_program(function: Callable[..., object], args: tuple[object, ...]) -> Iterator[MadeProgram]:
-    """The program that calls a function with these arguments; its file is there until the context ends.
+    """The program that calls a function with these arguments; its file exists until the context ends.
 
     Raises
     ------
     UsageError
-        If the function, or something that it needs, cannot be had in another process.
+        If the function, or something that it needs, cannot be sent to another process.
     """
     with TemporaryDirectory(prefix="smpy-") as folder:
         if is_importable(function):
@@ -72,7 +73,7 @@ def function_program(function: Callable[..., object], args: tuple[object, ...]) 
 
 
 def is_importable(function: Any) -> bool:
-    """Whether another process finds a function by its module and name."""
+    """Whether another process can import a function by its module and name."""
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     if module is None or module.__name__ == _MAIN:
         return False
@@ -120,7 +121,7 @@ def _making(function: Any, args: tuple[object, ...], folder: str) -> MadeProgram
         raise UsageError(f"{function!r} cannot be a program: a file, a function with a name, or one of a module can be")
     search = _Search(function.__globals__, folder)
     search.add(function, function.__name__)
-    while missing := _check(function.__name__, search.values, args) - search.found:  # classes of what is pickled
+    while missing := _check(function.__name__, search.values, args) - search.found:  # classes of pickled values
         for name in sorted(missing):
             search.add_named(name)
             search.found.add(name)
@@ -136,7 +137,7 @@ def _making(function: Any, args: tuple[object, ...], folder: str) -> MadeProgram
 
 
 class _Search:
-    """Search for all that a function of the main module needs: imports, sources in execution order, and values.
+    """Collects all that a function of the main module needs: imports, sources in execution order, and values.
 
     Parameters
     ----------
@@ -155,7 +156,7 @@ class _Search:
         self.found: set[str] = set()
 
     def add(self, thing: Any, name: str) -> None:
-        """Find a function or class, and before it what its source names."""
+        """Add a function or class, and before it the objects that its source names."""
         self.found.add(name)
         file, line, text = self._source(thing, name)
         if isinstance(thing, FunctionType) and thing.__closure__:
@@ -166,7 +167,7 @@ class _Search:
         self.sources.append((file, line, text))
 
     def add_named(self, name: str) -> None:
-        """Find the object that a name stands for."""
+        """Add the object that a name stands for."""
         if name in self.found or name not in self._namespace:
             return
         thing = self._namespace[name]
@@ -219,13 +220,13 @@ def _in_a_cell(name: str) -> tuple[str, list[str], int]:
 
 
 def _names_in(text: str) -> list[str]:
-    """The names that a source uses, in its order."""
+    """Names that a source uses, in order of use."""
     nodes = ast.walk(ast.parse(text))
     return list(dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name)))
 
 
 def _name_in_mpi(thing: object, name: str) -> str:
-    """Name of an object of mpi4py's in `mpi4py.MPI`."""
+    """Name of an mpi4py object in `mpi4py.MPI`."""
     mpi = sys.modules.get("mpi4py.MPI")
     for known, value in vars(mpi).items() if mpi is not None else ():
         if value is thing or (type(value) is type(thing) and value == thing):
@@ -234,7 +235,7 @@ def _name_in_mpi(thing: object, name: str) -> str:
 
 
 def _cell_name(file: str) -> str:
-    """Name for code without a file: the cell's, as IPython tells it."""
+    """Name for code without a file: IPython's name of the cell."""
     ipython: Any = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     words = None if shell is None else shell.compile.format_code_name(file)
@@ -243,20 +244,20 @@ def _cell_name(file: str) -> str:
 
 
 class _Pickler(pickle.Pickler):
-    """Notes which classes and functions of the main module it meets."""
+    """Pickles values, and records the classes and functions of the main module that they need."""
 
     def __init__(self, file: io.BytesIO, main_names: set[str]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self._main_names = main_names
 
     def persistent_id(self, thing: Any) -> None:
-        """Note the name; return None, so that everything is pickled as ever."""
+        """Record the name; return None, so that everything is pickled as usual."""
         if isinstance(thing, (type, FunctionType)) and thing.__module__ == _MAIN:
             self._main_names.add(thing.__qualname__.partition(".")[0])
 
 
 def _check(function: str, named: Mapping[str, object], args: tuple[object, ...]) -> set[str]:
-    """Raise unless all these values can be pickled; names of the main module that they need."""
+    """Pickle all values, or raise; return the names of the main module that they need."""
     main_names: set[str] = set()
     for name, value in (*named.items(), *((f"argument {reprlib.repr(arg)}", arg) for arg in args)):
         try:

@@ -1,9 +1,9 @@
 """Guard of a run: the process between a run and its starter, which ends all processes of the run with it.
 
-A guard forks the run, adopts orphans among the run's descendants, hands on signals, measures the memory of all of them,
-and ends the processes that are left after the run. If a guard is killed, its run is killed, and the process above,
-which adopts orphans, too, ends the rest. If the process above is killed, the guard ends the run. So any one process may
-be killed, and none is left over.
+A guard forks the run, adopts orphans among the run's descendants, hands on signals, measures the memory of all of
+them, and ends the processes that are left after the run. If a guard is killed, its run is killed, and the process
+above, which adopts orphans, too, ends the rest. If the process above is killed, the guard ends the run. So whichever
+process is killed, none is left over.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from smpy.runs.descendants import TreeMemory, adopt_orphans, end_descendants, he
 GRACE_S: Final = 1.0
 """Real time that processes have to end after their run."""
 
-_WATCH_S: Final = 0.02  # between two looks at the memory of the run
-_LOOKING_SHARE: Final = 0.2  # share of the time for looking at the memory
-_LAST_WORDS_S: Final = 1.0  # a run that holds too much memory has this long to tell where it was
-_FAR_ABOVE: Final = 1.25  # a run that holds so many times the limit is killed at once
-_GROUP_S: Final = 1.0  # at most, between a group's signal to this process and word of it from the other guard
+_WATCH_S: Final = 0.02  # between two measurements of the run's memory
+_LOOKING_SHARE: Final = 0.2  # largest share of the time for measuring memory
+_LAST_WORDS_S: Final = 1.0  # time of a run above its memory limit to report its place
+_FAR_ABOVE: Final = 1.25  # a run above so many times the limit is killed at once
+_GROUP_S: Final = 1.0  # longest time between a group's signal here and notice of it from the other guard
 _PASSED_ON: Final = frozenset(
     {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2}
 )
 
 
 class RunEnd(NamedTuple):
-    """End of a run: the status that `waitpid` tells, and whether it held too much memory."""
+    """End of a run: its status from `waitpid`, and whether it held too much memory."""
 
     status: int
     by_memory_limit: bool
@@ -50,9 +50,9 @@ class Guard:
         Descriptor of a pipe or a socket. Each byte is the number of a signal for the run; when it closes, the run is
         killed.
     relay : int, optional
-        Descriptor of the pipe to another guard, which is told of signals to this one.
+        Descriptor of the pipe to another guard, to which this one writes the signals that it receives.
     limit_bytes : int
-        The most memory that the run and all its descendants may hold together; 0: no limit.
+        Memory that the run and all its descendants may hold together; 0: no limit.
     has_group : bool
         Whether the run has a process group of its own, and signals are for all of it.
     parent : int, optional
@@ -72,7 +72,7 @@ class Guard:
         self._memory = TreeMemory(limit_bytes) if limit_bytes else None
         self._limit_bytes = limit_bytes
         self._next_look_s = 0.0
-        self._over_limit_s: float | None = None  # date at which it went above the limit
+        self._over_limit_s: float | None = None  # date at which the run went above the limit
         self._grace_s = GRACE_S
         self._heard_s: dict[int, float] = {}  # dates of signals to this process
         self._run = 0
@@ -98,7 +98,7 @@ class Guard:
             if not self._run:
                 hear_of_parents_death(signal.SIGKILL, guard)
             if self._has_group:
-                with suppress(OSError):  # both processes try, and one comes first
+                with suppress(OSError):  # both processes try, and one is first
                     os.setpgid(self._run, self._run)
             if self._run:
                 self._listen()
@@ -107,7 +107,7 @@ class Guard:
         return not self._run
 
     def _listen(self) -> None:
-        """Have signals wake this process, except ignored ones (`nohup`)."""
+        """Make signals wake this process, except ignored ones (`nohup`)."""
         self._woken, wakes = _pipe()
         for end in (self._woken, wakes):
             os.set_blocking(end, False)
@@ -117,7 +117,7 @@ class Guard:
                 signal.signal(number, lambda *_: None)
         self._files = {self._orders, self._relay, self._woken, wakes}
         if self._parent is not None:
-            hear_of_parents_death(signal.SIGCHLD, self._parent)  # a signal that is handled here in any case
+            hear_of_parents_death(signal.SIGCHLD, self._parent)  # SIGCHLD is handled in any case
 
     def close_files_of_run(self) -> None:
         """Close the run's files in this process, so that a reader of the output sees when the run closes it."""
@@ -151,7 +151,7 @@ class Guard:
         return RunEnd(status, self._over_limit_s is not None)
 
     def _reap(self) -> int | None:
-        """Wait for children that have ended; the run's status if it has."""
+        """Reap children that have ended; return the run's status if it has."""
         with suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0]:
                 if ended[0] == self._run:
@@ -159,7 +159,7 @@ class Guard:
         return None
 
     def _hear(self) -> None:
-        """Note signals that have come to this process."""
+        """Record signals that have come to this process."""
         for number in _PASSED_ON.intersection(_read(self._woken) or b""):
             self._heard_s[number] = monotonic()
             if self._relay is not None:
@@ -207,7 +207,7 @@ def _pipe() -> tuple[int, int]:
 
 
 def _read(descriptor: int) -> bytes | None:
-    """Bytes that are there to read; None: there are none, or the other end is closed."""
+    """Bytes that can be read now; None: no bytes, or the other end is closed."""
     try:
         return os.read(descriptor, 4096) or None
     except OSError:

@@ -10,7 +10,7 @@ from smpy.runs.request import read_bytes
 from smpy.units import format_bytes
 
 OUTPUT_MAX_BYTES: Final = 16 << 20
-"""Most output of a stream that is kept in memory, in bytes: longer output has half of this from either end."""
+"""Limit of a stream's output in memory, in bytes: of longer output, each end keeps half of this."""
 
 
 class Output(NamedTuple):
@@ -19,11 +19,11 @@ class Output(NamedTuple):
     Attributes
     ----------
     text : str
-        All of it, or its first and last part.
+        All the text, or its first and last part.
     file : TextIO or None
-        All of it, if `text` is not: a file without a name, which is gone when it is closed.
+        All the text, if `text` is a part: a file without a name, which no longer exists once it is closed.
     n_bytes : int
-        Size of all of it.
+        Size of all the text.
     """
 
     text: str

@@ -1,7 +1,7 @@
 """Standard output and error through descriptors of our own: a program may close or redirect those of the process.
 
-Printed text is collected, and written when it is flushed. A stream whose reader is gone, whose disk is full or that
-nobody reads any more is given up, and says so once; the run that prints on it goes on.
+Printed text is collected, and written when it is flushed. A stream is given up if its reader is gone, its disk is
+full, or its reader stops reading. It raises one error then; the run that prints on it goes on.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from time import monotonic
 from typing import Final, TextIO
 
 _POLL_S: Final = 0.1
-_PATIENCE_S: Final = 0.5  # for a reader, once the user wants the run to end
-_LIKELY_FREE: Final = (960, 200)  # numbers above what programs close, and below the usual limits of 1,024 and 256
-_PIPE_BYTES: Final = getattr(select, "PIPE_BUF", 512)  # a pipe that takes something takes as much without blocking
+_PATIENCE_S: Final = 0.5  # wait for a reader, once the user wants the run to end
+_LIKELY_FREE: Final = (960, 200)  # above the numbers that programs close, below the usual limits 1,024 and 256
+_PIPE_BYTES: Final = getattr(select, "PIPE_BUF", 512)  # a pipe that is ready takes so many bytes at once
 _FILE_BYTES: Final = 1 << 20
 
 # Originals of functions that a program could replace.
@@ -73,7 +73,7 @@ class OwnStream(io.TextIOBase):
         Raises
         ------
         OSError
-            If nobody takes it: once, then the stream is silent.
+            If the text cannot be written. This is raised once; then the stream is silent.
         """
         while self._collected:
             piece = bytes(self._collected[: self._bytes_at_once])
@@ -87,13 +87,13 @@ class OwnStream(io.TextIOBase):
                 raise
 
     def leaves_mid_line(self, other: OwnStream) -> bool:
-        """Whether what `other` writes next would stand behind the beginning of a line of this stream's."""
+        """Whether this stream has an unfinished line that the next output of `other` would continue."""
         with suppress(OSError):
             return self._is_mid_line and os.path.sameopenfile(self._descriptor, other._descriptor)
         return False
 
     def hurry(self) -> None:
-        """Do not wait for a reader any more: the run is to end. A signal handler may call this."""
+        """Stop waiting for a slow reader: the run is to end. A signal handler may call this."""
         self._patience_s = _PATIENCE_S
 
     def _write_some(self, piece: bytes) -> int:
@@ -101,12 +101,12 @@ class OwnStream(io.TextIOBase):
         try:
             with _no_broken_pipe_signal():
                 return _write(self._descriptor, piece)
-        except BlockingIOError:  # somebody made the pipe non-blocking
+        except BlockingIOError:  # the pipe was made non-blocking
             return 0
         except OSError as error:
             if error.errno != errno.EBADF or self._descriptor == self._standard:
                 raise
-            self._descriptor = self._standard  # the program has closed all that were open: but perhaps this one
+            self._descriptor = self._standard  # the program may have closed our copy, but not this one
             return 0
 
     def _await_reader(self) -> None:
@@ -137,7 +137,7 @@ class OwnStream(io.TextIOBase):
 
 @contextmanager
 def _no_broken_pipe_signal() -> Iterator[None]:
-    """Have a write whose reader is gone fail and send no SIGPIPE, of which the program may have chosen to die."""
+    """Block SIGPIPE in the body, so that a write without a reader fails and does not kill the program."""
     if _take_signal is None:  # not on macOS
         yield
         return
@@ -152,18 +152,18 @@ def _no_broken_pipe_signal() -> Iterator[None]:
 
 def own_copy(descriptor: int) -> int:
     """A copy of a descriptor under a high number, which child processes do not inherit."""
-    with suppress(ImportError):  # not every system has it
+    with suppress(ImportError):  # not every system has fcntl
         import fcntl
 
         for number in _LIKELY_FREE:
-            with suppress(OSError):  # fewer are allowed
+            with suppress(OSError):  # the limit of descriptors is lower
                 return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, number)
     return os.dup(descriptor)
 
 
 @contextmanager
 def own_streams() -> Iterator[None]:
-    """Have `sys.stdout` and `sys.stderr` be streams of our own, unless others than the interpreter's stand there."""
+    """Replace `sys.stdout` and `sys.stderr` by `OwnStream`s, unless they were replaced before."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = _own(sys.stdout, sys.__stdout__), _own(sys.stderr, sys.__stderr__)
     try:
@@ -176,20 +176,20 @@ def own_streams() -> Iterator[None]:
 
 
 def _own(stream: TextIO | None, first: TextIO | None) -> TextIO:
-    if stream is None:  # the descriptor was closed before smpy began, as daemons have it
+    if stream is None:  # the descriptor was closed before smpy began, as in daemons
         return io.StringIO()
     return OwnStream(stream) if stream is first else stream  # type: ignore[return-value]  # typeshed's class and the io module's
 
 
 def end_line() -> None:
-    """Have what is told on standard error begin a line, where standard output goes to the same place."""
+    """End an unfinished line of standard output before text on standard error, if both go to the same place."""
     out, err = sys.stdout, sys.stderr
     if isinstance(out, OwnStream) and isinstance(err, OwnStream) and out.leaves_mid_line(err):
         err.write("\n")
 
 
 def hurry() -> None:
-    """Wait for no reader any more: the user wants the command to end."""
+    """Stop waiting for slow readers: the user wants the command to end."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, OwnStream):
             stream.hurry()

@@ -24,13 +24,13 @@ N_DESCRIPTORS: Final = 5
 """Number of descriptors sent: control socket, request, standard input, output and error."""
 
 BEGUN: Final = b"b"
-"""Message that comes back through the control socket when there is a process for the run."""
+"""Message that comes back through the control socket once the process of the run exists."""
 
 ENDED: Final = struct.Struct("=i?")
 """Format of the message at the end of that process: its `waitpid` status, whether it held too much memory."""
 
 Threads = Literal["one", "own"]
-"""Threads with which BLAS was loaded: one, or as many as the environment says."""
+"""Threads with which BLAS was loaded: one, or as many as the environment sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ class RunRequest:
     made_program : MadeProgram or None
         The program, if it was made for this run.
     notes_reads : bool
-        Whether the reply tells what was read.
+        Whether the reply lists files and variables that were read.
     is_check : bool
-        Whether the machine is read, and nothing runs.
+        Whether the machine is only read, and nothing runs.
     """
 
     run: RunConfig
@@ -98,7 +98,7 @@ class Reply:
     exit_code : int
         The command's.
     failure : SmpyError or None
-        Error that ended the run before all ranks had ended, or kept it from beginning.
+        Error that ended the run before all ranks had ended, or prevented its start.
     first_exit : str
         Rank with that exit code, if the run ended by itself; empty when the code is 0.
     summary : Summary or None
@@ -106,9 +106,9 @@ class Reply:
     encoding : str
         Encoding of its output.
     trace : Path or None
-        Folder that has its trace.
+        Folder of its trace.
     reads : RunInputs
-        Files and variables that it has read, if the request wants to know.
+        Files and variables that it has read, if the request has `notes_reads`.
     fingerprint : str
         Fingerprint of the machine and its costs, if it was only read.
     """
@@ -131,7 +131,7 @@ class Elsewhere:
 
 
 def write_value(descriptor: int, value: RunRequest | Reply | Elsewhere) -> None:
-    """Replace the content of a file by a value."""
+    """Write a value to a file, in place of its content."""
     os.ftruncate(descriptor, 0)
     os.lseek(descriptor, 0, os.SEEK_SET)
     data = memoryview(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
@@ -140,14 +140,14 @@ def write_value(descriptor: int, value: RunRequest | Reply | Elsewhere) -> None:
 
 
 def read_value(descriptor: int) -> RunRequest | Reply | Elsewhere:
-    """The value that is the content of a file."""
+    """Read the value that a file contains."""
     value = pickle.loads(read_bytes(descriptor))  # noqa: S301  # written by a process that runs what this one asked for
     assert isinstance(value, RunRequest | Reply | Elsewhere)
     return value
 
 
 def read_bytes(descriptor: int) -> bytes:
-    """The whole content of a file, whatever its position."""
+    """Whole content of a file, from any position."""
     size = os.fstat(descriptor).st_size
     pieces, at = [], 0
     while at < size and (piece := os.pread(descriptor, size - at, at)):

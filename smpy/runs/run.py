@@ -1,4 +1,4 @@
-"""A run that has ended, and the error that one raises which failed."""
+"""A run that has ended, and the errors of runs that failed."""
 
 from __future__ import annotations
 
@@ -103,14 +103,14 @@ class RunError(SmpyError):
     exit_code : int
         Exit code of `smpy run`.
     summary : Summary or None
-        Summary of the run until then; None where its process could not say.
+        Summary of the run until then; None: its process could not report one.
     failure : SmpyError or None
         Error in the run, a `DeadlockError` for instance; None: ranks ended with another exit code than 0, or the
         process of the run died.
     reads : RunInputs
         The same as in a `Run`.
     stdout_file, stderr_file : TextIO or None
-        The same as in a `Run`; None in an error that was pickled.
+        The same as in a `Run`; None in an unpickled error.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class RunError(SmpyError):
 
 
 def _close_with(run: object, *files: TextIO | None) -> None:
-    """Close files when the last reference to the run is gone."""
+    """Close files once the last reference to the run is gone."""
     for file in files:
         if file is not None:
             finalize(run, file.close)

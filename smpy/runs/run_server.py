@@ -1,12 +1,12 @@
-"""A process that has imported what runs need, and forks itself for each: `smpy.runs.warm_server` starts it.
+"""A process that has imported all that runs need, and forks itself for each run.
 
-The server has one thread. It reads and parses nothing: its socket brings a number, the most memory that the run may
-hold (0: no limit), and descriptors: the run's control socket, the file with the request, which becomes the reply's, and
-standard input, output and error.
+`smpy.runs.warm_server` starts this server, which has one thread. The server parses no requests: its socket brings the
+memory limit of the run (0: no limit) and descriptors. These are the run's control socket, the file of the request and
+later of the reply, and standard input, output and error.
 
-A guard (`smpy.runs.guard`) stands between the server and a run. The control socket connects it to the caller, who sends
-signals (each byte is the number of one), or has the run killed by closing the socket. The guard answers when the run
-begins; at its end it sends the status that `waitpid` tells, and whether the run held too much memory.
+A guard (`smpy.runs.guard`) stands between the server and a run. The control socket connects it to the caller, who
+sends signals (each byte is the number of one), or has the run killed by closing the socket. The guard answers when
+the run begins; at its end it sends the status from `waitpid`, and whether the run held too much memory.
 
 A run ends with the server, and the server with the process that started it.
 """
@@ -81,7 +81,7 @@ def main(of_every_run: frozenset[str]) -> NoReturn:
     gc.disable()
     _import(threads)
     gc.collect()
-    gc.freeze()  # what is here stays: collections in runs need not look at it, nor copy its pages
+    gc.freeze()  # garbage collections in runs skip these objects, and so do not copy their pages
     gc.enable()
     request = Server(socket.socket(fileno=int(number))).serve()
     perform(request, threads, _tops(sys.modules) - _tops(of_every_run))
@@ -121,7 +121,7 @@ class Server:
 
     def serve(self) -> int:
         """Serve; returns in each run's process, with the descriptor of its request."""
-        adopt_orphans()  # children of a guard that was killed
+        adopt_orphans()  # adopts children of a killed guard
         woken, wakes = socket.socketpair()
         for end in (woken, wakes):
             end.setblocking(False)
@@ -146,7 +146,7 @@ class Server:
         os._exit(0)
 
     def _receive(self) -> tuple[int, list[int]] | None:
-        """A request's number and descriptors; None: the caller has gone."""
+        """Memory limit and descriptors of a request; None: the caller has gone."""
         room = socket.CMSG_LEN(N_DESCRIPTORS * array.array("i").itemsize)
         try:
             data, ancillary, _, _ = self._requests.recvmsg(
@@ -162,12 +162,12 @@ class Server:
         return MEMORY_LIMIT.unpack(data)[0], list(descriptors)
 
     def _fork(self, limit_bytes: int, descriptors: list[int], wakers: Iterable[socket.socket]) -> int | None:
-        """In the run's process, the descriptor of its request."""
+        """Fork a guard and its run; in the run's process, return the descriptor of its request."""
         server = os.getpid()
         try:
             control, request, *standard = descriptors
             pid = os.fork()
-        except (OSError, ValueError):  # no room for a process, or for descriptors: the caller sees its socket closed
+        except (OSError, ValueError):  # no room for a process or descriptors: the caller sees its socket closed
             for descriptor in descriptors:
                 os.close(descriptor)
             return None
@@ -211,7 +211,7 @@ def _guarded(control: int, request: int, standard: list[int], limit_bytes: int, 
     if not is_run:
         for descriptor in (request, *standard):
             os.close(descriptor)
-        with suppress(OSError):  # the caller has gone: the guard sees it
+        with suppress(OSError):  # the caller has gone: the guard notices
             os.write(control, BEGUN)
         ended = guard.watch()
         with suppress(OSError):  # the caller has gone
@@ -265,11 +265,11 @@ def perform(descriptor: int, threads: str, imported: frozenset[str]) -> NoReturn
 
 
 def _end_process(code: int) -> NoReturn:
-    """End as Python does, without taking its modules apart: that would copy all pages they share with the server."""
+    """End as Python does, but without clearing modules, which would copy all pages shared with the server."""
     threading._shutdown()  # type: ignore[attr-defined]  # waits for threads that are no daemons
     atexit._run_exitfuncs()
     flush_files()
-    _C.exit(code)  # libraries may have something to do
+    _C.exit(code)  # runs exit functions of libraries
     os._exit(code)
 
 
@@ -302,7 +302,7 @@ def _perform(request: RunRequest, threads: str, imported: frozenset[str]) -> Rep
     if json_path is not None:
         check_writable(json_path)
     outcome = turn(run, home=home)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is over
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run has ended
     summary = replace(outcome.summary, host=this_machine(outcome.summary.wall_s))
     if made_program is not None:
         summary = replace(
@@ -315,7 +315,7 @@ def _perform(request: RunRequest, threads: str, imported: frozenset[str]) -> Rep
 
 
 def _with_flushed_streams(reply: Reply) -> Reply:
-    """The reply, which tells if there was no room for what the program has printed last."""
+    """Flush both streams; the reply fails if there was no room for the last output."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -327,7 +327,7 @@ def _with_flushed_streams(reply: Reply) -> Reply:
 
 
 def _check_own_modules(run: RunConfig, home: str | None, imported: frozenset[str]) -> None:
-    """Refuse modules of the program's that it would not get, because others of their names are imported."""
+    """Refuse modules of the program if other modules of the same names are already imported."""
     if home is None:
         home = "." if run.is_module else os.path.dirname(os.path.realpath(run.program))
     for name in imported:

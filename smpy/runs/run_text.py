@@ -13,12 +13,12 @@ from smpy.options import KEYWORDS, OPTIONS, Option, RunConfig
 from smpy.platforms.description import Description
 
 FORMAT: Final = 1
-"""Format of JSON: it grows with any change of an option's default or of the meaning of its text."""
+"""Format of JSON: increases with each change of an option's default or of the meaning of its text."""
 
 _KEYS: Final = ("format", "program", "args", "options", "machine")
 
 Written: TypeAlias = str | int | float | bool | list[str]
-"""Value of an option as JSON and TOML have it."""
+"""Value of an option in JSON and TOML."""
 
 
 def run_config(
@@ -27,7 +27,7 @@ def run_config(
     options: Mapping[str, object],
     machine: Description | None = None,
 ) -> RunConfig:
-    """A run from options as Python and a study's file have them.
+    """Make a run from options in the form of Python and of a study's file.
 
     Parameters
     ----------

@@ -14,9 +14,9 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def takes_options(function: _Function) -> _Function:
-    """Name the options in the signature of a function that has them as `**options`, and describe them.
+    """Decorate a function that takes `**options`: add the options of a run to its signature and docstring.
 
-    Its docstring is numpydoc's; the options come before its section Returns.
+    The docstring has numpydoc's form; the options come before its section Returns.
     """
     whole = signature(function)
     own = [each for each in whole.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
@@ -32,5 +32,5 @@ def takes_options(function: _Function) -> _Function:
 
 
 def _in_python(text: str) -> str:
-    """Description of an option that names others as Python does."""
+    """Description of an option, with Python names for the options in its text."""
     return re.sub(r"--([\w-]+)", lambda flag: flag[1].replace("-", "_"), text)

@@ -25,8 +25,8 @@ from smpy.runs.warm_server import Files, ProcessEnd, empty_file, warm_server
 from smpy.units import format_bytes, format_time
 
 _STARTS_MAX: Final = 10  # starts of servers that are killed; a server that ends by itself counts as five
-_SHOWN_BYTES: Final = 1 << 20  # at a time
-_SIGNALLED: Final = 128  # and the signal's number: the exit code that shells tell
+_SHOWN_BYTES: Final = 1 << 20  # text shown at a time
+_SIGNALLED: Final = 128  # plus the signal's number: the exit code of shells
 
 _threads: Threads = (
     "one"  # threads of BLAS in the last run's server: computing is measured unless options say otherwise
@@ -137,7 +137,7 @@ def perform_run(
     environment : mapping of str to str, optional
         All its environment variables; by default, those of this process.
     notes_reads : bool
-        Whether it tells what it has read.
+        Whether the run reports the files and variables that it has read.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def _answer(
     memory_limit_bytes: int | None,
     show: Callable[[bytes, bytes], None] | None,
 ) -> tuple[Reply | None, ProcessEnd, Output, Output]:
-    """Reply to a request, the end of its process, and the process's standard output and standard error."""
+    """Reply to a request, and the end, the standard output and the standard error of its process."""
     global _threads
     threads = _threads
     while True:
@@ -226,7 +226,7 @@ def _perform(
     memory_limit_bytes: int | None,
     show: _Shower | None,
 ) -> ProcessEnd:
-    """Have the run performed, by another server if the first one has just gone."""
+    """Let a server perform the run, or another server if the first one has just ended."""
     last_words = ""
     n_ended = 0
     while n_ended < _STARTS_MAX:
@@ -243,10 +243,10 @@ def _perform(
 
 
 def _reply(files: Files) -> Reply | Elsewhere | None:
-    """Reply that the run has left in its file; None where it could not."""
+    """Reply that the run has left in its file; None: it left none."""
     try:
         reply = read_value(files.request)
-    except (UnpicklingError, EOFError):  # it ended while it wrote
+    except (UnpicklingError, EOFError):  # the process ended while it wrote
         return None
     return None if isinstance(reply, RunRequest) else reply
 
@@ -259,7 +259,7 @@ def _value(
     timeout_s: float | None,
     memory_limit_bytes: int | None,
 ) -> Run:
-    """The run, unless its error is raised."""
+    """Return the run, or raise its error."""
     code = os.waitstatus_to_exitcode(ended.status)
     exit_code = code if code >= 0 else _SIGNALLED - code
     failure = reply.failure if reply is not None else None
@@ -301,7 +301,7 @@ def _value(
         return _raise(error(RunError, str(failure)))
     if exit_code:
         return _raise(error(RunError, reply.first_exit or f"the run's process ended with exit code {code}"))
-    assert summary is not None  # it went well
+    assert summary is not None  # runs that end well have one
     return Run(summary, out.text, err.text, exit_code, reply.trace, reads, out.file, err.file)
 
 
@@ -310,7 +310,7 @@ def _raise(error: RunError) -> Run:
 
 
 class _Shower:
-    """Hands on what a run has printed since the last time."""
+    """Passes on the text that a run has printed since the last call."""
 
     def __init__(self, files: Files, show: Callable[[bytes, bytes], None]) -> None:
         self._files = files

@@ -28,11 +28,11 @@ _ACCESSORS: Final = frozenset(
 
 
 class VariablesRead:
-    """Notes the variables that the program reads through `os.environ`, from now on.
+    """Records the variables that the program reads through `os.environ`, from now on.
 
-    A variable that was not set is noted, too; one that the program has set itself is not, nor what Python and installed
-    packages look up for themselves (`HOME`, `TERM`, `COLUMNS`): it differs from one login to the next. A copy of all
-    variables, for a child process, reads none of them.
+    A variable that was not set is recorded, too; one that the program has set itself is not. Variables that Python
+    and installed packages read for themselves (`HOME`, `TERM`, `COLUMNS`) are not recorded: they differ from login to
+    login. A copy of all variables, for a child process, counts as no read.
     """
 
     def __init__(self) -> None:
@@ -46,9 +46,9 @@ class VariablesRead:
 
 
 class Noting(dict[bytes, bytes]):
-    """Encoded variables, which note those that are read before they are written.
+    """Encoded variables, with a record of those that are read before they are written.
 
-    Reads that follow the order of an iteration over all names are a copy if they come to its end, and are not noted.
+    Reads of all names in the order of an iteration are a copy of the variables, and are not recorded.
     """
 
     def __init__(self, variables: Mapping[bytes, bytes]) -> None:
@@ -126,14 +126,14 @@ def hashes_of(names: Iterable[str], environment: Mapping[str, str]) -> dict[str,
 
 
 def changed_variables(variables: Mapping[str, str], environment: Mapping[str, str]) -> list[str]:
-    """Names of variables that have another value than when a run has read them.
+    """Names of variables whose values have changed since a run read them.
 
     Parameters
     ----------
     variables : mapping of str to str
         Their hashes, from `VariablesRead.hashes`.
     environment : mapping of str to str
-        The variables of now.
+        The present variables.
     """
     now = hashes_of(variables, environment)
     return [name for name, state in variables.items() if state != now[name]]

@@ -1,8 +1,8 @@
-"""The caller's side of the process that forks one for each run: it is started when it is first needed, and kept.
+"""The caller's side of a server that forks a process for each run; it is started when needed, and kept.
 
-A server is kept as long as it is what a new one would be: it has smpy's files as they are, and the variables that an
-interpreter or a library reads but once. Everything else goes with each request. Any number of threads may ask for runs
-at the same time. A process that is forked starts servers of its own.
+A server is kept as long as a new one would be equal: smpy's files have not changed, nor the variables that an
+interpreter or a library reads only at its start. Everything else goes with each request. Any number of threads may
+ask for runs at the same time. A process that is forked starts servers of its own.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from smpy.runs.request import BEGUN, ENDED, MEMORY_LIMIT, Threads, read_bytes
 from smpy.runs.run import KilledError
 
 _SERVERS_MAX: Final = 4
-_GRACE_S: Final = 5.0  # for a run that was interrupted, to tell where it was
-_SHOWING_S: Final = 0.1  # between two looks at what a run has printed
+_GRACE_S: Final = 5.0  # for an interrupted run to report its place
+_SHOWING_S: Final = 0.1  # between two looks at a run's output
 _WAITING_S: Final = 86_400.0  # below the longest timeout of poll, 24 days
 _CLOSING_S: Final = 5.0
 _TOLD_MAX: Final = 2000
@@ -47,7 +47,7 @@ from smpy.runs.run_server import main
 main(of_every_run)
 """
 
-# variables that are read once: by the interpreter, the C library, and those for linear algebra
+# prefixes of variables read once, by the interpreter, the C library and libraries of linear algebra
 _READ_ONCE: Final = (
     "BLIS_", "DYLD_", "GLIBC_", "GOMP_", "GOTO_", "HOME", "KMP_", "LANG", "LC_", "LD_", "MALLOC_", "MKL_", "NPY_",
     "OMP_", "OPENBLAS_", "PYTHON", "VECLIB_"
@@ -63,7 +63,7 @@ class ProcessEnd:
     status : int
         Status from `os.waitpid`.
     by_memory_limit, by_time_limit : bool
-        Whether it was ended because of one.
+        Whether the process was ended because of this limit.
     """
 
     status: int
@@ -136,14 +136,14 @@ class WarmServer:
         memory_limit_bytes: int | None = None,
         show: Callable[[], None] | None = None,
     ) -> ProcessEnd | None:
-        """Have a run performed, and wait for its end.
+        """Start a run on the server, and wait for its end.
 
         Parameters
         ----------
         files : Files
             Files that it reads and writes.
         timeout_s : float, optional
-            Longest real time that it may take, once its process is there.
+            Longest real time that it may take, once its process exists.
         memory_limit_bytes : int, optional
             Memory that its process may hold, with all processes that descend from it.
         show : callable, optional
@@ -176,7 +176,7 @@ class WarmServer:
             return self._await(control, timeout_s, show)
         finally:
             self._controls.discard(control)
-            control.close()  # a run that is still there is killed
+            control.close()  # kills a run that has not ended
 
     def _await(
         self, control: socket.socket, timeout_s: float | None, show: Callable[[], None] | None
@@ -196,14 +196,14 @@ class WarmServer:
         raise KilledError(f"the process that starts runs has ended, and so has this run{self.last_words()}")
 
     def last_words(self) -> str:
-        """End of the text that the server printed, in a form to put behind a sentence; empty if there is none."""
+        """End of the text that the server printed, in a form to append to a sentence; empty: no text."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_CLOSING_S)
         text = read_bytes(self._stderr.fileno())[-_TOLD_MAX:].decode(errors="replace").strip()
         return f":\n{text}" if text else ""
 
     def close(self) -> None:
-        """Have the server end, with its runs."""
+        """End the server and its runs."""
         self._socket.close()
         for control in list(self._controls):
             with suppress(OSError):
@@ -218,11 +218,11 @@ class WarmServer:
         self._stderr.close()
         for control in self._controls:
             control.close()
-        self._process.returncode = 0  # it is not ours to wait for
+        self._process.returncode = 0  # another process waits for it
 
 
 def _readable(control: socket.socket, timeout_s: float | None, show: Callable[[], None] | None) -> bool:
-    """Wait until there is something to read; False: it took too long."""
+    """Wait until there is something to read; False: the time has passed."""
     until_s = None if timeout_s is None else monotonic() + timeout_s
     poller = select.poll()
     poller.register(control, select.POLLIN)
@@ -251,12 +251,12 @@ def _end(control: socket.socket) -> None:
 # ---- those of this process ----
 
 _Key = tuple[object, ...]
-_servers: Final[dict[_Key, WarmServer]] = {}  # the one that was used last comes last
+_servers: Final[dict[_Key, WarmServer]] = {}  # the most recently used one comes last
 _choosing: Final = threading.Lock()
 
 
 def warm_server(threads: Threads, environment: Mapping[str, str]) -> WarmServer:
-    """A server equal to a new one with these variables."""
+    """A running server that equals a new one with these variables, or a new one."""
     variables = {name: value for name, value in environment.items() if is_read_once(name)}
     key = (threads, sys.executable, frozenset(variables.items()), frozenset(_state_of_files()))
     with _choosing:
@@ -292,7 +292,7 @@ def _state_of_files() -> Iterator[tuple[str, int, int]]:
 
 @atexit.register
 def close_servers() -> None:
-    """Have all servers of this process end."""
+    """End all servers of this process."""
     with _choosing:
         while _servers:
             _servers.popitem()[1].close()
@@ -302,7 +302,7 @@ def _forget_servers() -> None:
     for server in _servers.values():
         server.forget()
     _servers.clear()
-    _choosing._at_fork_reinit()  # type: ignore[attr-defined]  # as threading does with its own
+    _choosing._at_fork_reinit()  # type: ignore[attr-defined]  # as `threading` resets its own locks
 
 
 os.register_at_fork(after_in_child=_forget_servers)
