@@ -1,1 +1,1 @@
-"""The command line: one module a command; each reads arguments, calls, prints."""
+"""The command line: one module per command, which reads arguments, calls the library and prints."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 EXIT_FAILURE: Final = 1
 EXIT_USAGE: Final = 2
-EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, as shells say it
+EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, the exit code of shells
 _MESSAGE_MIN_BYTES: Final = 1 << 10
 _MESSAGE_MAX_BYTES: Final = 1 << 30
 
@@ -262,7 +262,7 @@ def show(file: Path) -> None:
 
         try:
             print_result(read_result(file), str(file))
-        except (AttributeError, KeyError, TypeError, ValueError) as error:  # a table is not as this command writes it
+        except (AttributeError, KeyError, TypeError, ValueError) as error:  # not written by this command
             raise UsageError(f"{file} is no calibration that `smpy calibrate` wrote: {_fault(error)}") from error
 
 
@@ -270,7 +270,7 @@ def _fault(error: Exception) -> str:
     return f"{error} is missing in a table" if isinstance(error, KeyError) else str(error)
 
 
-# ---- what they share ----
+# ---- shared by the commands ----
 
 
 AnyPlan = TypeVar("AnyPlan")
@@ -290,7 +290,7 @@ def _calibrate(request: CalibrationPlan) -> Calibration:
     from smpy.calibrate.kernels import kernels
 
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # measurements say what they keep
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # measurements report which results they keep
     called = _called()
     with _progress() as show:
         found = calibrate(
@@ -321,13 +321,13 @@ def _write(result: Path, tables: Mapping[str, Table], comment: str, kept: str) -
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int, str], object]]:
-    """A bar on a terminal, and nothing elsewhere."""
+    """Show a progress bar on a terminal, and nothing elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description:<12}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    # No thread of its own: one that draws would disturb what is measured.
+    # No thread of its own: a drawing thread would disturb measurements.
     bar = Progress(*columns, console=console, transient=True, auto_refresh=False, disable=not console.is_terminal)
     with bar:
         task = bar.add_task("")
@@ -345,7 +345,7 @@ _VISITS_A_DRAWING: Final = 50
 
 @contextmanager
 def _errors_told() -> Iterator[None]:
-    """Tells an error in a line, and ends with its exit code."""
+    """Print an error of the body in one line, and end with its exit code."""
     try:
         missing = [name for name in ("rich", "scipy", "threadpoolctl") if find_spec(name) is None]
         if missing:

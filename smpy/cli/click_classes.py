@@ -1,7 +1,7 @@
-"""Classes of click as smpy extends them.
+"""Extensions of click's classes: grouped options and commands that load late.
 
-An option names its group, and help shows it under that heading. A group of commands imports a command when it is asked
-for, and names the nearest one where there is none.
+An option names its group, and help shows it under that heading. A group imports a command when it is used, and
+suggests the nearest name for an unknown one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NO_GROUP: Final = "Options"
 
 
 class GroupedOption(click.Option):
-    """An option that knows its group."""
+    """An option with the group under which help lists it."""
 
     def __init__(self, *args: Any, group: OptionGroup, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
@@ -28,12 +28,12 @@ class GroupedOption(click.Option):
 
 
 def grouped_option(*flags: str, group: OptionGroup, **attributes: Any) -> Callable[[_Command], _Command]:
-    """`click.option`, in a group."""
+    """Decorator like `click.option`, with a group."""
     return click.option(*flags, cls=GroupedOption, group=group, **attributes)
 
 
 class GroupedCommand(click.Command):
-    """A command whose help has a section for each group of options, after options of no group."""
+    """A command whose help lists options without a group, then a section for each group."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in (_NO_GROUP, *OPTION_GROUPS)}
@@ -48,12 +48,12 @@ class GroupedCommand(click.Command):
 
 
 class CommandGroup(click.Group):
-    """A group that imports some of its commands when they are asked for, and names the nearest of a misspelt one.
+    """A group that imports some commands when they are used, and suggests a name for a misspelt one.
 
     Parameters
     ----------
     modules : mapping
-        Commands and the modules in which each is `command`.
+        Names of commands, and the modules that define each as `command`.
     """
 
     def __init__(self, *args: Any, modules: Mapping[str, str] | None = None, **attributes: Any) -> None:

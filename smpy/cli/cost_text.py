@@ -13,7 +13,7 @@ _KINDS_MAX: Final = 4
 
 
 def parts_text(parts: PartsList | None) -> str:
-    """Its hosts, switches and cables in a line."""
+    """Hosts, switches and cables in one line."""
     if parts is None:
         return "not known: this topology has no formula for them"
     return ", ".join(
@@ -26,7 +26,7 @@ def parts_text(parts: PartsList | None) -> str:
 
 
 def cost_facts(cost: MachineCost) -> list[tuple[str, str]]:
-    """Lines on a machine's price, rent and power, as far as they are known."""
+    """Names and texts of a machine's known price, rent and power."""
     facts = []
     prices_eur = {"hosts": cost.hosts_eur, "switches": cost.switches_eur, "cables": cost.cables_eur}
     if any(eur > 0 for eur in prices_eur.values()):
@@ -41,7 +41,7 @@ def cost_facts(cost: MachineCost) -> list[tuple[str, str]]:
 
 
 def _ports_text(parts: PartsList) -> str:
-    """The ports of each kind of switches, if these are known."""
+    """Number of ports of each kind of switch, if known."""
     known = [kind for kind in parts.switches if kind.ports is not None]
     if len(known) == len(parts.switches) == 1:
         return f" of {_count(known[0].ports or 0, 'port')}"

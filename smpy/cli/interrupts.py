@@ -1,4 +1,4 @@
-"""Ctrl-C as an exception, for commands that keep what they have when it comes."""
+"""Ctrl-C as an exception, for commands that keep their results when interrupted."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import signal
 
 
 def hear_interrupts() -> None:
-    """Have Ctrl-C raise KeyboardInterrupt: `smpy` begins without."""
-    if callable(signal.getsignal(signal.SIGINT)):  # else it is ignored, as in the background
+    """Make Ctrl-C raise KeyboardInterrupt, in place of the handler that `smpy` sets at its start."""
+    if callable(signal.getsignal(signal.SIGINT)):  # not ignored, as it is in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""The `smpy` command: finds the command that is meant, and loads no other."""
+"""The `smpy` command: loads only the module of the command that is called."""
 
 from __future__ import annotations
 

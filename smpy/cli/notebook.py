@@ -30,21 +30,21 @@ from smpy.runs.simulate import perform_run
 
 
 class Shell(Protocol):
-    """Part of IPython's shell that is used here."""
+    """The part of IPython's shell that smpy uses."""
 
     user_ns: Mapping[str, Any]
 
     def register_magic_function(self, func: object, magic_kind: str, magic_name: str) -> None:
-        """Have a function called for cells that begin with its name."""
+        """Register a function for cells that begin with its name."""
 
 
 def load_ipython_extension(shell: Shell) -> None:
-    """Make `%%smpy` known: what `%load_ext smpy` calls."""
+    """Register `%%smpy`; `%load_ext smpy` calls this."""
     shell.register_magic_function(partial(run_cell, shell), "cell", "smpy")
 
 
 def run_cell(shell: Shell, line: str, cell: str) -> Run:
-    """Run a cell as a program, and show what it prints while it does.
+    """Run a cell as a program, and show its output as it appears.
 
     Parameters
     ----------
@@ -60,10 +60,10 @@ def run_cell(shell: Shell, line: str, cell: str) -> Run:
     SmpyError
         Under the conditions of `smpy.simulate`.
     """
-    number = len(shell.user_ns.get("In", "?")) - 1  # execution_count is the next cell's, in some versions
+    number = len(shell.user_ns.get("In", "?")) - 1  # in some versions, execution_count is that of the next cell
     with TemporaryDirectory(prefix="smpy-") as folder:
         file = Path(folder, f"cell_{number}.py")
-        file.write_text(f"# %%smpy {line}\n{cell}", encoding="utf-8")  # a line has the number that the cell shows
+        file.write_text(f"# %%smpy {line}\n{cell}", encoding="utf-8")  # keeps the line numbers of the cell
         program = MadeProgram(str(file), f"cell {number}", os.getcwd())
         try:
             return perform_run(_config(line, str(file)), program, show=_Printer())
@@ -93,7 +93,7 @@ def _traceback_lines(error: BaseException) -> list[str]:
 
 
 class _Printer:
-    """Prints what comes in pieces, which may end within a letter."""
+    """Prints output in pieces, which may end within a character."""
 
     def __init__(self) -> None:
         self._decoders = [codecs.getincrementaldecoder("utf-8")("backslashreplace") for _ in range(2)]

@@ -1,4 +1,4 @@
-"""`smpy platform`: machines, looked at without running anything on them."""
+"""`smpy platform`: shows, checks, converts and lists machines, without running anything."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from smpy.platforms.placement.host_order import HostOrder
     from smpy.platforms.placement.placement import MapBy
 
-RANKS_UNLESS_SAID: Final = 1024  # of a machine that is sized to the run
-RANKS_MAX: Final = 10_000_000  # to be listed, as in a host file
+RANKS_UNLESS_SAID: Final = 1024  # for a machine that is sized to the run
+RANKS_MAX: Final = 10_000_000  # as many as a host file may list
 _LINES_MAX: Final = 16
 _NAMES_MAX: Final = 4
 _RANKS_MAX: Final = 8
@@ -205,7 +205,7 @@ def _check_models(machine: Description) -> None:
 
 
 def _facts(facts: Sequence[tuple[str, str]]) -> list[str]:
-    """A line each, the first column wide enough for the names; what has no name goes on with the one before."""
+    """One line per fact, in two columns; a fact without a name continues the one before."""
     return [f"  {name:<15}{fact}" for name, fact in facts]
 
 
@@ -232,7 +232,7 @@ def _overview_lines(machine: Overview) -> list[str]:
 
 
 def _named(name: str, texts: Sequence[str]) -> list[tuple[str, str]]:
-    """One fact of several lines, the first few of them."""
+    """One fact of several lines, of which the first few are kept."""
     if len(texts) > _LINES_MAX:
         texts = [*texts[: _LINES_MAX - 1], f"... and {len(texts) - _LINES_MAX + 1:,} more kinds"]
     return [("" if at else name, text) for at, text in enumerate(texts)]
@@ -248,7 +248,7 @@ def _host_text(kind: HostKind) -> str:
 
 
 def _memory_text(memory: Memory) -> str:
-    """Known bandwidths of memory and caches, behind a comma; empty: none is known."""
+    """Known bandwidths of memory and caches, after a comma; empty: not known."""
     from smpy.units import format_bytes
 
     shared = f", memory {_rate(memory.bandwidth_bytes_per_s)}" if memory.bandwidth_bytes_per_s else ""
@@ -314,7 +314,7 @@ def _seat_lines(seats: tuple[HostRanks, ...] | None) -> list[str]:
 
 
 def _ranks_text(ranks: Sequence[int]) -> str:
-    """Numbers in few words: 0-7, or 0, 4, ..., 28."""
+    """Numbers in short form: 0-7, or 0, 4, ..., 28."""
     count = f" ({len(ranks):,})"
     if len(ranks) > 1 and ranks[-1] - ranks[0] == len(ranks) - 1:
         return f"{ranks[0]}-{ranks[-1]}{count}"

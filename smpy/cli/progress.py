@@ -1,4 +1,4 @@
-"""The progress line of a long run: redrawn in place, gone before anything else is printed."""
+"""The progress line of a long run: redrawn in place, and erased before other output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ERASE: Final = "\r\x1b[K"
 
 
 class ProgressLine:
-    """Call it with each `RunProgress`; it draws some of them on a terminal."""
+    """Draws the progress of a run on a terminal, at most every `EVERY_S`; called with each `RunProgress`."""
 
     def __init__(self, terminal: TextIO) -> None:
         self._terminal = terminal
@@ -53,7 +53,7 @@ def _columns() -> int:
 
 
 class _AfterErasing:
-    """A stream on the same terminal: the line goes before anything is written."""
+    """A stream on the same terminal, which erases the progress line before each write."""
 
     def __init__(self, stream: TextIO, line: ProgressLine) -> None:
         self._stream = stream
@@ -67,7 +67,7 @@ class _AfterErasing:
 
 @contextmanager
 def progress_line(is_wanted: bool) -> Iterator[ProgressLine | None]:
-    """A line on standard error while the body runs, or None where no terminal would show it."""
+    """A progress line on standard error while the body runs; None: no terminal would show it."""
     out, err = sys.stdout, sys.stderr
     if not is_wanted or not err.isatty():
         yield None
@@ -85,7 +85,7 @@ def progress_line(is_wanted: bool) -> Iterator[ProgressLine | None]:
 
 @contextmanager
 def replay_progress() -> Iterator[Callable[[str], None] | None]:
-    """Show on a terminal the replay that runs now."""
+    """Show the present replay on a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -97,7 +97,7 @@ def replay_progress() -> Iterator[Callable[[str], None] | None]:
 
 @contextmanager
 def study_progress(*, is_wanted: bool = True) -> Iterator[Callable[[Stand], None] | None]:
-    """A line on a terminal that tells where the study stands."""
+    """Show the progress of a study in a line on a terminal."""
     if not is_wanted or not sys.stderr.isatty():
         yield None
         return

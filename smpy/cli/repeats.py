@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def other_runs(config: RunConfig, directory: str) -> Iterator[Summary]:
-    """Perform the runs after the first, one after the other: their programs print nothing and find no input.
+    """Perform the runs after the first, one after the other: they show no output and get no input.
 
     Only the first run writes records, traces and bursts. Each run has the next seed.
 

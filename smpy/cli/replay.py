@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from smpy.records.trace import Trace
     from smpy.replay import ReplayResult
 
-_LINES_MAX: Final = 8  # in the text
-_LEFT_MAX: Final = 1000  # in its JSON
+_LINES_MAX: Final = 8  # lost messages in the text
+_LEFT_MAX: Final = 1000  # lost messages in JSON
 
 
 def _times(ctx: click.Context, param: click.Parameter, value: str) -> float:
@@ -158,7 +158,7 @@ def _text_of_file(path: Path, n_ranks: int, result: ReplayResult) -> str:
 
 
 def _unreceived(path: Path, result: ReplayResult) -> list[tuple[str, str]]:
-    """Messages that nobody received, as the summary of a run has them."""
+    """Messages that no rank received, in the form of a run's summary."""
     left = result.unreceived
     if not left:
         return []

@@ -65,7 +65,7 @@ def _write_page(folder: Path, path: Path, *, with_replays: bool) -> None:
 
 
 def _analyses(trace: Trace) -> dict[str, Analysis | str]:
-    """Efficiencies, bounds and causes of waits, or why there are none."""
+    """Efficiencies, bounds and causes of waits, or reasons for their absence."""
     from smpy.analysis.pop_metrics import pop
     from smpy.analysis.run_bounds import bounds
     from smpy.analysis.wait_analysis import waits

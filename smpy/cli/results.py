@@ -1,4 +1,4 @@
-"""Output of commands that inspect something: text, JSON, errors in a line."""
+"""Output of commands that print a result: text, JSON, and errors in one line."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ plot_option: Final = grouped_option(
 
 @contextmanager
 def errors_told() -> Iterator[None]:
-    """Print an error of the body in a line, and exit with its code; print each warning of a damaged journal once."""
+    """Print an error of the body in one line and exit with its code; print each journal warning once."""
     printed: set[str] = set()
     before = warnings.showwarning
 
@@ -73,7 +73,7 @@ def errors_told() -> Iterator[None]:
 
 
 def tell(text: str, record: dict[str, Any], json_path: Path | None) -> None:
-    """Print the text, and write the record where it is wanted: -: that alone, printed."""
+    """Print the text, and write the record to a file, if any; "-": print only the record."""
     if json_path is None:
         print_text(text)
         return
@@ -96,7 +96,7 @@ def tell(text: str, record: dict[str, Any], json_path: Path | None) -> None:
 
 
 def show(result: Result, json_path: Path | None, plot_path: Path | None) -> None:
-    """Draw a result, print its table, and write its record, as far as these are wanted.
+    """Draw a result, print its table, and write its record, as the options ask.
 
     Raises
     ------
@@ -111,14 +111,14 @@ def show(result: Result, json_path: Path | None, plot_path: Path | None) -> None
 
 
 def print_text(text: str) -> None:
-    """Print, whatever the terminal has characters for."""
+    """Print a text; characters that the terminal lacks are escaped."""
     try:
         click.echo(text)
-    except UnicodeEncodeError:  # a name that this terminal has no characters for
+    except UnicodeEncodeError:  # a character that this terminal lacks
         encoding = sys.stdout.encoding
         click.echo(text.encode(encoding, "backslashreplace").decode(encoding))
-    except BrokenPipeError:  # click ends without a word then, as is usual in a pipe
+    except BrokenPipeError:  # click ends silently then, as is usual in a pipe
         raise
     except OSError as error:
-        sys.stdout = io.StringIO()  # what is left in the old one would be written at the end, and fail again
+        sys.stdout = io.StringIO()  # the old stream would write its rest at exit, and fail again
         raise UsageError(f"cannot write to standard output: {error.strerror}; make room for it") from None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 EXIT_FAILURE: Final = 1
 EXIT_USAGE: Final = 2
-EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, as shells say it
+EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, the exit code of shells
 
 
 @click.command(
@@ -53,7 +53,7 @@ def command(**parameters: Any) -> None:
     with own_streams():
         try:
             config = _config(parameters)
-            json_path = None if config.json_path is None else config.json_path.absolute()  # wherever the program goes
+            json_path = None if config.json_path is None else config.json_path.absolute()  # programs change folders
             if json_path is not None:
                 check_writable(json_path)
             directory = os.getcwd() if config.repeat > 1 or config.check_wildcards else ""
@@ -76,12 +76,12 @@ def command(**parameters: Any) -> None:
 
 
 def config_from(arguments: list[str]) -> RunConfig:
-    """The run that arguments of this command describe.
+    """Read a run from arguments of this command.
 
     Raises
     ------
     click.ClickException, click.exceptions.Exit
-        If they describe none.
+        If they describe no run.
     """
     return _config(command.make_context("smpy run", arguments).params)
 
@@ -93,7 +93,7 @@ def _config(parameters: Mapping[str, Any]) -> RunConfig:
 
 
 def _without_ranks(program: str, args: tuple[str, ...]) -> str:
-    """The message for a number of ranks that is missing, or stands among the program's arguments."""
+    """Error for a number of ranks that is missing, or stands among the program's arguments."""
     late = next((i for i, arg in enumerate(args[:-1]) if arg in ("-np", "-n")), None)
     if late is None:
         return f"how many ranks? Say -np N, as in: smpy run -np 4 {program}"
@@ -113,7 +113,7 @@ def _run(config: RunConfig) -> Outcome:
 
 
 def _with_other_messages(config: RunConfig, outcome: Outcome, directory: str) -> Outcome:
-    """Outcome of the run, with a remark on those in which receives take other messages."""
+    """Outcome of the run, with a remark on further runs in which receives take other messages."""
     from smpy.cli.wildcards import remark_on_other_messages
 
     try:
@@ -131,7 +131,7 @@ def _with_other_messages(config: RunConfig, outcome: Outcome, directory: str) ->
 
 
 def _repeated(config: RunConfig, outcome: Outcome, directory: str) -> Outcome:
-    """Outcome of the first run, with the results of all in its summary; the failure of another run is the command's."""
+    """Outcome of the first run, with results of all runs in its summary; any failed run fails the command."""
     from smpy.records.repeats import Repeats
     from smpy.runs.run import RunError
 
@@ -150,7 +150,7 @@ def _repeated(config: RunConfig, outcome: Outcome, directory: str) -> Outcome:
 
 
 def _report(outcome: Outcome, json_path: Path | None, *, is_quiet: bool, shows_profile: bool) -> int:
-    """Writes the record, then prints what came out, as far as somebody reads it; the exit code."""
+    """Write the record, print the outcome where possible, and return the exit code."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     complaints = []
     try:
@@ -186,7 +186,7 @@ def _report(outcome: Outcome, json_path: Path | None, *, is_quiet: bool, shows_p
 
 
 def _say(text: str) -> None:
-    """Tell the user, if there is anybody to tell."""
+    """Print a line on standard error, if it can be written."""
     with suppress(OSError):
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()

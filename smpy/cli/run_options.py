@@ -1,4 +1,4 @@
-"""Options of a run as click has them, wherever a command takes some; they are declared in `smpy.options`."""
+"""Options of a run, from their declarations in `smpy.options`, as options of click for any command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from smpy.option_texts import OneOf, WholeNumber
 from smpy.options import OPTIONS, Option, RunConfig
 
 PLACEMENT: Final = ("hostfile", "ranks_per_host", "map_by", "host_order")
-"""Options that say which rank runs on which host: with `seed`, parameters of `smpy.platforms.place`."""
+"""Options that place ranks on hosts: with `seed`, parameters of `smpy.platforms.place`."""
 
 
 def run_options(*names: str, **changes: Any) -> Callable[..., Any]:
@@ -22,7 +22,7 @@ def run_options(*names: str, **changes: Any) -> Callable[..., Any]:
     Parameters
     ----------
     *names : str
-        Their fields in a `RunConfig`, which are the command's parameters.
+        Fields of the options in a `RunConfig`, which become the command's parameters.
     **changes : object
         Attributes of click's options that differ from those of `smpy run`; `flags` are its names.
     """
@@ -39,7 +39,7 @@ def run_options(*names: str, **changes: Any) -> Callable[..., Any]:
 
 
 class _NetworkOption(GroupedOption):
-    """An option whose help lists the network models of installed packages, too."""
+    """Option whose help also lists the network models of installed packages."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         from smpy.platforms.models.network_models import registered_names
@@ -66,7 +66,7 @@ def _attributes(option: Option) -> dict[str, Any]:
 
 
 def _callback(read: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """Reader of a parameter: of all its texts, if it may be repeated."""
+    """Make a callback of click that reads the text of a parameter, or all texts of a repeated one."""
 
     def callback(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
         try:
@@ -78,7 +78,7 @@ def _callback(read: Callable[[str], Any]) -> Callable[[click.Context, click.Para
 
 
 def config_of(parameters: Mapping[str, Any]) -> RunConfig:
-    """The run that a command's parameters describe.
+    """Make a run from a command's parameters.
 
     Raises
     ------

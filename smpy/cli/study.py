@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 EXIT_FAILURE: Final = 1
 EXIT_INTERRUPTED: Final = 130
-_SHOWN_MAX: Final = 12  # points, errors
+_SHOWN_MAX: Final = 12  # points or errors shown
 _ROWS_MAX: Final = 40
 _OWN_MODULES: Final = {"scale": "smpy.cli.study_scale", "sensitivity": "smpy.cli.study_sensitivity"}
 
@@ -109,7 +109,7 @@ def plan(what: Path, folder: Path | None, probe: int | None, workers: int | None
 
 
 def _spread(points: list[Point], n: int) -> list[Point]:
-    """Some points, from the first to the last."""
+    """Evenly spread points, with the first and the last."""
     if n >= len(points):
         return points
     return [points[round(i * (len(points) - 1) / max(n - 1, 1))] for i in range(n)]
@@ -176,7 +176,7 @@ def _tell_dashboard(address: str) -> None:
 
 
 def _run(study: Study, *, is_quiet: bool = False, **how: Any) -> None:
-    """Run points; after Ctrl-C, tell what is kept."""
+    """Run points; after Ctrl-C, report how many are kept."""
     hear_interrupts()
     try:
         with study_progress(is_wanted=not is_quiet) as progress:

@@ -1,4 +1,4 @@
-"""`smpy study scale`: a program on more and more ranks, in a line."""
+"""`smpy study scale`: a study of one program on more and more ranks, from one command line."""
 
 from __future__ import annotations
 

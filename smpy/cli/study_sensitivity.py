@@ -1,4 +1,4 @@
-"""`smpy study sensitivity`: what a run's time depends on, from its trace."""
+"""`smpy study sensitivity`: parameters of the machine that a run's time depends on, from its trace."""
 
 from __future__ import annotations
 

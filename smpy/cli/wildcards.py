@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 _RUNS_MAX: Final = 16
 _TOPIC: Final = "other message"
 _RACES: Final = ("any source", "arrival order")  # topics of --check, mistakes first
-_LIMIT_S, _LIMIT_FACTOR = 10.0, 20.0  # of real time: a run may go on for ever with the other message
+_LIMIT_S, _LIMIT_FACTOR = 10.0, 20.0  # real time: a run may not end with the other message
 
 
 class _Choice(NamedTuple):
-    """A receive with the message that it did not take: the value of --choose-message, and both in words."""
+    """Another message for a receive: the value of --choose-message, and its words."""
 
     chosen: tuple[int, int, int, int]
     words: str
 
 
 def remark_on_other_messages(config: RunConfig, directory: str) -> Remark | None:
-    """Run again without measured computing, then once for each race that this run has; None if it has none.
+    """Run again without measured computing, then once for each race of that run; None: no races.
 
-    Nothing that these runs print is shown, and they find no input.
+    These runs show no output and get no input.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def _ended(config: RunConfig, directory: str, limit_s: float | None) -> Run | Ru
 
 
 def _choices(run: Run) -> Iterator[_Choice]:
-    """Other messages of the races that a run has, mistakes first."""
+    """Other messages in the races of a run, mistakes first."""
     for topic in _RACES:
         for remark in run.summary.remarks:
             for race in remark.facts["first"] if remark.topic == topic else ():
@@ -100,7 +100,7 @@ def _words(sides: list[dict[str, Any]]) -> str:
 
 
 class _Ending(NamedTuple):
-    """End of a run, beside that of the usual one, and the first line of its error."""
+    """End of a run, compared with that of the usual run, and the first line of its error."""
 
     words: str
     error: str = ""

@@ -1,7 +1,8 @@
 """Standard output and error through descriptors of our own: a program may close or redirect those of the process.
 
 Printed text is collected, and written when it is flushed. A stream is given up if its reader is gone, its disk is
-full, or its reader stops reading. It raises one error then; the run that prints on it goes on.
+full, or its reader still does not read when the run is to end. It raises one error then; the run that prints on it
+goes on.
 """
 
 from __future__ import annotations
