@@ -1,1 +1,1 @@
-"""Checks of a program's calls, of a run with --check: an observer a kind of mistake, and what they found."""
+"""Checks of a program's calls in a run with --check: one observer per kind of mistake, and the mistakes found."""

@@ -1,9 +1,9 @@
-"""Buffers of started operations: they overlap no other one's, and the program leaves them alone until completion.
+"""Buffers of started operations: no two overlap, and the program leaves them alone until completion.
 
-A checksum at the start and one at the end tell whether a buffer was changed that is sent. A guard of the compiled
-surface tells who reads or writes one that is received into, if it has pages of its own. Otherwise a checksum just
-before the data arrives tells whether the program has written there, and another one whether it has since. The result of
-a collective arrives as its request completes. Memory whose content is shared (folded arrays) is left out.
+Checksums at the start and at the end reveal whether a buffer being sent was changed. A guard of the compiled surface
+detects reads and writes of a receive buffer that fills pages of its own. Any other receive buffer has two checksums:
+one just before its data arrives reveals earlier writes, one at completion reveals later ones. The result of a
+collective arrives as its request completes. Memory with shared content (folded arrays) is not checked.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ __all__ = ["PendingBuffer", "PendingBuffers", "Touch", "has_own_content", "settl
 
 
 class Touch(IntEnum):
-    """First touch of a guarded buffer, as kernels/surface/guard.h numbers it."""
+    """First touch of a guarded buffer, numbered as in kernels/surface/guard.h."""
 
     NONE = 0
     READ = 1
     WRITTEN = 2
     USED = 3
-    """Read or written: the machine does not say."""
+    """Read or written: the machine does not report which."""
 
     def sides(self, rank: int, call: str, line: Line, touch_line: Line) -> list[Side]:
-        """The start of the receive, and the touch if its line is known, as a mistake tells them."""
+        """Sides of the mistake: the start of the receive, and the touch if its line is known."""
         start = Side(rank, f"{call}: its buffer is {self.name.lower()} before the operation completes", line)
         return [start] if touch_line == NOWHERE else [start, Side(rank, f"{_TOUCHES[self]} it", touch_line)]
 
@@ -52,17 +52,17 @@ class PendingBuffer:
     Parameters
     ----------
     rank : int
-        World rank whose they are.
+        World rank that owns them.
     call : str
-        The call that has started the operation.
+        Name of the call that has started the operation.
     line : Line
-        Its line.
+        Line of the call.
     entries : Entries
         The entries.
     is_written : bool
-        Whether they are received into.
+        Whether the operation receives into them.
     is_result : bool
-        Whether they are a collective's result, which its request puts there on completion.
+        Whether they are the result of a collective, stored as its request completes.
     """
 
     __slots__ = (
@@ -87,19 +87,19 @@ class PendingBuffer:
 
     @property
     def side(self) -> Side:
-        """The start, as a mistake tells it."""
+        """Start of the operation, as one side of a mistake."""
         return Side(
             self.rank, f"{self.call} {'receives into' if self.is_written else 'sends from'} the buffer", self.line
         )
 
     @property
     def change(self) -> Side:
-        """A change of its content, as a mistake tells it."""
+        """Change of the buffer's content, as one side of a mistake."""
         what = "written" if self.is_written else "changed"
         return Side(self.rank, f"{self.call}: its buffer is {what} before the operation completes", self.line)
 
     def overlaps(self, other: PendingBuffer) -> bool:
-        """Whether a byte belongs to both, and one of the operations writes it."""
+        """Whether both buffers share a byte that one of the operations writes."""
         if not (self.is_written or other.is_written) or self.begin >= other.end or other.begin >= self.end:
             return False
         mine, its = self.stretches(), other.stretches()
@@ -116,14 +116,14 @@ class PendingBuffer:
         return False
 
     def stretches(self) -> list[StretchOfBytes]:
-        """First byte of each stretch, and the one behind its last, in order; none where they are too many to tell."""
+        """Stretches of the entries' bytes, in order; empty when there are too many to list."""
         typemap, (address, count, *_) = self.entries.layout.typemap, self.entries
         return stretches_of(typemap, address, count)
 
-    # ---- its content ----
+    # ---- content ----
 
     def guard(self, line_number: int) -> None:
-        """Have the surface note who touches the memory, as far as it has pages of its own; the line is the start's."""
+        """Ask the surface to record the first touch of the buffer; `line_number` is the line of the start."""
         stretches = self.stretches()
         if surface is not None and len(stretches) == 1:
             self._guard, self._is_guarded = surface.guard(self.begin, self.end - self.begin, line_number)
@@ -131,7 +131,7 @@ class PendingBuffer:
                 self._checksum = None
 
     def end_guard(self) -> tuple[Touch, int]:
-        """The first touch of guarded memory, and the number of its line, or 0; the program has it back."""
+        """End the guard, and return the first touch and the number of its line (0 if unknown)."""
         if not self._guard:
             return Touch.NONE, 0
         how, line = surface.end_guard(self._guard)
@@ -139,17 +139,17 @@ class PendingBuffer:
         return Touch(how), line
 
     def remember(self, *, has_changed: bool = False) -> None:
-        """Note the content as it is, unless a guard is all that is needed, and whether it has changed before."""
+        """Store a checksum unless a guard covers the whole buffer; `has_changed` adds a change found earlier."""
         self._was_changed |= has_changed
         if not self._is_guarded:
             self._checksum = self._sum()
 
     def has_changed(self) -> bool:
-        """Whether the content is another one than that noted last, or was when the result was put there."""
+        """Whether the content differs from the last checksum, or had changed before that."""
         return self._was_changed or (self._checksum is not None and self._checksum != self._sum())
 
     def settle(self) -> None:
-        """Note whether the content has changed; changes from now on do not count."""
+        """Record whether the content has changed until now; ignore later changes."""
         self._was_changed = self.has_changed()
         self._checksum = None
 
@@ -163,9 +163,9 @@ class PendingBuffer:
         return total
 
     def arriving(self, load: Load, tell: Callable[[PendingBuffer, bool], None]) -> Load:
-        """The payload end of its receive, which looks at the memory before it puts the data there.
+        """Wrap the payload end of the receive: it checks the memory before it stores the data there.
 
-        `tell(buffer, False)` is called when the program has written there by then.
+        `tell(buffer, False)` is called if the program has written there before.
         """
 
         def take(data: memoryview | PartialBytes) -> None:
@@ -181,7 +181,7 @@ class PendingBuffer:
 
 
 def settling(finish: Callable[[Envelope], Any], results: Sequence[PendingBuffer]) -> Callable[[Envelope], Any]:
-    """The completion of a collective's request, which looks at the memory before it puts the results there."""
+    """Wrap the completion of a collective's request: it checks the memory before it stores the results there."""
 
     def look_and_finish(envelope: Envelope) -> Any:
         for buffer in results:
@@ -202,7 +202,7 @@ def _put(address: int, data: memoryview | PartialBytes, room: int) -> None:
 
 
 def has_own_content(entries: Entries) -> bool:
-    """Whether the memory is the program's own, with a content in all of it."""
+    """Whether the program has the memory for itself, with real content in every byte."""
     if not entries.n or not entries.layout.size:
         return False
     if not is_any():
@@ -214,14 +214,14 @@ def has_own_content(entries: Entries) -> bool:
 
 
 class PendingBuffers:
-    """The buffers of all operations of a rank that are under way, in the order of their first bytes.
+    """Buffers of a rank's unfinished operations, ordered by first byte.
 
     Parameters
     ----------
     mistakes : Mistakes
-        Takes what is found.
+        Collects the mistakes found.
     line_of : callable
-        The line that has a number.
+        Returns the line of a number.
     """
 
     def __init__(self, mistakes: Mistakes, line_of: Callable[[int], Line]) -> None:
@@ -232,7 +232,7 @@ class PendingBuffers:
         self._longest = 0
 
     def begin(self, new: PendingBuffer) -> None:
-        """Add a buffer; tell of each other that it overlaps."""
+        """Add a buffer, and report each other buffer that it overlaps."""
         for other in self._near(new.begin, new.end):
             if new.overlaps(other):
                 self._mistakes.add(Kind.OVERLAP, other.side, new.side)
@@ -244,7 +244,7 @@ class PendingBuffers:
         self._buffers.insert(at, new)
 
     def _near(self, begin: int, end: int) -> Iterator[PendingBuffer]:
-        """Buffers that reach into a range of addresses."""
+        """Buffers whose spans overlap a range of addresses."""
         first = bisect_left(self._begins, max(begin - self._longest, 0))
         for i in range(first, len(self._buffers)):
             other = self._buffers[i]
@@ -254,7 +254,7 @@ class PendingBuffers:
                 yield other
 
     def overlapped(self, begin: int, end: int, *, is_written: bool) -> list[PendingBuffer]:
-        """Buffers that have bytes in a range of addresses, where that is written or they are."""
+        """Buffers with bytes in a range of addresses, if the range or the buffer is written."""
         return [
             other
             for other in self._near(begin, end)
@@ -262,7 +262,7 @@ class PendingBuffers:
         ]
 
     def end(self, buffer: PendingBuffer, *done: Side) -> bool:
-        """Remove a buffer; tell of who has touched it, if it was guarded, and whether somebody has."""
+        """Remove a buffer, report its first touch if it was guarded, and return whether there was one."""
         at = bisect_left(self._begins, buffer.begin)
         while at < len(self._buffers) and self._buffers[at] is not buffer:
             at += 1
@@ -275,7 +275,7 @@ class PendingBuffers:
         return self.end_guard(buffer, *done)
 
     def end_guard(self, buffer: PendingBuffer, *done: Side) -> bool:
-        """Guard a buffer no more; tell of who has touched it, and whether somebody has."""
+        """End the guard of a buffer, report its first touch, and return whether there was one."""
         touch, number = buffer.end_guard()
         if touch:
             sides = touch.sides(buffer.rank, buffer.call, buffer.line, self._line_of(number))
@@ -283,10 +283,10 @@ class PendingBuffers:
         return bool(touch)
 
     def end_looking(self, buffer: PendingBuffer, done: Side) -> None:
-        """Remove a buffer at completion; tell whether the program has touched or changed it."""
+        """Remove a buffer at completion, and report whether the program has touched or changed it."""
         if not self.end(buffer, done) and buffer.has_changed():
             self.tell(buffer, done)
 
     def tell(self, buffer: PendingBuffer, done: Side | None = None) -> None:
-        """Note that the program has changed a buffer under way."""
+        """Report that the program has changed the buffer of an unfinished operation."""
         self._mistakes.add(Kind.BUFFERS, *((buffer.change,) if done is None else (buffer.change, done)))

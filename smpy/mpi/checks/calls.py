@@ -1,8 +1,8 @@
-"""Checks around the calls of a world: each hears of the outermost call of a rank as it begins and returns.
+"""Hooks around the calls of a world: checks run as the outermost call of a rank begins and returns.
 
-Installed in a run with --check alone. Compiled sends and receives stay compiled: the kernel compares types and sees
-races, and the surface has methods that look at the buffers of operations they start or complete. Calls of Python's
-methods are wrapped; where they complete what the surface has started, it is told.
+They are installed only in a run with --check. Compiled sends and receives stay compiled: the kernel compares types
+and detects races, and methods of the surface check the buffers of operations that they start or complete. Calls of
+methods in Python are wrapped; when they complete operations that the surface has started, the surface is notified.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from smpy.mpi.state.handle import Handle
 __all__ = ["CallChecks", "install_checks"]
 
 _IN_PYTHON: Final = ("Iprobe", "Sendrecv", "Sendrecv_replace")
-"""Compiled calls whose methods in Python are called instead."""
+"""Compiled calls that are replaced by their methods in Python."""
 
 
 class Patching(Protocol):
-    """Notes how to undo changes of shared classes."""
+    """Records how to undo changes of shared classes."""
 
     def later(self, undo: Callable[[], object]) -> None:
-        """Have `undo` called when the run is over."""
+        """Register `undo` to be called when the run is over."""
 
 
 class _Call:
-    """The outermost call that a rank is in."""
+    """Outermost call that a rank is in."""
 
     __slots__ = ("asks", "buffers", "line", "name", "part", "rank", "started", "wild_lines", "window")
 
@@ -64,18 +64,18 @@ class _Call:
         self.buffers: list[PendingBuffer] = []
         self.wild_lines: list[int] = []
         self.started: list[tuple[Request, int]] = []  # by Startall, and the number of buffers before each
-        self.part: tuple[CommCore, CollectivePart] | None = None  # to be taken by the request that it returns
+        self.part: tuple[CommCore, CollectivePart] | None = None  # for the request that the call returns
         self.window: WindowCall | None = None
 
     def here(self) -> Line:
-        """Its line in the program."""
+        """Line of the call in the program."""
         if self.line is NOWHERE:
             self.line = line_here()
         return self.line
 
     @property
     def starts(self) -> bool:
-        """Whether it starts operations, which go on when it returns."""
+        """Whether the call starts operations that continue after it returns."""
         return self.name.startswith(("I", "i", "Start"))
 
 
@@ -111,7 +111,7 @@ class CallChecks:
     def make(
         self, inner: Callable[..., Any], method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """Make a call, and hear of it if it is the program's own."""
+        """Make a call, with checks before and after it if the program itself makes it."""
         engine = self._engine
         if not engine.is_here() or not is_of_mpi(method):
             return inner(method, *args, **kwargs)
@@ -148,7 +148,7 @@ class CallChecks:
     def _begin(
         self, call: _Call, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[str, int] | None:
-        """Family and key of the object that the call frees, or None."""
+        """Check the begin of a call, and return family and key of the object that it frees, or None."""
         first, part_of_window = args[0] if args else None, _part_of_window(args)
         if isinstance(first, (CommCore, Message)) or first is Message:
             self._note_probe(call, is_of_message=not isinstance(first, CommCore))
@@ -172,7 +172,7 @@ class CallChecks:
             self._take_part(call, *described_part)
 
     def _each_to_start(self, call: _Call, requests: Iterable[Any]) -> Iterator[Any]:
-        """The requests of `Startall`, each followed by the buffers of its operation."""
+        """Yield the requests of `Startall`; by the time of the next one, the buffers of each are known."""
         for request in requests:
             if isinstance(request, Prequest):
                 call.started.append((request, len(call.buffers)))
@@ -180,7 +180,7 @@ class CallChecks:
             yield request
 
     def _note_probe(self, call: _Call, *, is_of_message: bool) -> None:
-        """Note whether a program asks who has sent the message that a probe, which it may be, has found."""
+        """Note probes that take messages, and lines of probes whose message's sender the program reads."""
         name = call.name.lower()
         if name in ("mprobe", "improbe"):
             self._matched_probes[call.rank] = call.here()
@@ -244,14 +244,14 @@ class CallChecks:
                 surface.pending_completed(call.name, completed, call.asks)
 
     def _drop(self, call: _Call) -> None:
-        """The call has returned, and the operations whose buffers it uses with it."""
+        """End the checks of a call's buffers: its operations ended as it returned."""
         for buffer in call.buffers:
             self._requests.buffers_of(call.rank).end(buffer)
 
     # ---- messages ----
 
     def posted(self, message: PostedMessage, load: Load) -> tuple[int, Load]:
-        """Key of the type of a message, and its payload end, which looks at its buffer if that is pending."""
+        """Key of a message's type, and its payload end, which checks the buffer if the operation is unfinished."""
         call, entries = self._calls.get(self._engine.timeline), load.entries
         if call is not None and message.is_wild:
             call.wild_lines.append(message.line)
@@ -281,29 +281,29 @@ class CallChecks:
                 other = _side(call.rank, self._line(line), is_written=bool(is_written))
                 self._mistakes.add(Kind.OVERLAP, other, buffer.side)
 
-    # ---- buffers that the compiled surface has in its lists ----
+    # ---- buffers in the lists of the compiled surface ----
 
     def _line(self, number: int) -> Line:
         return Line(*self._engine.place_of_line(number)) if number else NOWHERE
 
     def overlapping(self, rank: int, line: int, is_written: int, new_line: int, is_new_written: int) -> None:
-        """Buffers of two operations, given the numbers of their lines, overlap."""
+        """Report two operations with overlapping buffers, by the numbers of their lines."""
         first = _side(rank, self._line(line), is_written=bool(is_written))
         self._mistakes.add(Kind.OVERLAP, first, _side(rank, self._line(new_line), is_written=bool(is_new_written)))
 
     def compare(self, rank: int, line: int, is_written: int, address: int, nbytes: int) -> None:
-        """An operation has a buffer: tell of each in the lists here that it overlaps."""
+        """Report each buffer in the lists here that the buffer of a compiled operation overlaps."""
         for other in self._requests.buffers_of(rank).overlapped(address, address + nbytes, is_written=bool(is_written)):
             self._mistakes.add(Kind.OVERLAP, other.side, _side(rank, self._line(line), is_written=bool(is_written)))
 
     def changed(self, rank: int, line: int, is_written: int, call: str, end_line: int) -> None:
-        """The buffer of an operation that a call has completed was changed."""
+        """Report that the buffer of an operation was changed before `call` completed it."""
         done = Side(rank, f"{call} completes it", self._line(end_line))
         name = "Irecv" if is_written else "Isend"
         self._mistakes.add(Kind.BUFFERS, _changed(rank, name, self._line(line), is_written=bool(is_written)), done)
 
     def access_changed(self, rank: int, line: int, is_written: int, call: str | None, end_line: int) -> None:
-        """The buffer of an access was changed before it was complete; `call` has completed it, if it is."""
+        """Report that the buffer of an access was changed before completion; `call` has completed it, or is None."""
         place = self._line(line)
         if not is_of_library(place):
             done = () if call is None else (Side(rank, f"{call} completes it", self._line(end_line)),)
@@ -311,11 +311,11 @@ class CallChecks:
             self._mistakes.add(Kind.BUFFERS, start, *done)
 
     def completed(self, part: WindowPart, call: str, peer: int, line: int) -> None:
-        """A compiled call on a window has completed accesses, some of which are noted here."""
+        """Note that a compiled call on a window has completed accesses, some of which are recorded here."""
         self._windows.completed(part, call, peer, self._line(line))
 
     def touched(self, rank: int, line: int, how: int, touch_line: int, call: str | None, end_line: int) -> None:
-        """The program has touched the guarded buffer of a receive, which a call may have completed since."""
+        """Report a touch of a receive's guarded buffer; `call` has completed the receive since, or is None."""
         sides = Touch(how).sides(rank, "Irecv", self._line(line), self._line(touch_line))
         if not touch_line and call is not None:
             sides.append(Side(rank, f"{call} completes it", self._line(end_line)))
@@ -323,19 +323,19 @@ class CallChecks:
         self._told_receives.add((rank, line))
 
     def left(self, rank: int, line: int) -> None:
-        """Nobody has completed a send."""
+        """Note a send that was never completed."""
         place = self._line(line)
         if not is_of_library(place):
             self._left.append(Side(rank, "request of Isend", place))
 
     def asks(self, line: int) -> None:
-        """A wait for a receive asks who has sent."""
+        """Note the line of a receive whose wait reads the sender from a status."""
         self._asking_lines.add(line)
 
     # ---- at the end ----
 
     def report(self, *, is_whole: bool) -> Mistakes:
-        """All that was found; in a run that has come to its end, also what ranks have left behind."""
+        """All mistakes found; in a run that has reached its end, also objects, requests and epochs left behind."""
         if not self._is_over:
             self._is_over = True
             self._report_messages()
@@ -361,7 +361,7 @@ class CallChecks:
                 asks = found.asks or found.lines[0] in self._asking_lines
                 asks |= is_probe and receive in self._asking_probes
                 if is_probe and not asks and receive not in self._taking_probes:
-                    continue  # it takes no message
+                    continue  # the probe takes no message
                 self._mistakes.add(
                     Kind.ORDER if asks else Kind.RACES,
                     Side(receiver, f"{'probes' if is_probe else 'receives'} from any source", receive),
@@ -381,18 +381,18 @@ class CallChecks:
 
 
 def _side(rank: int, line: Line, *, is_written: bool) -> Side:
-    """Start of an operation of the compiled surface, as an overlap tells it."""
+    """Side of an overlap: the start of an operation of the compiled surface."""
     return Side(rank, "Irecv receives into the buffer" if is_written else "Isend sends from the buffer", line)
 
 
 def _changed(rank: int, call: str, line: Line, *, is_written: bool) -> Side:
-    """Start of an operation of the compiled surface, as a change of its buffer tells it."""
+    """Side of a changed buffer: the start of an operation of the compiled surface."""
     what = "written" if is_written else "changed"
     return Side(rank, f"{call}: its buffer is {what} before the operation completes", line)
 
 
 def _asks(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a call is given a status, or behind a list of requests one of statuses."""
+    """Whether a call receives a `Status`, or a list of them behind its list of requests."""
     behind = args[2] if len(args) > 2 and isinstance(args[0], type) else None
     if isinstance(kwargs.get("statuses", behind), list):
         return True
@@ -400,25 +400,25 @@ def _asks(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def _part_of_window(args: tuple[Any, ...]) -> WindowPart | None:
-    """The rank's part of the window whose method is called."""
+    """The rank's part of the window whose method is called; None for other objects."""
     part = args[0]._membership if args and isinstance(args[0], CollectiveHandle) else None
     return part if isinstance(part, WindowPart) else None
 
 
 def _is_of_request(first: object) -> bool:
-    """Whether the first argument is that of a method of requests."""
+    """Whether the first argument shows a method of requests."""
     return isinstance(first, Request) or (isinstance(first, type) and issubclass(first, Request))
 
 
 def _requests_to_start(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The argument of `Startall`; None where the call has another signature."""
+    """Argument of `Startall`; None when the call has another signature."""
     if len(args) == 2 and not kwargs:
         return args[1]
     return kwargs.get("requests") if len(args) == len(kwargs) == 1 else None
 
 
 def _requests_in(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterable[Any] | None:
-    """Requests that a call completes; None where it has taken them from an iterator."""
+    """Requests that a call completes; None when an iterator yielded them and is exhausted."""
     if not isinstance(args[0], type):
         return (args[0],)
     requests = args[1] if len(args) > 1 else kwargs.get("requests")
@@ -434,22 +434,22 @@ def _parameters(method: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, 
 
 
 def _arguments_of(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Arguments by name, as far as they are given or have defaults."""
+    """Arguments by name, with defaults; missing ones are left out."""
     names, defaults = _parameters(method)
     return {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
 
 
 def install_checks(engine: Engine, patches: Patching, chosen: tuple[int, int, int, int] | None = None) -> None:
-    """Have the calls of a checked world, which runs, looked at until it is over.
+    """Install checks of a world's calls until the run is over; the world is the running one.
 
     Parameters
     ----------
     engine : CheckedEngine
         The world.
     patches : Patching
-        Undoes what is replaced.
+        Undoes replacements at the end of the run.
     chosen : tuple of int, optional
-        Rank, number of its receive from any source, and source and tag of the message that it takes.
+        Forced choice: rank, number of its receive from any source, and source and tag of the message to take.
     """
     if not isinstance(engine, CheckedEngine):
         raise TypeError(f"a {type(engine).__name__} tells nobody of its messages")
@@ -469,7 +469,7 @@ def install_checks(engine: Engine, patches: Patching, chosen: tuple[int, int, in
 
 
 def _method(owner: type, name: str) -> Any:
-    """A method as the class that defines it has it."""
+    """A method as found in the class that defines it."""
     return next(vars(base)[name] for base in owner.__mro__ if name in vars(base))
 
 
@@ -486,7 +486,7 @@ _refer = DatatypeCore._refer_to
 
 
 def _refer_to(self: DatatypeCore, layout: Layout | None) -> None:
-    """Refer to a layout; the compiled surface leaves entries of a derived one to Python, which knows their types."""
+    """Refer to a layout; entries of a derived one go to Python, which has their types, not to the compiled surface."""
     _refer(self, layout)
     if layout is not None and not layout.is_basic:
         self._size, self._strided = 0, None

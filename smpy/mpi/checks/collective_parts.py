@@ -1,8 +1,8 @@
-"""Parts of ranks in collectives, as their calls say them: types of the blocks that they exchange, and operations.
+"""Parts of ranks in collectives: types of the blocks that they exchange, and operations, read from a call's arguments.
 
-Most calls have one type for all blocks. Alltoallw has one for each other rank, a neighbourhood's calls have blocks by
-edge: an edge has a label at both its ends. Blocks without entries have no type. A function is its code: one that two
-ranks define at two places may be the same.
+Most calls have one type for all blocks. Alltoallw has one type per peer rank. Neighbourhood collectives have one
+block per edge of the topology; an edge has the same label at both ends. A block without entries has no type.
+Functions are compared by their code, because one that two ranks define in two places may be the same.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ __all__ = ["CollectivePart", "OperationKey", "blocking_form", "communicator_of",
 
 
 class BlocksOfOneType(NamedTuple):
-    """Blocks of one layout: their entries in memory, and their number for each rank; without `counts` all have some."""
+    """Blocks of one layout: entries in memory, and their number per rank; without `counts`, each rank has some."""
 
     layout: Layout
     entries: tuple[Entries, ...] = ()
     counts: Sequence[int] | None = None
 
     def by_edge(self, rank: int) -> Mapping[int, Layout]:
-        """Layouts of the entries that are exchanged with a rank, by label."""
+        """Layouts of the entries exchanged with a rank, by label of the edge."""
         return {0: self.layout} if self.counts is None or self.counts[rank] > 0 else {}
 
 
@@ -47,7 +47,7 @@ class BlocksOfEdges(NamedTuple):
     entries: tuple[Entries, ...] = ()
 
     def by_edge(self, rank: int) -> Mapping[int, Layout]:
-        """Layouts of the entries that are exchanged with a rank, by label."""
+        """Layouts of the entries exchanged with a rank, by label of the edge."""
         return self.layouts.get(rank, {})
 
 
@@ -55,7 +55,7 @@ ExchangedBlocks: TypeAlias = "BlocksOfOneType | BlocksOfEdges"
 
 
 class OperationKey(NamedTuple):
-    """An operation: what keys of one kind are compared by, and its name."""
+    """An operation: `key` identifies it among operations of the same kind, `name` is for messages."""
 
     kind: str
     key: object
@@ -63,7 +63,7 @@ class OperationKey(NamedTuple):
 
 
 class CollectivePart(NamedTuple):
-    """One rank's part: blocks to all others, and from all others, and its operation; None: it has none."""
+    """One rank's part: blocks that it sends, blocks that it receives, and its operation; None where it has none."""
 
     call: str
     sent: ExchangedBlocks | None = None
@@ -71,13 +71,13 @@ class CollectivePart(NamedTuple):
     operation: OperationKey | None = None
 
     def buffers(self) -> Iterator[tuple[Entries, bool]]:
-        """Entries in memory, and whether they are written."""
+        """Entries in memory, each with whether the call writes it."""
         yield from ((entries, False) for entries in (self.sent.entries if self.sent else ()))
         yield from ((entries, True) for entries in (self.received.entries if self.received else ()))
 
 
 class _Place(NamedTuple):
-    """A rank of a communicator, and what it gives a call."""
+    """A rank of a communicator, and the arguments of its call."""
 
     communicator: Communicator
     rank: int
@@ -85,20 +85,20 @@ class _Place(NamedTuple):
 
     @property
     def n_remote(self) -> int:
-        """Number of ranks that it exchanges with."""
+        """Number of ranks that this one exchanges with."""
         return self.communicator.remote.size
 
     def is_root(self) -> bool:
-        """Whether it is the root."""
+        """Whether this rank is the root."""
         return bool(self.given["root"] == (ROOT if self.communicator.is_inter else self.rank))
 
     def is_idle(self) -> bool:
-        """Whether it only stands beside the root."""
+        """Whether this rank is in the root's group of an intercommunicator and takes no part."""
         return self.communicator.is_inter and self.given.get("root") == PROC_NULL
 
 
 def blocking_form(call: str) -> str:
-    """Name of the blocking form of a call: that of ``Ibcast`` and ``Bcast_init`` is ``Bcast``."""
+    """Name of a call's blocking form: ``Ibcast`` and ``Bcast_init`` both give ``Bcast``."""
     name = call.removesuffix("_init")
     if name[:1] == "I" and name[1:2].islower() and name[1:].capitalize() in _READERS:
         name = name[1:].capitalize()
@@ -106,12 +106,12 @@ def blocking_form(call: str) -> str:
 
 
 def is_collective(call: str) -> bool:
-    """Whether a call, by its name, is looked at here."""
+    """Whether this module can read the arguments of a call of this name."""
     return blocking_form(call) in _READERS
 
 
 def part_in(comm: CommCore, call: str, given: dict[str, Any]) -> CollectivePart | None:
-    """The part of a rank that makes a call; None when it is none here.
+    """Part of the rank that makes a call; None when it cannot be read, or the call is not compared.
 
     Parameters
     ----------
@@ -132,16 +132,16 @@ def part_in(comm: CommCore, call: str, given: dict[str, Any]) -> CollectivePart 
     try:
         return reader(call, place)
     except (TypeError, ValueError, LookupError, BufferError, MpiException):
-        return None  # the call itself tells what is wrong
+        return None  # the call itself reports the error
 
 
 def communicator_of(comm: CommCore) -> Communicator | None:
-    """The communicator of a handle, as its ranks share it; None for a null one."""
+    """Communicator behind a handle, shared by its ranks; None for a null handle."""
     return world().communicator(number_of(comm, "")) if comm else None
 
 
 def _operation(given: Any) -> OperationKey | None:
-    """Key of an operation; None when it cannot be told what it is."""
+    """Key of an operation; None when it cannot be identified."""
     function = given
     if isinstance(given, Op):
         operation = given._operation_or_null
@@ -160,7 +160,7 @@ def _operation(given: Any) -> OperationKey | None:
 
 
 def _block(spec: Any, n_blocks: int = 1) -> BlocksOfOneType | None:
-    """Equal blocks of a specification; None when they have no entries."""
+    """Equal blocks of a message specification; None when they have no entries."""
     part = part_of(spec, is_written=False, n_blocks=n_blocks)
     if not part.count:
         return None
@@ -168,7 +168,7 @@ def _block(spec: Any, n_blocks: int = 1) -> BlocksOfOneType | None:
 
 
 def _blocks(spec: Any, n_blocks: int) -> BlocksOfOneType | None:
-    """Blocks with a count each."""
+    """Blocks with a count each; None when none has entries."""
     parts = vector_of(spec, is_written=False, n_blocks=n_blocks)
     if not any(parts.counts):
         return None
@@ -176,7 +176,7 @@ def _blocks(spec: Any, n_blocks: int) -> BlocksOfOneType | None:
 
 
 def _entries(parts: Iterable[BufferSegment], n_blocks: int = 1) -> tuple[Entries, ...]:
-    """Entries of segments that the program has in memory."""
+    """Entries of segments in real memory: folded and empty ones are left out."""
     there = (part.entries for part in parts if part.count and not part.memory.is_folded)
     return tuple(each._replace(n=n_blocks * each.n) for each in there)
 
@@ -189,7 +189,7 @@ def _by_rank(spec: Any, n_blocks: int) -> BlocksOfEdges:
 
 
 def _along(edges: Sequence[EdgeEnd], parts: Sequence[BufferSegment]) -> BlocksOfEdges:
-    """A block for each edge."""
+    """Blocks of one per edge of a topology."""
     layouts: dict[int, dict[int, Layout]] = {}
     for edge, part in zip(edges, parts, strict=True):
         if edge.peer >= 0 and part.count:
@@ -279,7 +279,7 @@ def _typed(spec: Any, n: int) -> Sequence[BufferSegment]:
 
 
 def _reduction(call: str, place: _Place) -> CollectivePart:
-    """A reduction gives all ranks a result, or only the root."""
+    """Part of a rank in a reduction, whose result goes to all ranks or only to the root."""
     given, name = place.given, blocking_form(call)
     sendbuf, is_rooted = given["sendbuf"], name == "Reduce"
     n_blocks = place.communicator.size if name == "Reduce_scatter_block" else 1
@@ -294,7 +294,7 @@ def _reduction(call: str, place: _Place) -> CollectivePart:
 
 
 def _of_objects(call: str, place: _Place) -> CollectivePart:
-    """A reduction of objects, which have no types."""
+    """Part of a rank in a reduction of objects, which have no types."""
     return CollectivePart(call, operation=_operation(place.given["op"]))
 
 

@@ -1,7 +1,7 @@
-"""Collectives whose ranks do not fit together: types of the blocks that they exchange, and operations of reductions.
+"""Collectives whose ranks disagree on the types of blocks that they exchange, or on the operation of a reduction.
 
-The types that one rank sends are those that the other receives; a rank may be both. Sizes, roots and names of
-operations are compared in any run.
+The types that one rank sends must be the types that the other receives; a rank may do both. Sizes, roots and names of
+operations are compared in any run, also without --check.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["CollectiveChecks"]
 
 
 class _Caller(NamedTuple):
-    """A rank of a side with its part and its line, and the side that it exchanges with."""
+    """A rank that has entered a collective: its side, the side that it exchanges with, its line and its part."""
 
     rank: int
     side: int
@@ -36,7 +36,7 @@ class _Caller(NamedTuple):
 
 
 class CollectiveChecks:
-    """Collectives that some ranks have entered."""
+    """Collectives that some of their ranks have entered."""
 
     def __init__(self, mistakes: Mistakes) -> None:
         self._mistakes = mistakes
@@ -45,11 +45,11 @@ class CollectiveChecks:
         self._n_calls: Counter[tuple[int, int]] = Counter()
 
     def enter(self, comm: CommCore, world_rank: int, line: Line, part: CollectivePart) -> None:
-        """A rank enters a collective: compare its part with those of others."""
+        """Record that a rank enters a collective, and compare its part with those of earlier ranks."""
         communicator = communicator_of(comm)
         if communicator is None:
             return
-        number = min(communicator.number, communicator.remote.number)  # of both sides
+        number = min(communicator.number, communicator.remote.number)  # the same on both sides of an intercommunicator
         self._n_calls[number, world_rank] += 1
         place = number, self._n_calls[number, world_rank]
         me = _Caller(comm.rank, communicator.side, communicator.remote.side, world_rank, line, part)
@@ -72,7 +72,7 @@ class CollectiveChecks:
 
 
 def _differing_types(other: _Caller, me: _Caller) -> tuple[Side, Side] | None:
-    """The two sides of a block whose types differ between its ends; None when there is none."""
+    """Both sides of a block whose types differ at its two ends; None when all agree."""
     if me.side != other.exchanges_with:
         return None
     differing = _differing_layouts(other, me)
@@ -100,7 +100,7 @@ def _have_one_operation(one: OperationKey | None, other: OperationKey | None) ->
 
 
 def _is_like(one: _Caller, other: _Caller) -> bool:
-    """Whether the parts of two ranks differ in nothing that another rank's part is compared with."""
+    """Whether two ranks' parts are equal in everything that a third rank's part is compared with."""
     mine, its = one.part, other.part
     if mine.call != its.call or mine.operation != its.operation or one.side != other.side:
         return False
@@ -108,7 +108,7 @@ def _is_like(one: _Caller, other: _Caller) -> bool:
 
 
 def _are_alike(one: object, other: object) -> bool:
-    """Whether blocks have one layout for every rank."""
+    """Whether two groups of blocks have the same single layout for all ranks."""
     if one is None or other is None:
         return one is other
     if not isinstance(one, BlocksOfOneType) or not isinstance(other, BlocksOfOneType):

@@ -1,7 +1,7 @@
-"""Handles that a program makes and never frees: what it made, by rank, and the line.
+"""Handles that a program makes and never frees, by rank, with the line that made them.
 
-A handle that Python has collected is not freed, in mpi4py as here. Objects that the standard names do not count, nor
-those that mpi4py makes for itself. A derived datatype counts from its commit on.
+A handle that Python has collected is not freed, neither in mpi4py nor here. Predefined objects do not count, nor
+those that mpi4py makes for itself. A derived datatype counts once it is committed.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _FAMILIES: Final = {
     "Win": "window",
     "Request": "persistent request",
 }
-"""Families whose objects are to be freed; those of a window are made by the calls of `smpy.mpi.rma`."""
+"""Families whose objects must be freed; windows are made by the calls of `smpy.mpi.rma`."""
 
 
 class _Made:
-    """An object that a call has made, and what keeps its identity its own."""
+    """An object that a call has made; `keep` refers to it, so that no other object takes its identity."""
 
     __slots__ = ("call", "keep", "line")
 
@@ -41,13 +41,13 @@ class _Made:
 
 
 class HandleChecks:
-    """Objects that ranks have made and not freed."""
+    """Objects that ranks have made and not yet freed."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[int, str, int], list[_Made]] = {}
 
     def made(self, rank: int, call: str, handles: Iterable[Any]) -> None:
-        """A call has returned: note which handles among its results are on new objects."""
+        """Record the handles to new objects among the results of a call."""
         for handle in handles:
             family = getattr(handle, "_family", "")
             if family not in _FAMILIES or not _is_new(handle, call):
@@ -57,7 +57,7 @@ class HandleChecks:
                 self._made.setdefault((rank, family, _key(handle)), []).append(_Made(call, line, _kept(handle)))
 
     def freed(self, rank: int, family: str, key: int) -> None:
-        """A call has freed an object, once."""
+        """Record that a call has freed an object once."""
         objects = self._made.get((rank, family, key))
         if objects:
             objects.pop()
@@ -65,7 +65,7 @@ class HandleChecks:
             self._made.pop((rank, family, key), None)
 
     def report(self, mistakes: Mistakes) -> None:
-        """Tell of all objects that are left."""
+        """Report all objects that were not freed."""
         for (rank, family, _), objects in self._made.items():
             for one in objects:
                 if family == "Datatype" and not one.keep.is_committed:  # type: ignore[attr-defined]
@@ -74,13 +74,13 @@ class HandleChecks:
 
 
 def identity_of(handle: Any) -> tuple[str, int] | None:
-    """Family and key of the object that a call is about to free; None when it is null or of no family here."""
+    """Family and key of the object that a call is about to free; None for a null handle or another family."""
     family = getattr(handle, "_family", "")
     return (family, _key(handle)) if family in _FAMILIES and handle else None
 
 
 def _is_new(handle: Handle, call: str) -> bool:
-    """Whether a handle that a call returns is on an object that somebody has to free."""
+    """Whether a handle that a call returns refers to an object that the program must free."""
     if not handle:
         return False
     if isinstance(handle, Request):
@@ -96,7 +96,7 @@ def _key(handle: Any) -> int:
 
 
 def _kept(handle: Any) -> object:
-    """Object whose identity is the key."""
+    """Object whose identity gives the key."""
     if isinstance(handle, DatatypeCore):
         return handle._layout_or_null
     if isinstance(handle, Request):

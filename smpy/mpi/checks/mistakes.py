@@ -1,4 +1,4 @@
-"""Mistakes that checks have found: their kinds, and the ranks and lines they concern."""
+"""Mistakes found by checks: their kinds, and the ranks and lines that they concern."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["NOWHERE", "Kind", "Line", "Mistake", "Mistakes", "Side", "is_of_libr
 
 
 class Line(NamedTuple):
-    """A file and a line of it; an empty name where it is not known."""
+    """A line of a file; the file's name is empty if the line is unknown."""
 
     file: str
     number: int
@@ -23,7 +23,7 @@ NOWHERE: Final = Line("", 0)
 
 
 class Kind(Enum):
-    """Kind of mistake: its name, and the words for one of it and for several."""
+    """Kind of mistake: its name, and the phrases for one and for several mistakes."""
 
     NOT_FREED = "not freed", "handle is never freed", "handles are never freed"
     REQUESTS = "requests", "request is never completed", "requests are never completed"
@@ -44,16 +44,16 @@ class Kind(Enum):
 
     @property
     def is_mistake(self) -> bool:
-        """Whether it is wrong whatever the program makes of it."""
+        """Whether the kind is always wrong, whatever the program does with the result."""
         return self is not Kind.ORDER
 
     def told(self, n: int) -> str:
-        """So many of them, in words."""
+        """Phrase for `n` mistakes of this kind."""
         return f"{n:,} {self.value[1 if n == 1 else 2]}"
 
 
 class Side(NamedTuple):
-    """One rank's part in a mistake: what it did, and its line."""
+    """One rank's part in a mistake: its action and its line."""
 
     rank: int
     what: str
@@ -61,34 +61,34 @@ class Side(NamedTuple):
 
 
 class Mistake(NamedTuple):
-    """A mistake, of one rank or of several that do not fit together."""
+    """A mistake of one rank, or of several ranks that disagree."""
 
     kind: Kind
     sides: tuple[Side, ...]
     chosen: tuple[int, int, int, int] | None = None
-    """The receive of a race, with the message that it did not take (`RunConfig.chosen_message`)."""
+    """The receive of a race, and the message that it did not take (`RunConfig.chosen_message`)."""
 
 
 class Mistakes:
-    """All mistakes found in a run. One with several sides is told for its first ranks alone, if lines are the same."""
+    """All mistakes found in a run. One of several ranks is kept for the first ones; others on the same lines count."""
 
     def __init__(self) -> None:
         self._found: dict[object, tuple[Mistake, int]] = {}
 
     def add(self, kind: Kind, *sides: Side, chosen: tuple[int, int, int, int] | None = None) -> None:
-        """Note a mistake."""
+        """Record a mistake."""
         ranks = sides[0].rank if len(sides) == 1 else -1
         key = kind, ranks, tuple(side[1:] for side in sides)
         first, n = self._found.get(key, (Mistake(kind, sides, chosen), 0))
         self._found[key] = first, n + 1
 
     def of_kind(self, kind: Kind) -> Iterator[tuple[Mistake, int]]:
-        """Each mistake of a kind, and how often it was found."""
+        """Each mistake of a kind, and the number of times it was found."""
         return ((found, n) for found, n in self._found.values() if found.kind is kind)
 
 
 def line_here() -> Line:
-    """The line of the innermost frame that is not smpy's own."""
+    """Line of the innermost frame outside smpy."""
     frame = sys._getframe(1)
     while frame.f_code.co_filename.startswith(OURS):
         if frame.f_back is None:
@@ -98,5 +98,5 @@ def line_here() -> Line:
 
 
 def is_of_library(line: Line) -> bool:
-    """Whether a line is mpi4py's own, whose objects live as long as it needs them."""
+    """Whether a line belongs to mpi4py, which keeps its own objects as long as it needs them."""
     return "/mpi4py/" in line.file.replace("\\", "/")

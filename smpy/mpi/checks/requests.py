@@ -1,4 +1,4 @@
-"""Operations that a program has started: their buffers until completion, and requests that nobody completes."""
+"""Unfinished operations of a program: their buffers until completion, and requests that are never completed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["RequestChecks"]
 
 
 class _Started:
-    """A request under way: its operation's start and buffers. The program alone keeps it alive."""
+    """A started request: its call, line and buffers. Only the program keeps the request alive."""
 
     __slots__ = ("buffers", "call", "is_over", "line", "request", "wild_lines")
 
@@ -34,7 +34,7 @@ class _Started:
 
 
 class RequestChecks:
-    """The requests of all ranks that are under way."""
+    """Unfinished requests of all ranks."""
 
     def __init__(self, mistakes: Mistakes, line_of: Callable[[int], Line]) -> None:
         self._mistakes = mistakes
@@ -43,7 +43,7 @@ class RequestChecks:
         self._buffers: dict[int, PendingBuffers] = {}
 
     def buffers_of(self, rank: int) -> PendingBuffers:
-        """Buffers of a rank that are under way."""
+        """Buffers of a rank's unfinished operations."""
         found = self._buffers.get(rank)
         if found is None:
             found = self._buffers[rank] = PendingBuffers(self._mistakes, self._line_of)
@@ -58,7 +58,7 @@ class RequestChecks:
         buffers: Sequence[PendingBuffer],
         wild_lines: Sequence[int],
     ) -> None:
-        """A call has started a request. `wild_lines`: numbers of the lines of receives from any source."""
+        """Record a request that a call has started. `wild_lines`: line numbers of receives from any source."""
         if is_null(request):
             self._end(rank, buffers)
             return
@@ -72,7 +72,7 @@ class RequestChecks:
         own[key] = _Started(ref(request, partial(self._dropped, rank, key, is_eager)), call, line, buffers, wild_lines)
 
     def _dropped(self, rank: int, key: int, is_eager: bool, _dead: object) -> None:
-        """Python has collected a request that was under way."""
+        """End the checks of an unfinished request that Python has collected."""
         started = self._started[rank].pop(key, None)
         if started is not None:
             self._end(rank, started.buffers)
@@ -84,13 +84,13 @@ class RequestChecks:
             self._mistakes.add(Kind.REQUESTS, Side(rank, f"request of {started.call}", started.line))
 
     def asked(self, rank: int, requests: Iterable[Any] | None) -> list[int]:
-        """Numbers of the lines of receives from any source, among requests that a call waits for."""
+        """Line numbers of receives from any source, among the requests that a call waits for (None: all requests)."""
         own = self._started.get(rank, {})
         among = own.values() if requests is None else (own[id(it)] for it in requests if id(it) in own)
         return [line for started in among for line in started.wild_lines]
 
     def completed(self, rank: int, requests: Iterable[Any] | None, call: str, line: Line) -> None:
-        """A call has returned: look at the buffers of each request that it has completed; None: of any."""
+        """Check the buffers of each request that a call has completed; `requests` None: look at all of the rank's."""
         own = self._started.get(rank)
         if not own:
             return
@@ -103,7 +103,7 @@ class RequestChecks:
                     self.buffers_of(rank).end_looking(buffer, Side(rank, f"{call} completes it", line))
 
     def forget(self, rank: int, request: object) -> None:
-        """The program has freed a request: nobody looks at it any more."""
+        """Forget a request that the program has freed."""
         started = self._started.get(rank, {}).pop(id(request), None)
         if started is not None:
             self._end(rank, started.buffers)
@@ -113,7 +113,7 @@ class RequestChecks:
             self.buffers_of(rank).end(buffer)
 
     def report(self) -> None:
-        """Tell of requests that nobody has completed, beside those that the kernel knows to be under way."""
+        """Report requests that were never completed though nothing was left to wait for; the kernel reports others."""
         for rank, own in self._started.items():
             for started in own.values():
                 for buffer in started.buffers:

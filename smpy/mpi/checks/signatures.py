@@ -1,9 +1,9 @@
-"""Type signatures: the basic types that entries consist of, in order, and whether those of two ends agree.
+"""Type signatures: the basic types of entries in order, and whether the signatures of two ends agree.
 
-A signature is kept as runs of one type, of one entry of a layout; entries repeat it. Two such sequences agree to their
-ends if they do over the length of both entries together (Fine and Wilf 1965). A basic type is its kind and size: LONG
-and INT64_T are one here. BYTE agrees with all types of one byte, a character with integers of one byte, and PACKED with
-everything (MPI 4.1, 3.3.1).
+A signature holds the runs of equal types in one entry of a layout; further entries repeat it. Two repeated sequences
+agree everywhere if they agree over the summed length of both entries (Fine and Wilf 1965). A basic type is its kind
+and size: LONG and INT64_T are the same here. BYTE agrees with all types of one byte, a character with integers of one
+byte, and PACKED with everything (MPI 4.1, 3.3.1).
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ _SHOWN_MAX: Final = 3
 
 
 class TypeRun(NamedTuple):
-    """Elements of one basic type that follow one another."""
+    """Consecutive elements of one basic type."""
 
     name: str
     n: int
 
 
 def agree(sent: Layout, received: Layout, nbytes: int | None = None) -> bool:
-    """Whether entries sent and received agree in their types.
+    """Whether the types of sent and received entries agree.
 
     Parameters
     ----------
     sent, received : Layout
         Layouts of an entry at both ends.
     nbytes : int, optional
-        Bytes that are compared; without it, as many as the same number of bytes at both ends may have.
+        Bytes to compare; without it, enough for any equal number of bytes at both ends.
     """
     if sent is received or not sent.size or not received.size:
         return True
     ends = _runs(sent), _runs(received)
     if None in ends or any(run.name == "PACKED" for runs in ends for run in runs or ()):
-        return True  # too long to tell, or anything
+        return True  # too long to compare, or PACKED
     left = sent.size + received.size
     if nbytes is not None:
         left = min(left, nbytes)
@@ -61,7 +61,7 @@ def agree(sent: Layout, received: Layout, nbytes: int | None = None) -> bool:
 
 
 def described(layout: Layout, nbytes: int | None = None) -> str:
-    """Types of entries in words: "4 INT", "2 (1 INT, 1 DOUBLE)"; without their number when `nbytes` is not given."""
+    """Types of entries in words: "4 INT", "2 (1 INT, 1 DOUBLE)"; without `nbytes`, no number of entries."""
     runs = _runs(layout)
     n = 1 if nbytes is None or not layout.size else nbytes // layout.size
     if not runs:
@@ -75,13 +75,13 @@ def described(layout: Layout, nbytes: int | None = None) -> str:
 
 @lru_cache(maxsize=4096)
 def basic_types_of(layout: Layout) -> tuple[str, ...]:
-    """Type strings of the basic types of an entry, in order, as numpy has them; runs of one are one."""
+    """Type strings of an entry's basic types in order, as in numpy; a run of equal types gives one."""
     return tuple(BASIC[run.name].typestr for run in _runs(layout) or ())
 
 
 @lru_cache(maxsize=4096)
 def _runs(layout: Layout) -> tuple[TypeRun, ...] | None:
-    """Runs of an entry; None when they are too many."""
+    """Runs of an entry; None when there are too many."""
     try:
         return tuple(_merged(_runs_of(layout.typemap, [0])))
     except OverflowError:
@@ -123,7 +123,7 @@ def _merged(runs: Iterator[TypeRun]) -> Iterator[TypeRun]:
 
 @lru_cache(maxsize=4096)
 def _are_alike(one: str, other: str) -> bool:
-    """Whether elements of two basic types agree; they then have one size."""
+    """Whether elements of two basic types agree; if so, they have the same size."""
     a, b = BASIC[one], BASIC[other]
     if one == other or (a.kind, a.typestr) == (b.kind, b.typestr):
         return True

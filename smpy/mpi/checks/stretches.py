@@ -1,4 +1,4 @@
-"""Bytes that entries of a datatype occupy, as stretches, and those of many accesses, in an order to search."""
+"""Stretches of bytes that entries of a datatype occupy, and an index to search those of many accesses."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ _STRETCHES_MAX: Final = 1 << 20
 
 
 class StretchOfBytes(NamedTuple):
-    """First byte, and the one behind the last."""
+    """Address or offset of the first byte, and of the one after the last."""
 
     begin: int
     end: int
 
 
 def span_of(typemap: Typemap, first: int, count: int) -> StretchOfBytes:
-    """The stretch from the first byte of some entries to their last."""
+    """Stretch from the first byte of some entries to their last one."""
     back, ahead = sorted((0, (count - 1) * typemap.extent))
     return StretchOfBytes(first + back + typemap.true_lb, first + ahead + typemap.true_ub)
 
 
 def stretches_of(typemap: Typemap, first: int, count: int) -> list[StretchOfBytes]:
-    """Each stretch of some entries, in order; none where they are too many to tell.
+    """Stretches of some entries, in order; empty when there are too many to list.
 
     Parameters
     ----------
     typemap : Typemap
-        Places of an entry.
+        Offsets of an entry's bytes.
     first : int
-        Place of the first entry.
+        Address or offset of the first entry.
     count : int
         Number of entries.
     """
@@ -54,10 +54,10 @@ def stretches_of(typemap: Typemap, first: int, count: int) -> list[StretchOfByte
 
 
 class StretchIndex(Generic[T]):
-    """Stretches with what they belong to: those that have bytes of a given one are found in their order.
+    """Stretches with a value each, searchable for those that overlap a given one.
 
-    Stretches whose lengths have equally many bits are one sorted list, so that a long one among many short ones makes
-    no search longer. One that two stretches of no common byte have bytes of is found among few others.
+    One sorted list holds all stretches whose lengths have equally many bits, so that a long stretch among many short
+    ones slows no search. A search visits few others if the stretches of a list do not overlap each other.
     """
 
     def __init__(self) -> None:
@@ -65,9 +65,9 @@ class StretchIndex(Generic[T]):
         self._n_added = 0
 
     def add(self, stretch: StretchOfBytes, value: T) -> None:
-        """Add a stretch."""
+        """Add a stretch with its value."""
         begin, end = stretch
-        self._n_added += 1  # tells equal stretches apart: values have no order
+        self._n_added += 1  # breaks ties of equal stretches: values have no order
         insort(self._by_bits.setdefault((end - begin).bit_length(), []), (begin, end, self._n_added, value))
 
     def remove(self, stretch: StretchOfBytes, value: T) -> None:
@@ -80,7 +80,7 @@ class StretchIndex(Generic[T]):
         del entries[at]
 
     def overlapping(self, stretch: StretchOfBytes) -> Iterator[tuple[StretchOfBytes, T]]:
-        """Stretches that have a byte of this one, and their values."""
+        """Stretches that overlap this one, with their values."""
         begin, end = stretch
         for bits, entries in self._by_bits.items():
             for i in range(bisect_left(entries, (begin - (1 << bits),)), len(entries)):

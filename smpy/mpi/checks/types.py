@@ -1,7 +1,7 @@
-"""Keys of the types of messages, as the kernel compares them, and the layouts that they stand for.
+"""Keys of message types, as the kernel compares them, and the layouts that they stand for.
 
-The compiled surface's keys are the characters of a buffer's format, or the address of a predefined `Datatype`. Keys of
-`smpy.mpi` are numbers of layouts, from `_FIRST_OF_LAYOUTS` on.
+A key of the compiled surface holds the characters of a buffer's format, or the address of a predefined `Datatype`. A
+key of `smpy.mpi` is the number of a layout, counted from `_FIRST_OF_LAYOUTS`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FIRST_OF_ADDRESSES: Final = 1 << 24
 
 
 class TypeKeys:
-    """The layouts of all keys that a run uses."""
+    """Layouts of all keys used in a run."""
 
     def __init__(self) -> None:
         self._of_layouts: dict[int, Layout] = {}
@@ -31,7 +31,7 @@ class TypeKeys:
         return key
 
     def layout_of(self, key: int) -> Layout | None:
-        """The layout that a key stands for; None when nobody has told."""
+        """Layout that a key stands for; None when the key is unknown."""
         if key >= _FIRST_OF_LAYOUTS:
             return self._of_layouts[key]
         if key >= _FIRST_OF_ADDRESSES:

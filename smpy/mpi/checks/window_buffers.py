@@ -1,7 +1,7 @@
-"""Buffers in a rank's own memory that its accesses to a window use, until these are complete on its side.
+"""Buffers in a rank's own memory that its accesses to a window use until they complete locally.
 
-A checksum as the call returns, when a read has put its data there, and one at the completion tell whether a buffer has
-changed.
+Two checksums reveal whether a buffer has changed: one as the call returns, when a read has stored its data, and one
+at completion.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from smpy.mpi.data.buffer_segments import BufferSegment
 __all__ = ["AccessBuffers", "AccessSegment"]
 
 AccessSegment = tuple[BufferSegment, bool]
-"""Entries that an access uses, and whether it writes them."""
+"""Entries that an access uses, and whether the access writes them."""
 
 
 class _Incomplete:
-    """Buffers of accesses to one target since the last completion, by line and place."""
+    """Buffers of accesses to one target since the last completion, by line and range of addresses."""
 
     __slots__ = ("buffers", "is_over")
 
@@ -29,7 +29,7 @@ class _Incomplete:
 
 
 class _RequestBuffer(PendingBuffer):
-    """The buffer of an access with a request: its wait completes it, unless a synchronisation did so before."""
+    """Buffer of an access with a request: its wait completes the access unless a synchronisation did so before."""
 
     __slots__ = ("_among",)
 
@@ -47,7 +47,7 @@ class AccessBuffers:
     Parameters
     ----------
     mistakes : Mistakes
-        Takes what is found.
+        Collects the mistakes found.
     rank : int
         The rank in the world.
     """
@@ -62,9 +62,9 @@ class AccessBuffers:
     def started(
         self, target: int, call: str, line: Line, segments: Iterable[AccessSegment], *, has_request: bool
     ) -> list[PendingBuffer]:
-        """An access to a target has returned; its buffers, if a request is to look at them.
+        """Record the buffers of an access that has returned, and return those that its request has to check.
 
-        Another access of the same line to the same entries takes the place of the one before, as in a loop.
+        In a loop, an access of the same line to the same entries replaces the one before.
         """
         among = self._by_target.setdefault(target, _Incomplete())
         of_request = list[PendingBuffer]()
@@ -90,7 +90,7 @@ class AccessBuffers:
         buffers[key] = buffer
 
     def completed(self, target: int | None, done: Side) -> None:
-        """Accesses to a target, or to all, are complete on this side: look at their buffers."""
+        """Check the buffers of accesses that completed locally, to one target or (None) to all."""
         for each in list(self._by_target) if target is None else (target,):
             among = self._by_target.pop(each, None)
             if among is not None:

@@ -1,7 +1,7 @@
-"""Accesses to one rank's part of a window in one epoch, and those among them that conflict (MPI 4.1, 12.7).
+"""Accesses to one rank's part of a window in one epoch, and the conflicts among them (MPI 4.1, 12.7).
 
-Two accesses to one byte conflict unless both read, or both accumulate by one operation on one basic datatype, or one
-origin accumulates twice. `NO_OP` and compare-and-swap go with every operation.
+Two accesses to the same byte conflict, with three exceptions: both read; both accumulate by one operation on one
+basic datatype; one origin accumulates twice. `NO_OP` and compare-and-swap are compatible with every operation.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from smpy.mpi.requests.states import is_null
 __all__ = ["COMPARE", "READ", "WRITE", "AccessKind", "EpochAccesses", "WindowAccess"]
 
 _CONFLICTS_MAX: Final = 16
-"""Conflicts of one access that are looked at: in a program where all ranks write to one place, each has very many."""
+"""Largest number of conflicts reported per access: if all ranks write to one place, each access has very many."""
 
 _REMOVED_MAX: Final = 4000
-"""Accesses that are taken out of their order one by one, each in time that grows with the others' number."""
+"""Largest number of accesses removed one by one, each in a time that grows with the number of others."""
 
 
 class AccessKind(NamedTuple):
-    """Operation of an access, by name, and the basic types of the entries that it combines."""
+    """Name of an access's operation, and the basic types of the entries that it combines."""
 
     operation: str
     types: tuple[str, ...] = ()
 
     @property
     def is_reading(self) -> bool:
-        """Whether it leaves the target as it is."""
+        """Whether the access leaves the target unchanged."""
         return self.operation in (_GET, _NO_OP)
 
     def fits(self, other: AccessKind) -> bool:
-        """Whether an access of this kind and one of the other do not conflict, whoever makes them."""
+        """Whether accesses of these two kinds do not conflict, whichever ranks make them."""
         if self.is_reading and other.is_reading:
             return True
         if self in _PLAIN or other in _PLAIN:
@@ -49,7 +49,7 @@ _NO_OP: Final = "MPI_NO_OP"
 READ: Final = AccessKind(_GET)
 WRITE: Final = AccessKind("put")
 COMPARE: Final = "compare and swap"
-"""Operation of a compare-and-swap."""
+"""Name of the operation of a compare-and-swap."""
 _PLAIN: Final = (READ, WRITE)
 _GO_WITH_ALL: Final = {_NO_OP, COMPARE}
 
@@ -62,22 +62,22 @@ class WindowAccess:
     origin, rank : int
         The rank, in the window and in the world.
     target : int
-        The rank whose part it is, in the window.
+        Rank, in the window, that owns the accessed part.
     what : str
-        What it does, in words.
+        Action of the access, in words.
     line : Line
-        Its line.
+        Line of the call.
     kind : AccessKind
-        Its kind.
+        Operation, and types of the entries.
     stretches : sequence of StretchOfBytes
-        Bytes of the target's part.
+        Accessed bytes of the target's part.
     is_exclusive : bool
-        Whether it is made under an exclusive lock.
+        Whether the access is made under an exclusive lock.
 
     Attributes
     ----------
     request : callable or None
-        The request of a read, as long as it exists: when that is complete, so is the read.
+        Weak reference to the request of a read: the read is complete when the request is.
     """
 
     __slots__ = ("is_exclusive", "kind", "line", "origin", "rank", "request", "stretches", "target", "what")
@@ -106,11 +106,11 @@ class WindowAccess:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for an access and its repetition in a loop."""
+        """Key that is equal for an access and its repetition in a loop."""
         return self.origin, self.what, self.line, self.kind, self.stretches
 
     def is_over(self) -> bool:
-        """Whether its request says that it is complete."""
+        """Whether the request of the access has completed."""
         if self.request is None:
             return False
         request = self.request()
@@ -118,7 +118,7 @@ class WindowAccess:
 
 
 class EpochAccesses:
-    """Accesses of an epoch that no synchronisation has completed."""
+    """Accesses of an epoch that no synchronisation has completed yet."""
 
     def __init__(self) -> None:
         self._by_kind: dict[AccessKind, StretchIndex[WindowAccess]] = {}
@@ -126,16 +126,16 @@ class EpochAccesses:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are none."""
+        """Whether no access is recorded."""
         return not self._known
 
     def clear(self) -> None:
-        """The epoch is over."""
+        """Forget all accesses at the end of the epoch."""
         self._by_kind.clear()
         self._known.clear()
 
     def add(self, access: WindowAccess) -> WindowAccess:
-        """Add an access; the one that was there, when it is the repetition of that."""
+        """Add an access, and return it; a repetition returns the access recorded before."""
         known = self._known.get(access.key)
         if known is None:
             known = access
@@ -150,7 +150,7 @@ class EpochAccesses:
             index.add(stretch, access)
 
     def remove(self, complete: Collection[WindowAccess]) -> None:
-        """Some accesses are complete."""
+        """Remove accesses that are complete."""
         for access in complete:
             del self._known[access.key]
         if len(complete) > min(len(self._known), _REMOVED_MAX):
@@ -164,7 +164,7 @@ class EpochAccesses:
                 self._by_kind[access.kind].remove(stretch, access)
 
     def conflicts(self, new: WindowAccess) -> Iterator[tuple[WindowAccess, StretchOfBytes, StretchOfBytes]]:
-        """Accesses that conflict with one, as many as are worth a look, and a stretch of each and its own."""
+        """Accesses that conflict with `new`, up to `_CONFLICTS_MAX`, each with its stretch and the new one's."""
         return islice(self._conflicts(new), _CONFLICTS_MAX)
 
     def _conflicts(self, new: WindowAccess) -> Iterator[tuple[WindowAccess, StretchOfBytes, StretchOfBytes]]:

@@ -1,6 +1,7 @@
-"""State of a window in the checks: each rank's epochs, and the accesses to each that no synchronisation has completed.
+"""State of a checked window: the epochs of each rank, and accesses to each part that are not complete.
 
-The compiled surface notes plain accesses, and reads and sets fields of an `Origin` (kernels/surface/access_notes.h).
+The compiled surface records plain accesses itself. It reads and sets fields of `Origin`
+(kernels/surface/access_notes.h).
 """
 
 from __future__ import annotations
@@ -16,16 +17,17 @@ from smpy.mpi.checks.window_conflicts import EpochAccesses, WindowAccess
 __all__ = ["ALL", "CheckedWindow", "Origin", "Target"]
 
 ALL: Final = -1
-"""Place of all ranks among ranks, as the surface has it."""
+"""Number that stands for all ranks, in the surface, too."""
 _LOCKS: Final = ("Lock", "Lock_all")
 
 
 class Origin:
-    """One rank's epochs on a window. `rank` is its rank in the world.
+    """Epochs of one rank on a window.
 
-    `opened` has the line of each call that has opened one, by its name, and `lock_lines` those of locks, by the locked
-    rank; the compiled surface notes lines by their numbers. `has_accessed` tells of the fence's. `locked` has accesses
-    under locks, by target, that are not complete; `notes` are the surface's.
+    `rank` is the rank in the world. `opened` has the line of each call that has opened an epoch, by the call's name.
+    `lock_lines` has the lines of locks by locked rank; the compiled surface stores them as line numbers.
+    `has_accessed` is set by accesses in the fence's epoch. `locked` has incomplete accesses under locks, by target.
+    `notes` are those of the surface.
     """
 
     __slots__ = (*("buffers", "fence", "has_accessed", "lock_lines", "locked", "n_fences", "notes", "opened", "rank"),)
@@ -42,14 +44,14 @@ class Origin:
         self.locked: dict[int, dict[int, WindowAccess]] = {}
 
     def open(self, call: str, peer: int | None, line: Line) -> None:
-        """Note a call that has opened an epoch."""
+        """Record a call that has opened an epoch."""
         if call in _LOCKS:
             self.lock_lines[ALL if peer is None else peer] = line
         else:
             self.opened[call] = line
 
     def close(self, call: str, peer: int | None) -> None:
-        """Forget a call whose epoch is over."""
+        """Forget a call whose epoch has ended."""
         if call in _LOCKS:
             self.lock_lines.pop(ALL if peer is None else peer, None)
         else:
@@ -68,7 +70,7 @@ class Target:
         self.locked = EpochAccesses()
 
     def begin_fenced(self, n_fences: int) -> EpochAccesses:
-        """Accesses since as many fences; those of an epoch before are forgotten."""
+        """Accesses in the epoch after `n_fences` fences; forget those of an earlier epoch."""
         if self.n_fences != n_fences:
             self.n_fences = n_fences
             self.fenced.clear()
@@ -76,12 +78,12 @@ class Target:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are none."""
+        """Whether no access is recorded."""
         return self.fenced.is_empty and self.exposed.is_empty and self.locked.is_empty
 
 
 class CheckedWindow:
-    """A window's ranks, as far as they have made calls; `notes` has accesses of the compiled surface."""
+    """Ranks of a window that have made calls; `notes` has accesses recorded by the compiled surface."""
 
     __slots__ = ("notes", "origins", "targets")
 
@@ -91,6 +93,6 @@ class CheckedWindow:
         self.notes: Any = None if surface is None else surface.AccessNotes(n_ranks)
 
     def give_back(self, target: int) -> None:
-        """Have the surface note accesses to a target again if none is here."""
+        """Let the surface record accesses to a target again if none is recorded here."""
         if self.notes is not None and self.targets[target].is_empty:
             self.notes.give_back(target)

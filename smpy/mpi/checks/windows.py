@@ -1,8 +1,8 @@
-"""Windows: calls outside epochs, epochs and locks that a program leaves open, and accesses of one that conflict.
+"""Checks of windows: calls outside epochs, epochs and locks left open, and conflicting accesses.
 
 Accesses to a rank's part are kept by their kind of epoch: between two fences, in the exposure of one `Post`, or under
-locks. They are forgotten when it ends; under locks as their rank has completed them: programs that order accesses by
-messages have no conflicts.
+locks. The first two are forgotten when the epoch ends. Accesses under locks are forgotten when their origin has
+completed them, so programs that order accesses by messages have no conflicts.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ _PUTS: Final = ("Put", "Rput")
 _ACCUMULATES: Final = ("Accumulate", "Raccumulate", "Get_accumulate", "Rget_accumulate", "Fetch_and_op")
 _ACCESSES: Final = frozenset((*_GETS, *_PUTS, *_ACCUMULATES, "Compare_and_swap"))
 _OPENS: Final = {"Lock": "Unlock", "Lock_all": "Unlock_all", "Start": "Complete", "Post": "Wait"}
-"""Calls that open an epoch, and those that end it."""
+"""Calls that open an epoch, and the call that ends each."""
 _ENDS: Final = {end: opening for opening, end in _OPENS.items()} | {"Test": "Post"}
 _COMPLETES: Final = frozenset(
     ("Fence", "Flush", "Flush_all", "Flush_local", "Flush_local_all", "Unlock", "Unlock_all", "Complete")
 )
-"""Calls after which the rank's own buffers are free."""
+"""Calls after which the rank may use its own buffers again."""
 _ENDS_FENCE: Final = frozenset(("Lock", "Lock_all", "Start"))
-"""Calls that end an epoch of `Fence`, but complete no accesses."""
+"""Calls that end an epoch of `Fence` without completing accesses."""
 _KNOWN: Final = frozenset((*_ACCESSES, *_OPENS, *_ENDS, *_COMPLETES, "Free"))
 
 
 class WindowCall(NamedTuple):
-    """A call of a rank on a window: its name, and the rank in the window that it names."""
+    """A rank's call on a window; `peer` is the rank in the window that the call names."""
 
     name: str
     part: WindowPart
@@ -66,14 +66,14 @@ class WindowCall(NamedTuple):
 
 
 class WindowChecks:
-    """All windows of a world that are not freed.
+    """Windows of a world that are not freed yet.
 
     Parameters
     ----------
     mistakes : Mistakes
-        Takes what is found.
+        Collects the mistakes found.
     line_of : callable
-        The line that has a number.
+        Returns the line of a number.
     """
 
     def __init__(self, mistakes: Mistakes, line_of: Callable[[int], Line]) -> None:
@@ -87,7 +87,7 @@ class WindowChecks:
     def begin(
         self, name: str, rank: int, part: WindowPart, given: dict[str, Any], here: Callable[[], Line]
     ) -> WindowCall | None:
-        """A rank makes a call on a window; None: one that nothing here depends on."""
+        """Check the begin of a call on a window; None when no check depends on the call."""
         if name not in _KNOWN:
             return None
         named = given.get("target_rank", given.get("rank"))
@@ -119,7 +119,7 @@ class WindowChecks:
         return WindowCall(name, part, window, origin, peer, line, access, segments)
 
     def end(self, call: WindowCall, result: object) -> list[PendingBuffer]:
-        """The call has returned; buffers of the request that it has started."""
+        """Record the end of a call, and return the buffers of the request that it has started."""
         name = call.name
         if call.access is not None:
             has_request = isinstance(result, Request)
@@ -151,12 +151,12 @@ class WindowChecks:
         return []
 
     def drop(self, call: WindowCall) -> None:
-        """The call has failed."""
+        """Ignore the access of a call that has failed."""
         if call.access is not None:
             call.access.request = _no_request
 
     def failed(self, name: str, rank: int, part: WindowPart, error: MpiException, here: Callable[[], Line]) -> None:
-        """A call on a window has raised an error; tell of it if it is one of epochs."""
+        """Report a failed call on a window if its error is one of epochs."""
         if error != _ERR_RMA_SYNC:
             return
         if name in _ACCESSES or name.startswith("Flush"):
@@ -171,13 +171,13 @@ class WindowChecks:
     # ---- accesses of the compiled surface ----
 
     def completed(self, part: WindowPart, name: str, peer: int, line: Line) -> None:
-        """A compiled call has completed accesses, some of which were taken over."""
+        """Record that a compiled call has completed accesses, some of which were taken over."""
         window = self._windows[part.communicator.number]
         origin = window.origins[part.rank]
         self.end(WindowCall(name, part, window, origin, None if peer == ALL else peer, line), None)
 
     def _take_over(self, part: WindowPart, window: CheckedWindow, origin: Origin, target: int) -> None:
-        """Take accesses to a target, and the rank's own buffers of some, that the surface has noted."""
+        """Take over the accesses to a target, and the rank's own buffers, that the surface has recorded."""
         if window.notes is None:
             return
         accesses, ranks = window.targets[target], part.communicator.world_ranks()
@@ -200,7 +200,7 @@ class WindowChecks:
     # ---- accesses ----
 
     def _compare_types(self, access: Side, origin: Layout, target: Layout) -> None:
-        """Tell of an access whose entries have other types at the target than at its origin."""
+        """Report an access whose entries have different types at the origin and the target."""
         if agree(origin, target) or is_of_library(access.line):
             return
         ends = ((origin, "in its own memory"), (target, "in the window"))
@@ -210,7 +210,7 @@ class WindowChecks:
     def _begin_access(
         self, access: WindowAccess, part: WindowPart, window: CheckedWindow, origin: Origin, name: str
     ) -> WindowAccess:
-        """Note an access; tell of those that it conflicts with, and of a request where there is no lock."""
+        """Record an access; report its conflicts, and a request that is used without a lock."""
         target, epochs = window.targets[access.target], part.epochs
         if epochs.is_fenced:
             accesses = target.begin_fenced(origin.n_fences)
@@ -242,7 +242,7 @@ class WindowChecks:
         self._mistakes.add(Kind.CONFLICTS, *self._conflicts.setdefault(key, (sides[0], sides[1])))
 
     def _complete(self, call: WindowCall, *, is_local: bool = False) -> None:
-        """Forget accesses of a rank under locks, to one target or to all; of local completion, those that read."""
+        """Forget a rank's accesses under locks, to one target or to all; after local completion, only its reads."""
         if call.window.notes is not None:
             call.window.notes.complete(call.part.rank, _or_all(call.peer), is_local)
         locked = call.origin.locked
@@ -257,7 +257,7 @@ class WindowChecks:
                 locked[rank] = left
 
     def _check_fence(self, name: str, origin: Origin, given: dict[str, Any], line: Line) -> None:
-        """A call follows accesses in an epoch of `Fence`; tell of it if they need another fence before."""
+        """Report accesses in an epoch of `Fence` when the call that follows needs another fence before it."""
         if name in _ENDS_FENCE:
             self._report_accesses(origin, f"{name} comes before", line)
         elif name == "Fence" and int(given["assertion"]) & constants.MODE_NOPRECEDE:
@@ -274,7 +274,7 @@ class WindowChecks:
         origin.fence, origin.has_accessed = call.line, False
 
     def _forget(self, call: WindowCall) -> None:
-        """Forget what a rank did on a window that it has freed; the last one has it forgotten altogether."""
+        """Forget a rank's state on a window that it has freed, and the window after its last rank."""
         self._report_accesses(call.origin)
         if call.window.notes is not None:
             call.window.notes.look(call.part.rank, ALL, None)
@@ -285,7 +285,7 @@ class WindowChecks:
     # ---- at the end ----
 
     def report(self) -> None:
-        """Tell of epochs that are open."""
+        """Report epochs that are still open."""
         for window in self._windows.values():
             for origin in window.origins.values():
                 self._report_accesses(origin)
@@ -293,7 +293,7 @@ class WindowChecks:
                     self._tell_of_open(origin.rank, f"{name} without {_OPENS[name]}", line)
 
     def _open_epochs(self, origin: Origin) -> Iterator[tuple[str, Line]]:
-        """Calls that have opened the epochs that a rank is in, and their lines."""
+        """Calls that opened a rank's current epochs, and their lines."""
         yield from origin.opened.items()
         for rank, line in origin.lock_lines.items():
             yield "Lock_all" if rank == ALL else "Lock", line if isinstance(line, Line) else self._line_of(line)
@@ -317,7 +317,7 @@ def _place(begin: int, end: int, owner: int) -> str:
 def _access_of(
     name: str, part: WindowPart, peer: int, given: dict[str, Any], room: BufferSegment, rank: int, line: Line
 ) -> WindowAccess | None:
-    """The access that a call makes to entries `room`; None when it is of no bytes, or of too many stretches."""
+    """Access of a call to the entries `room`; None when it has no bytes, or too many stretches."""
     stretches = stretches_of(room.layout.typemap, room.start, room.count)
     if not stretches:
         return None
@@ -335,7 +335,7 @@ def _access_of(
 
 
 def _segments_of(name: str, given: dict[str, Any]) -> tuple[AccessSegment, ...]:
-    """Entries that a call uses in its rank's memory; first those whose number and type the target's follow."""
+    """Entries that a call uses in its rank's memory; the target defaults to the count and type of the first."""
     if name in _GETS:
         return ((to_fill(given["origin"], name), True),)
     if "result" not in given:
@@ -347,9 +347,9 @@ def _segments_of(name: str, given: dict[str, Any]) -> tuple[AccessSegment, ...]:
 
 
 def _or_all(peer: int | None) -> int:
-    """A rank as the surface has it."""
+    """Rank as the surface expects it: `ALL` instead of None."""
     return ALL if peer is None else peer
 
 
 def _no_request() -> None:
-    """Stand in for the request of an access that was not made."""
+    """Stand in for the request of an access that failed."""
