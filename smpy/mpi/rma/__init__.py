@@ -1,1 +1,1 @@
-"""Windows on memory."""
+"""Windows: one-sided access to memory of other ranks."""

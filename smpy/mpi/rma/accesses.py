@@ -1,8 +1,8 @@
-"""Put and Get: accesses that write another rank's part of a window, or read it.
+"""Put and Get: accesses that write to another rank's part of a window, or read it.
 
-A `Put` copies its bytes at the call. They are written when their message arrives, or before, when another rank locks
-the target: SMPI lets it in as soon as the lock is free. A `Get` reads at the date of the call. An access to the rank's
-own part is a copy, and takes no time.
+A `Put` copies its bytes at the call. They are written when their message arrives, or earlier if another rank locks
+the target: SMPI grants a lock as soon as it is free. A `Get` reads at the date of the call. An access to the rank's
+own part is a copy that takes no time.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class PutsAndGets(CollectiveHandle, WindowBase):
         Parameters
         ----------
         origin : buffer-like or sequence
-            Message specification of the room for the entries; they are there after the next synchronisation.
+            Message specification of the room for the entries, which is filled after the next synchronisation.
         target_rank, target
             See `Put`.
         """
@@ -107,7 +107,7 @@ def _put(part: WindowPart, origin: Any, rank: Any, target: Any, call: str, *, ha
 def _writer(
     under_way: dict[Callable[[], None], None], room: BufferSegment, data: bytes | PartialBytes | None
 ) -> Callable[[object], None]:
-    """A function that writes the bytes to the room, once; `under_way` has it until then."""
+    """Return a function that writes the bytes to the room once; `under_way` holds it until then."""
 
     def write(nothing: object = None) -> None:
         if write in under_way:
@@ -119,7 +119,7 @@ def _writer(
 
 
 def _get(part: WindowPart, origin: Any, rank: Any, target: Any, call: str, *, has_request: bool) -> int:
-    """Read at the present date; the number of the request, or 0."""
+    """Read at the current date, and return the number of the request, or 0."""
     rank = rank_of(part, rank, call)
     if rank == PROC_NULL:
         return 0

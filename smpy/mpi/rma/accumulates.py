@@ -1,7 +1,8 @@
-"""Accumulates: accesses that combine entries with those of another rank's part of a window, atomic for each entry.
+"""Accumulates: accesses that combine entries with another rank's part of a window, atomically per entry.
 
-An accumulate takes a message, and waits until its data has arrived. One that fetches as well takes two, one after the
-other, and keeps others of its kind out of the target's part meanwhile. Entries change when the last of them arrives.
+An accumulate sends one message and waits until its data has arrived. One that also fetches exchanges two messages in
+turn, and keeps other fetching accumulates out of the target's part meanwhile. Entries change when the last message
+arrives.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Accumulates(CollectiveHandle):
         Raises
         ------
         Exception
-            ``ERR_OP``: not a predefined operation, or not one of these entries; see `Win.Put` for others.
+            ``ERR_OP``: not a predefined operation, or not defined for these entries; see `Win.Put` for others.
         """
         _accumulate(self._member("Accumulate"), origin, target_rank, target, op, "Win.Accumulate", has_request=False)
 
@@ -67,7 +68,7 @@ class Accumulates(CollectiveHandle):
 
     @mpi_call
     def Get_accumulate(self, origin: Any, result: Any, target_rank: int, target: Any = None, op: Op = SUM) -> None:
-        """Read entries of a rank's part of the window, and combine others with them, in one step.
+        """Read entries of a rank's part of the window, and combine other entries with them, in one step.
 
         Parameters
         ----------
@@ -82,7 +83,7 @@ class Accumulates(CollectiveHandle):
 
     @mpi_call
     def Rget_accumulate(self, origin: Any, result: Any, target_rank: int, target: Any = None, op: Op = SUM) -> Request:
-        """Read entries, and combine others with them, in one step; the request is complete.
+        """Read entries, and combine other entries with them, in one step; the request is complete.
 
         Parameters
         ----------
@@ -130,7 +131,7 @@ class Accumulates(CollectiveHandle):
 
 
 def _operation_of(op: Op, origin: BufferSegment, call: str) -> Op:
-    """`op`, if it may be applied to entries of the origin's datatype."""
+    """`op`, after a check that it applies to entries of the origin's datatype."""
     operation = op._operation
     if not op.is_predefined:
         fail("ERR_OP", f"{call}: {operation.name} is a program's own operation: accumulates take predefined ones")
@@ -149,7 +150,7 @@ def _check_entries(call: str, **segments: BufferSegment) -> None:
 
 
 def _combine(op: Op, origin: BufferSegment, target: BufferSegment) -> None:
-    """Leave the reduction of target and origin, in this order, in the target."""
+    """Store the reduction of target and origin, in this order, in the target."""
     if op == _NO_OP:
         return
     if op == _REPLACE:

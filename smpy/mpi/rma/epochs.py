@@ -1,7 +1,7 @@
-"""Epochs: the synchronisations that let a rank access a window, and others access its part.
+"""Epochs: periods in which a rank may access a window, or other ranks may access its part.
 
-Rules of MPI 4.1, 12.5. A fence lets all ranks access each other until the next synchronisation of another kind; locks
-and `Start` let a rank access those that it names.
+They follow the rules of MPI 4.1, 12.5. A fence lets all ranks access each other until the next synchronisation of
+another kind. Locks and `Start` let a rank access the ranks that they name.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from smpy.mpi.state.exceptions import fail
 __all__ = ["Epochs"]
 
 _ALL: Final = -1
-"""Place of `Lock_all` among the locked ranks."""
+"""Key of `Lock_all` among the locked ranks."""
 _NO_LOCKS: Final[dict[int, int]] = {}
 _NO_RANKS: Final[frozenset[int]] = frozenset()
 _NO_REQUESTS: Final[list[int]] = []
-"""Shared by all epochs in which nothing is locked, accessed, awaited yet; never changed."""
+"""Shared by all epochs without locks, accesses or requests so far; never changed."""
 
 
 class Epochs:
@@ -27,17 +27,17 @@ class Epochs:
     Attributes
     ----------
     is_fenced : bool
-        Whether a fence has opened one.
+        Whether a fence has opened an epoch.
     started, posted : tuple of int or None
-        Ranks of `Start` and of `Post`, in the window's communicator; None: there is none.
+        Ranks of `Start` and of `Post`, in the window's communicator; None: no such epoch is open.
     locks : dict of int to int
-        Locked ranks, and the kinds of their locks; -1: all of them, by `Lock_all`.
+        Kinds of locks by locked rank; -1 stands for all ranks, locked by `Lock_all`.
     accessed : set of int
-        Ranks that were accessed since what was under way with them was completed; made by `note_access`.
+        Ranks with accesses since their last completion; a set of its own once `note_access` was called.
     requests : list of int
-        Requests of the messages that end the accesses `Post` allowed, once a call has asked for them.
+        Requests of the messages that end the accesses `Post` allowed, once `Wait` or `Test` has posted them.
     is_awaited : bool
-        Whether one has.
+        Whether these requests have been posted.
     """
 
     __slots__ = (
@@ -57,13 +57,13 @@ class Epochs:
         self._n_at_date = 0
 
     def note_access(self, target: int) -> None:
-        """Note that something is under way with a rank."""
+        """Note that an access to a rank is incomplete."""
         if isinstance(self.accessed, frozenset):
             self.accessed = set()
         self.accessed.add(target)
 
     def note_completion(self, target: int | None = None) -> None:
-        """Note that nothing is under way any more with a rank, or with any."""
+        """Note that all accesses to a rank, or (None) to any rank, are complete."""
         if isinstance(self.accessed, frozenset):
             return
         if target is None:
@@ -72,13 +72,13 @@ class Epochs:
             self.accessed.discard(target)
 
     def count_at(self, date_s: float) -> int:
-        """Number of synchronisations at this date, up to this one; polls in between do not count as time."""
+        """Number of synchronisations at this date, including this one; time of polls in between is ignored."""
         self._n_at_date = self._n_at_date + 1 if date_s == self._date_s else 1
         self._date_s = date_s
         return self._n_at_date
 
     def note_poll(self, date_s: float) -> None:
-        """Note the date after a poll that followed the last synchronisation."""
+        """Note the date after a poll that followed the last synchronisation, to continue the count there."""
         self._date_s = date_s
 
     def check_access(self, target: int, call: str) -> None:
@@ -94,14 +94,14 @@ class Epochs:
         )
 
     def check_closed(self, call: str) -> None:
-        """Raise ``ERR_RMA_SYNC`` when the rank has locked or started something."""
+        """Raise ``ERR_RMA_SYNC`` when the rank holds a lock or is in an epoch of `Start`."""
         if self.locks:
             fail("ERR_RMA_SYNC", f"{call}: {self._locked()} still locked: unlock before")
         if self.started is not None:
             fail("ERR_RMA_SYNC", f"{call}: an epoch of Start() is open: call Complete() before")
 
     def check_ended(self, call: str) -> None:
-        """Raise ``ERR_RMA_SYNC`` when any epoch but a fence's is open."""
+        """Raise ``ERR_RMA_SYNC`` when an epoch other than a fence's is open."""
         self.check_closed(call)
         if self.posted is not None:
             fail("ERR_RMA_SYNC", f"{call}: an epoch of Post() is open: call Wait() before")
@@ -113,7 +113,7 @@ class Epochs:
         return f"rank {named} is" if len(self.locks) == 1 else f"ranks {named} are"
 
     def lock(self, target: int, kind: int, call: str) -> None:
-        """Note a lock; ``ERR_RMA_SYNC`` if there is one already."""
+        """Note a lock; raise ``ERR_RMA_SYNC`` if the rank is locked already."""
         if _ALL in self.locks or target in self.locks:
             fail("ERR_RMA_SYNC", f"{call}: {self._locked()} locked already")
         if self.started is not None:
@@ -133,7 +133,7 @@ class Epochs:
         self.locks[target] = kind
 
     def unlock(self, target: int, call: str) -> int:
-        """Forget a lock, and tell its kind; ``ERR_RMA_SYNC`` if there is none."""
+        """Forget a lock, and return its kind; raise ``ERR_RMA_SYNC`` if there is none."""
         kind = self.locks.pop(target, None)
         if kind is None:
             fail("ERR_RMA_SYNC", f"{call}: rank {target} is not locked: call Lock({target}) before")
@@ -145,7 +145,7 @@ class Epochs:
             fail("ERR_RMA_SYNC", f"{call}: the window is not locked: call Lock_all() before")
 
     def check_passive(self, target: int | None, call: str) -> None:
-        """Raise ``ERR_RMA_SYNC`` unless `target`, or any rank, is locked: only then there is something to flush."""
+        """Raise ``ERR_RMA_SYNC`` unless `target`, or (None) any rank, is locked, so that a flush is allowed."""
         is_locked = self.locks if target is None else target in self.locks or _ALL in self.locks
         if not is_locked:
             what = "the window" if target is None else f"rank {target}"

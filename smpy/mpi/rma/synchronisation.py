@@ -1,8 +1,8 @@
 """Synchronisation of windows: fences, groups, locks and flushes.
 
-Simulated times are SMPI's. `Post`, `Start`, `Complete` and `Wait` exchange messages of 0 bytes; a fence is a barrier,
-the completion of what has come to the rank's part, and a barrier. Locks take no message. An exclusive one waits for
-shared ones, too; in SMPI it does not.
+Simulated times are those of SMPI. `Post`, `Start`, `Complete` and `Wait` exchange messages of 0 bytes. A fence is a
+barrier, the completion of accesses to the rank's part, and another barrier. Locks take no message. An exclusive lock
+also waits for shared ones, which it does not in SMPI.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from smpy.mpi.state.surface_bases import WindowBase, compiled_when_available
 __all__ = ["Synchronisation"]
 
 _OPENED: Final = 4
-"""Tag of the message by which `Post` lets a rank in."""
+"""Tag of the message by which `Post` allows a rank to start its accesses."""
 _OVER: Final = 5
-"""Tag of the message by which `Complete` says that accesses are over."""
+"""Tag of the message by which `Complete` announces the end of accesses."""
 _EACH_MAX: Final = 256
-"""Ranks up to which a call for all ranks makes the peer's calls for each, which order what happens at one date.
+"""Largest window, in ranks, in which a call for all ranks makes SMPI's calls for each of them, in SMPI's order.
 
-In windows of more, it makes those for ranks that were accessed.
+The order decides which of the events at one date comes first. In larger windows, only ranks that were accessed get
+such calls.
 """
 _ASSERTIONS: Final = (
     constants.MODE_NOCHECK
@@ -58,7 +59,7 @@ class Synchronisation(CollectiveHandle, WindowBase):
         Parameters
         ----------
         assertion : int
-            ``MODE_NOPRECEDE``: no accesses come before; ``MODE_NOSUCCEED``: none come after; others change nothing.
+            ``MODE_NOPRECEDE``: no accesses come before; ``MODE_NOSUCCEED``: none come after. Others have no effect.
         """
         part, call = self._member("Fence"), "Win.Fence"
         _check_assertion(assertion, call)
@@ -133,7 +134,7 @@ class Synchronisation(CollectiveHandle, WindowBase):
 
     @mpi_call
     def Test(self) -> bool:
-        """Whether the accesses that `Post` allowed are over; if so, as `Wait`. It takes the time of a poll."""
+        """Whether the accesses that `Post` allowed are over; if so, end the epoch as `Wait` does. It costs a poll."""
         part, call = self._member("Test"), "Win.Test"
         _check_posted(part, call)
         left = part.epochs.requests = _messages_of_end(part)
@@ -155,7 +156,7 @@ class Synchronisation(CollectiveHandle, WindowBase):
         rank : int
             The rank; ``PROC_NULL``: nothing happens.
         lock_type : int
-            ``LOCK_EXCLUSIVE``: nobody else has a lock there meanwhile; ``LOCK_SHARED``: nobody has an exclusive one.
+            ``LOCK_EXCLUSIVE``: excludes all other locks there; ``LOCK_SHARED``: excludes only exclusive ones.
         assertion : int
             Changes nothing.
         """
@@ -264,7 +265,7 @@ class Synchronisation(CollectiveHandle, WindowBase):
 
     @mpi_call
     def Flush_local(self, rank: int) -> None:
-        """Complete accesses to a rank for this side: their buffers may change.
+        """Complete accesses to a rank locally: their buffers may be reused.
 
         Parameters
         ----------
@@ -281,7 +282,7 @@ class Synchronisation(CollectiveHandle, WindowBase):
 
     @mpi_call
     def Flush_local_all(self) -> None:
-        """Complete accesses to all ranks for this side: their buffers may change."""
+        """Complete accesses to all ranks locally: their buffers may be reused."""
         part, call = self._member("Flush_local_all"), "Win.Flush_local_all"
         part.epochs.check_passive(None, call)
         current().complete(part.communicator.number, part.rank)
@@ -289,14 +290,14 @@ class Synchronisation(CollectiveHandle, WindowBase):
 
     @mpi_call
     def Sync(self) -> None:
-        """See what others have written to this rank's part. It takes the time of a poll."""
+        """Make writes of other ranks to this rank's part visible. It takes the time of a poll."""
         self._member("Sync")
         current().poll()
         current().block("Win.Sync")
 
 
 def _to_complete(part: WindowPart) -> Iterable[int]:
-    """Ranks with which something may be under way, and this one."""
+    """Ranks to which accesses may be incomplete, and this one."""
     n_ranks = part.communicator.size
     return range(n_ranks) if n_ranks <= _EACH_MAX else sorted({*part.epochs.accessed, part.rank})
 
@@ -327,13 +328,13 @@ def _send(part: WindowPart, ranks: tuple[int, ...], tag: int) -> None:
 
 
 def _receive(part: WindowPart, ranks: tuple[int, ...], tag: int) -> list[int]:
-    """Requests of the messages of some ranks."""
+    """Requests of the messages from some ranks."""
     engine, number = current(), part.communicator.number
     return [engine.irecv(number, rank, tag, Load(0)) for rank in ranks if rank != part.rank]
 
 
 def _messages_of_end(part: WindowPart) -> list[int]:
-    """Requests of the messages that end the accesses, of those that have not been found."""
+    """Requests of the messages that end the accesses, without those that have already been received."""
     if part.epochs.posted is not None and not part.epochs.is_awaited:
         part.epochs.requests = _receive(part, part.epochs.posted, _OVER)
         part.epochs.is_awaited = True

@@ -1,4 +1,4 @@
-"""Targets: entries in another rank's part of a window, as an access names them."""
+"""Targets: the entries in another rank's part of a window that an access names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ITEMS_MAX: Final = 3
 
 
 def rank_of(part: WindowPart, rank: Any, call: str) -> int:
-    """`rank` as an integer; raises ``ERR_RANK`` unless the window has it, or it is ``PROC_NULL``."""
+    """`rank` as an integer; raises ``ERR_RANK`` unless it is a rank of the window or ``PROC_NULL``."""
     target = rank if type(rank) is int else integer(call, "rank", rank)
     if target != PROC_NULL and not 0 <= target < part.communicator.size:
         fail("ERR_RANK", f"{call}(rank={target}): the window has ranks 0 to {part.communicator.size - 1}")
@@ -29,14 +29,14 @@ def rank_of(part: WindowPart, rank: Any, call: str) -> int:
 
 
 def target_of(part: WindowPart, rank: int, target: Any, origin: BufferSegment, call: str) -> BufferSegment:
-    """The entries that a target specification names: nothing, a displacement, or [displacement, count, datatype].
+    """Entries that a target specification names: None, a displacement, or [displacement, count, datatype].
 
-    Without a count and a datatype they are those of the origin.
+    Count and datatype default to those of the origin.
 
     Raises
     ------
     ValueError
-        If it is no specification.
+        If `target` is no specification.
     Exception
         ``ERR_DISP``, ``ERR_COUNT``: negative; ``ERR_RMA_RANGE``: beyond the rank's part; ``ERR_TRUNCATE``: another size
         than the origin's.

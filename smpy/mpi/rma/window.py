@@ -1,7 +1,7 @@
-"""`Win`: memory that ranks open to each other.
+"""`Win`: memory of each rank that other ranks can access.
 
-A window costs as much as in SMPI: each rank gives all others 8 bytes; shared memory takes a broadcast of 8 bytes and a
-barrier before that; the end of a window takes two barriers, and the completion of accesses between them.
+A window costs as much as in SMPI. To make one, each rank sends 8 bytes to all others. Shared memory takes a broadcast
+of 8 bytes and a barrier before that. Freeing takes two barriers, with the completion of accesses between them.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _ADDRESS_BYTES: Final = 8
 
 
 class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
-    """A window: memory that each rank opens to the others. As a buffer it is the running rank's memory.
+    """A window: memory that each rank opens to the others. As a buffer, it is the memory of the running rank.
 
     Parameters
     ----------
     win : Win, optional
-        One to make another handle of; null without it.
+        Window to make another handle of; without it, the handle is null.
     """
 
     __slots__ = ("__weakref__", "_membership")
@@ -61,12 +61,12 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
         super()._become_null()
         self._view = memoryview(b"")
 
-    # ---- making one ----
+    # ---- creation ----
 
     @classmethod
     @mpi_call
     def Create(cls, memory: Any, disp_unit: int = 1, info: Info = INFO_NULL, comm: Intracomm = COMM_SELF) -> Self:
-        """A window on memory of the program's.
+        """Make a window on memory of the program.
 
         Parameters
         ----------
@@ -75,9 +75,9 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
         disp_unit : int
             Bytes between two displacements.
         info : Info
-            Its hints.
+            Hints of the window.
         comm : Intracomm
-            The ranks that make it.
+            Ranks that make the window.
         """
         if getattr(memory, "__smpy_folded__", False):
             folded = memory_of(memory, is_written=True)
@@ -89,7 +89,7 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
     @classmethod
     @mpi_call
     def Allocate(cls, size: int, disp_unit: int = 1, info: Info = INFO_NULL, comm: Intracomm = COMM_SELF) -> Self:
-        """A window on new memory.
+        """Make a window on new memory.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
     def Allocate_shared(
         cls, size: int, disp_unit: int = 1, info: Info = INFO_NULL, comm: Intracomm = COMM_SELF
     ) -> Self:
-        """A window on new memory that all its ranks can read and write: one piece, in rank order.
+        """Make a window on new memory that all its ranks can read and write: one block, in rank order.
 
         Parameters
         ----------
@@ -130,7 +130,7 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
     @classmethod
     @mpi_call
     def Create_dynamic(cls, info: Info = INFO_NULL, comm: Intracomm = COMM_SELF) -> Self:
-        """A window without memory, to `Attach` some.
+        """Make a window without memory; `Attach` adds some.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
 
     @mpi_call
     def Free(self) -> None:
-        """Give the window back, together with the other ranks; the handle becomes null."""
+        """Free the window, together with the other ranks; the handle becomes null."""
         part: WindowPart = self._member("Free")
         part.epochs.check_ended("Win.Free")
         delete_attributes(self, part.attributes, "Win.Free")
@@ -188,7 +188,7 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
 
     @mpi_call
     def Shared_query(self, rank: int) -> tuple[buffer, int]:
-        """The memory of a rank on the same host, to read and write, and its unit of displacements.
+        """Memory of a rank on the same host, to read and write, and its unit of displacements.
 
         Parameters
         ----------
@@ -216,12 +216,12 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
 
     @mpi_call
     def Attach(self, memory: Any) -> None:
-        """Open memory, in a window of `Create_dynamic`.
+        """Open memory in a window made by `Create_dynamic`.
 
         Parameters
         ----------
         memory : buffer-like
-            The memory; it stays where it is until it is detached.
+            The memory, which must stay in place until it is detached.
         """
         attached, lent = self._dynamic("Attach"), _lent(memory)
         if lent.address in attached:
@@ -235,7 +235,7 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
         Parameters
         ----------
         memory : buffer-like
-            Memory that was given to `Attach`.
+            Memory passed to `Attach` before.
         """
         attached = self._dynamic("Detach")
         if attached.pop(buffer(memory).address, None) is None:
@@ -249,10 +249,10 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
 
 
 def _lent(memory: Any) -> buffer:
-    """Memory of the program's, to be written.
+    """Writable view of memory of the program.
 
-    No view of another object's view: Python before 3.12.7 may crash when it collects the two in a reference cycle
-    (python/cpython#77894).
+    It is never a view of another object's view: Python before 3.12.7 may crash when it collects the two in a
+    reference cycle (python/cpython#77894).
     """
     if getattr(memory, "__smpy_folded__", False):
         fail("ERR_BASE", "Win.Attach: a folded array has no address: use Win.Create")

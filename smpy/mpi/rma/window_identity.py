@@ -27,16 +27,16 @@ class WindowIdentity(CollectiveHandle, Attributed):
     )
 
     def Get_name(self) -> str:
-        """Its name, on this rank."""
+        """Name of the window on this rank."""
         return "MPI_WIN_NULL" if not self else self._member("Get_name").own.name or ""
 
     def Set_name(self, name: str) -> None:
-        """Call it something, on this rank.
+        """Name the window on this rank.
 
         Parameters
         ----------
         name : str
-            At most ``MAX_OBJECT_NAME - 1`` characters are kept.
+            New name; at most ``MAX_OBJECT_NAME - 1`` characters are kept.
         """
         self._member("Set_name").own.name = name[: constants.MAX_OBJECT_NAME - 1]
 
@@ -55,7 +55,7 @@ class WindowIdentity(CollectiveHandle, Attributed):
 
     @property
     def name(self) -> str:
-        """Its name, on this rank."""
+        """Name of the window on this rank."""
         return self.Get_name()
 
     @name.setter
@@ -70,10 +70,10 @@ class WindowIdentity(CollectiveHandle, Attributed):
 
     @property
     def flavor(self) -> int:
-        """Kind of the window's creation: one of the ``WIN_FLAVOR_`` constants."""
+        """Call that created the window: one of the ``WIN_FLAVOR_`` constants."""
         return self._predefined_attribute(constants.WIN_CREATE_FLAVOR)
 
     @property
     def model(self) -> int:
-        """``WIN_UNIFIED``: there is one copy of the memory."""
+        """``WIN_UNIFIED``: public and private copy of the memory are the same."""
         return self._predefined_attribute(constants.WIN_MODEL)

@@ -1,4 +1,4 @@
-"""The memory behind a window: a piece of each of its ranks."""
+"""Memory behind a window: one piece per rank."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from smpy.mpi.state.world import Communicator, world
 __all__ = ["ExposedMemory", "Window", "WindowPart", "are_on_one_host", "no_memory"]
 
 _FREE_MAX: Final = 1000
-"""Waits of a rank at one date that take no time: then it seems to wait for others, in a loop."""
+"""Waits of a rank at one date that take no time; a rank that exceeds them seems to wait for others in a loop."""
 
 
 class ExposedMemory:
@@ -28,14 +28,14 @@ class ExposedMemory:
     nbytes, disp_unit : int
         Length, and bytes between two displacements.
     memory : buffer or None
-        The memory; None before `Window.lay_out` gives it a part of the stretch shared by all ranks.
+        The memory; None until `Window.lay_out` assigns a part of the block shared by all ranks.
     folded : LentMemory, optional
-        The memory, when it is folded: then there is no other.
+        The memory if it is folded; `memory` is then empty.
 
     Attributes
     ----------
     address : int
-        Address of the memory once it has been lent for an access; 0 before, and of folded memory and none.
+        Address of the memory after its first access; 0 before, and for folded or missing memory.
     """
 
     __slots__ = ("_attached", "_lent", "address", "disp_unit", "memory", "nbytes")
@@ -56,7 +56,7 @@ class ExposedMemory:
         return self._attached
 
     def lent_memory(self) -> LentMemory:
-        """The memory, for accesses."""
+        """Memory as accesses use it."""
         if self._lent is None:
             if self.memory is None or not self.nbytes:
                 return NOTHING
@@ -71,30 +71,30 @@ class ExposedMemory:
         return any(address <= first and last <= address + one.nbytes for address, one in self.attached.items())
 
     def view(self) -> memoryview:
-        """The view of the memory that its handles share."""
+        """View of the memory that all handles of the window share."""
         return self.memory._view if self.memory else memoryview(b"")
 
     def lent(self) -> buffer:
-        """The memory, in a new object."""
+        """Memory in a new buffer object."""
         return no_memory() if not self.memory else self.memory[:]
 
 
 class Window:
-    """A window as its ranks share it.
+    """A window, shared by its ranks.
 
     Parameters
     ----------
     communicator : Communicator
-        The ranks that make it; it has a further one of the same ranks, which lives as long as it does.
+        The ranks that make the window; it gets a communicator of its own with the same ranks.
     flavor : int
-        Kind of its creation: one of the ``WIN_FLAVOR_`` constants.
+        Call that created it: one of the ``WIN_FLAVOR_`` constants.
 
     Attributes
     ----------
     pieces : dict of int to ExposedMemory
-        Memory that each rank opens; complete when all have come.
+        Memory that each rank opens; complete once all ranks have entered the creating call.
     puts : dict of int to dict of callable to None
-        Functions that write what a `Put` to a rank has not yet brought there, in the order of the calls.
+        By target rank, the functions that write the data of unfinished puts, in the order of the calls.
     """
 
     __slots__ = ("communicator", "flavor", "pieces", "puts")
@@ -107,12 +107,12 @@ class Window:
         self.puts: dict[int, dict[Callable[[], None], None]] = {}
 
     def write_puts(self, rank: int) -> None:
-        """Write what is under way to a rank: who locks it sees what others have put there before."""
+        """Write the data of unfinished puts to a rank: whoever locks the rank sees earlier puts of others."""
         for write in list(self.puts.get(rank, ())):
             write()
 
     def lay_out(self) -> None:
-        """Put the pieces, in rank order, into one stretch of memory; the first rank to know all lengths does so."""
+        """Place the pieces, in rank order, in one block of memory; the first rank that knows all lengths does so."""
         pieces = [self.pieces[rank] for rank in range(self.communicator.size)]
         if pieces[0].memory is not None:
             return
@@ -137,9 +137,9 @@ class WindowPart(Membership):
     piece : ExposedMemory
         Memory that the rank opens.
     epochs : Epochs
-        Its epochs on the window.
+        The rank's epochs on the window.
     checked : object or None
-        State of the rank in the checks of a run; None: they do not know of it.
+        State of the rank in the checks of a run; None: no check has seen the rank.
     """
 
     __slots__ = ("checked", "epochs", "piece", "window")
@@ -152,11 +152,11 @@ class WindowPart(Membership):
         self.checked: object = None
 
     def append_flush(self, rank: int) -> None:
-        """Append the completion of what is under way with a rank, at both ends."""
+        """Append the completion, at both ends, of accesses to a rank."""
         current().flush(self.communicator.number, self.rank, rank)
 
     def catch_up(self, call: str) -> None:
-        """Wait for what was appended. One of very many waits at one date takes the time of a poll, too."""
+        """Wait for the appended actions; after very many waits at one date, also take the time of a poll."""
         current().block(call)
         self._count_wait(call)
 
@@ -169,12 +169,12 @@ class WindowPart(Membership):
 
 
 def no_memory() -> buffer:
-    """Memory of no length, nowhere."""
+    """Buffer of length 0 at address 0."""
     return buffer.fromaddress(0, 0)
 
 
 def are_on_one_host(communicator: Communicator, ranks: Iterable[int]) -> bool:
-    """Whether these ranks can share memory."""
+    """Whether these ranks are on one host and can share memory."""
     world_ranks, engine = communicator.world_ranks(), current()
     hosts = (engine.host_name(world_ranks[rank]) for rank in ranks)
     first = next(hosts)
