@@ -1,1 +1,1 @@
-"""Files opened together."""
+"""Files that several ranks open together (MPI-IO)."""

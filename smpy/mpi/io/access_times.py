@@ -1,6 +1,7 @@
-"""Simulated time of accesses to files: none, that of a machine's storage, or that of SimGrid's disks.
+"""Simulated time of file accesses: none, that of a machine's storage, or that of SimGrid's disks.
 
-A file's times are chosen when a rank opens it. `Opening` moves the bytes; then it has the times start the access.
+The model is chosen when a rank opens a file. `Opening` moves the bytes, and then calls the model to start the timed
+access.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ __all__ = ["FreeAccesses", "RankOfFile", "StorageAccesses"]
 
 
 class RankOfFile(Protocol):
-    """One rank's part in an open file, as far as its times need it: an `Opening`."""
+    """Part of an `Opening` (one rank's membership in an open file) that the models of time need."""
 
     rank: int
     file: OpenFile
@@ -29,7 +30,7 @@ class RankOfFile(Protocol):
     pointer: int
 
     def stored_bytes(self, segment: BufferSegment) -> int:
-        """Number of bytes that entries have in the file."""
+        """Number of bytes that the entries of a segment have in the file."""
 
 
 class FreeAccesses:
@@ -38,11 +39,11 @@ class FreeAccesses:
     Attributes
     ----------
     ranges : type of Ranges
-        What the ranks of a collective access tell each other.
+        Class of the ranges that the ranks of a collective access exchange.
     are_timed : bool
         Whether accesses take time.
     waits_to_resize : bool
-        Whether the ranks that change a file's size, or how it is seen, wait for each other.
+        Whether ranks wait for each other when they change the file's size, atomicity or shared pointer.
     """
 
     ranges: type[Ranges] = Ranges
@@ -50,7 +51,7 @@ class FreeAccesses:
     waits_to_resize = True
 
     def want(self, opening: RankOfFile, ranges: Ranges, segment: BufferSegment | None, offset: int | None) -> None:
-        """Leave the range that a rank wants in a collective access; without a segment it wants nothing."""
+        """Record the range that a rank wants in a collective access; a rank without a segment wants nothing."""
 
     def start(
         self,
@@ -62,7 +63,7 @@ class FreeAccesses:
         is_write: bool,
         offset: int | None,
     ) -> int:
-        """Start an access whose bytes have been moved: its request, 0: it is over.
+        """Start an access whose bytes have been moved; return its request, or 0 when it is over.
 
         Parameters
         ----------
@@ -71,11 +72,11 @@ class FreeAccesses:
         segment : BufferSegment
             The entries in memory.
         first, n_moved : int
-            First byte in the view, and number of the bytes in the file.
+            First byte in the view, and number of bytes moved in the file.
         is_write : bool
-            Whether they were written.
+            Whether the bytes were written.
         offset : int or None
-            Offset that the call names; None: the rank's pointer.
+            Offset passed to the call; None: the rank's pointer.
         """
         moved = per_world(BytesOfFiles)
         moved.n_written += n_moved * is_write
@@ -85,11 +86,11 @@ class FreeAccesses:
     def start_shared(
         self, opening: RankOfFile, segment: BufferSegment, first: int, n_moved: int, *, is_write: bool
     ) -> int:
-        """Start an access at the shared pointer, behind those before it; see `start`."""
+        """Start an access at the shared pointer, after those started before it; see `start`."""
         return self.start(opening, segment, first, n_moved, is_write=is_write, offset=first)
 
     def end_shared(self, opening: RankOfFile) -> None:
-        """The rank's access at the shared pointer, or its move of it, is over."""
+        """Note that the rank's access at the shared pointer, or its move of the pointer, is over."""
 
     def start_together(
         self,
@@ -101,56 +102,56 @@ class FreeAccesses:
         *,
         is_write: bool,
     ) -> tuple[int, TwoPhasePart | None]:
-        """Start a rank's access in a collective one, of which all ranges are known; see `start`.
+        """Start a rank's access in a collective access, with the ranges of all ranks known; see `start`.
 
         Returns
         -------
         request : int
-            Its request, or 0.
+            Request of the access, or 0.
         part : TwoPhasePart or None
-            Its part in a two-phase access; None: it has accessed its own range.
+            The rank's part in a two-phase access; None: the rank has accessed its own range.
         """
         if segment is None:
             return 0, None
         return self.start(opening, segment, first, n_moved, is_write=is_write, offset=None), None
 
     def pointer_to_tell(self, opening: RankOfFile) -> int:
-        """The shared pointer, as rank 0 tells it the others in an ordered access."""
+        """Shared pointer that rank 0 announces to the others in an ordered access."""
         return opening.file.shared_pointer
 
     def ordered_offset(self, rank: int, order: Order) -> int:
-        """Offset to `want` of a rank that accesses the file behind the ranks before it."""
+        """Offset to pass to `want` for a rank whose access follows those of lower ranks."""
         return order.told_pointer + sum(order.n_etypes[:rank])
 
     def end_in_order(self, opening: RankOfFile) -> None:
-        """The last rank has accessed the file behind all others."""
+        """Note that the last rank has accessed the file, after all others."""
 
     # ---- calls that move no bytes ----
 
     def seek(self, offset: int, whence: int) -> None:
-        """The rank's pointer moves."""
+        """Note a move of the rank's pointer."""
 
     def seek_shared(self, opening: RankOfFile, offset: int, whence: int) -> int:
-        """The shared pointer moves, or is asked for (0, ``SEEK_CUR``): a request, or 0."""
+        """Move the shared pointer, or read it (0, ``SEEK_CUR``); return a request, or 0."""
         return 0
 
     def before_view(self, opening: RankOfFile, displacement: int) -> int:
-        """The rank is about to see another part of the file: a request, or 0."""
+        """Prepare a change of the rank's view; return a request, or 0."""
         return 0
 
     def set_view(self, etype_extent: int) -> None:
-        """The rank sees another part of the file."""
+        """Note that the rank's view of the file has changed."""
 
     def delete(self) -> None:
-        """The file is deleted."""
+        """Note that the file was deleted."""
 
     def resize(self, size: int) -> int:
-        """The file gets a size: a request, or 0."""
+        """Change the size of the file; return a request, or 0."""
         return 0
 
 
 class StorageAccesses(FreeAccesses):
-    """Accesses to the storage of a machine, at the bytes of the file that the rank sees."""
+    """Accesses to the storage of a machine, at the bytes of the file that the rank's view selects."""
 
     are_timed = True
 

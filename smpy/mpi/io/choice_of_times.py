@@ -1,4 +1,4 @@
-"""The choice of the times that a rank's accesses to a file take."""
+"""Choice of the model that times a rank's accesses to a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ON_STORAGE: Final = StorageAccesses()
 
 
 def times_of(opening: RankOfFile, filename: str, amode: int) -> FreeAccesses:
-    """The times of the running rank's accesses to a file that it opens by this name."""
+    """Model of time for the running rank's accesses to a file that it opens by this name."""
     engine = current()
     places = engine.file_places()
     if places is None:

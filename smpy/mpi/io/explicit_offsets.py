@@ -1,4 +1,4 @@
-"""Accesses to files at offsets that the call names."""
+"""Accesses to files at offsets passed to the call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ExplicitOffsets(FileCore):
 
     @mpi_call
     def Read_at(self, offset: int, buf: Any, status: Status | None = None) -> None:
-        """Read entries from an offset on.
+        """Read entries, starting at an offset.
 
         Parameters
         ----------
@@ -47,7 +47,7 @@ class ExplicitOffsets(FileCore):
 
     @mpi_call
     def Iread_at_all(self, offset: int, buf: Any) -> Request:
-        """Start to read entries, as the other ranks do; see `Read_at`."""
+        """Start to read entries, in a call that the other ranks make, too; see `Read_at`."""
         opening = self._member("Iread_at_all")
         return self._started(opening.start("Iread_at_all", buf, offset, is_write=False))
 
@@ -59,14 +59,14 @@ class ExplicitOffsets(FileCore):
 
     @mpi_call
     def Read_at_all_end(self, buf: Any, status: Status | None = None) -> None:
-        """End what `Read_at_all_begin` has begun; see `Read_at`."""
+        """End the access that `Read_at_all_begin` has begun; see `Read_at`."""
         fill(status, self._member("Read_at_all_end").finish("Read_at_all"))
 
     # ---- writing ----
 
     @mpi_call
     def Write_at(self, offset: int, buf: Any, status: Status | None = None) -> None:
-        """Write entries from an offset on.
+        """Write entries, starting at an offset.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class ExplicitOffsets(FileCore):
 
     @mpi_call
     def Iwrite_at_all(self, offset: int, buf: Any) -> Request:
-        """Start to write entries, as the other ranks do; see `Write_at`."""
+        """Start to write entries, in a call that the other ranks make, too; see `Write_at`."""
         return self._started(self._member("Iwrite_at_all").start("Iwrite_at_all", buf, offset, is_write=True))
 
     @mpi_call
@@ -103,5 +103,5 @@ class ExplicitOffsets(FileCore):
 
     @mpi_call
     def Write_at_all_end(self, buf: Any, status: Status | None = None) -> None:
-        """End what `Write_at_all_begin` has begun; see `Write_at`."""
+        """End the access that `Write_at_all_begin` has begun; see `Write_at`."""
         fill(status, self._member("Write_at_all_end").finish("Write_at_all"))

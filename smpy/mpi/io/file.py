@@ -1,7 +1,7 @@
 """`File`: a real file that ranks open together.
 
 Opening costs as much as in SMPI: the ranks make a window, then rank 0 broadcasts 8 bytes twice. Closing takes three
-barriers. The file itself takes no time, and one descriptor for all ranks.
+barriers. The file itself takes no time, and uses one descriptor for all ranks.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _END_BARRIERS: Final = 3
 
 
 class _OwnOfNull(dict[int, PerRankAttributes]):
-    """Error handlers that ranks have set on ``FILE_NULL``, by rank: new files inherit them."""
+    """Attributes of ``FILE_NULL`` by rank: new files inherit the error handlers set on it."""
 
 
 class File(ExplicitOffsets, IndividualPointer, SharedPointer):
@@ -46,7 +46,7 @@ class File(ExplicitOffsets, IndividualPointer, SharedPointer):
     Parameters
     ----------
     file : File, optional
-        One to make another handle of; null without it.
+        File to make another handle of; without it, the handle is null.
     """
 
     __slots__ = ("__weakref__", "_membership")
@@ -67,14 +67,14 @@ class File(ExplicitOffsets, IndividualPointer, SharedPointer):
         Parameters
         ----------
         comm : Intracomm
-            The ranks that open it.
+            Ranks that open the file.
         filename : path-like
-            The same file for all of them.
+            Path of the file, the same on all ranks.
         amode : int
             The same for all of them: ``MODE_RDONLY``, ``MODE_WRONLY`` or ``MODE_RDWR``, and others of the ``MODE_``
             constants, joined by ``|``.
         info : Info
-            Its hints.
+            Hints of the file.
         """
         call = "File.Open"
         communicator, rank = member_of(of_family(comm, Intracomm), call)
@@ -116,11 +116,11 @@ class File(ExplicitOffsets, IndividualPointer, SharedPointer):
         """
         remove(filename)
 
-    # ---- its size ----
+    # ---- size ----
 
     @mpi_call
     def Get_size(self) -> int:
-        """Its length in bytes."""
+        """Length of the file in bytes."""
         opening = self._member("Get_size")
         current().block("File.Get_size")
         with telling_of_failures(f"File.Get_size of {opening.file.path}"):
@@ -128,7 +128,7 @@ class File(ExplicitOffsets, IndividualPointer, SharedPointer):
 
     @mpi_call
     def Set_size(self, size: int) -> None:
-        """Cut it, or make it longer; all ranks do so together.
+        """Shorten or extend the file; all ranks do so together.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class File(ExplicitOffsets, IndividualPointer, SharedPointer):
 
     @mpi_call
     def Preallocate(self, size: int) -> None:
-        """Make it at least so long; all ranks do so together.
+        """Extend the file to at least this length; all ranks do so together.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class File(ExplicitOffsets, IndividualPointer, SharedPointer):
             opening.file.reach(size)
 
     def _resizing(self, size: int, call: str) -> tuple[Opening, bool]:
-        """The file to resize, once all ranks have come, and whether this one is the first to go on."""
+        """File to resize, after all ranks have made the call, and whether this rank is the first to go on."""
         opening = self._member(call)
 
         def take() -> tuple[int, None]:
@@ -169,11 +169,11 @@ class File(ExplicitOffsets, IndividualPointer, SharedPointer):
 
     @mpi_call
     def Sync(self) -> None:
-        """Wait until all ranks have come; their writes can be read then."""
+        """Wait for all ranks, whose writes can be read from then on."""
         opening = self._member("Sync")
         wait_for_all(opening.communicator, opening.rank, "File.Sync")
 
-    # ---- its properties ----
+    # ---- properties ----
 
     def Get_amode(self) -> int:
         """Access mode of the file: ``MODE_`` constants."""
@@ -181,17 +181,17 @@ class File(ExplicitOffsets, IndividualPointer, SharedPointer):
         return opening.file.amode
 
     def Get_atomicity(self) -> bool:
-        """Whether other ranks see each write at once, and whole."""
+        """Whether other ranks see each write at once and as a whole."""
         opening = self._member("Get_atomicity")
         return opening.is_atomic
 
     def Set_atomicity(self, flag: bool) -> None:
-        """Have other ranks see each write at once, and whole; all ranks do so together. They always do.
+        """Set whether other ranks see each write at once and as a whole (they always do); all ranks do so together.
 
         Parameters
         ----------
         flag : bool
-            Whether they do.
+            Value that ``Get_atomicity`` returns from now on.
         """
         opening = self._member("Set_atomicity")
         waits = opening.times.waits_to_resize
@@ -208,7 +208,7 @@ class File(ExplicitOffsets, IndividualPointer, SharedPointer):
         representation = self._member("Get_type_extent").view.representation
         return representation.typemap(datatype._layout).extent
 
-    # ---- its view ----
+    # ---- view ----
 
     @mpi_call
     def Set_view(
@@ -219,16 +219,16 @@ class File(ExplicitOffsets, IndividualPointer, SharedPointer):
         datarep: str = "native",
         info: Info = INFO_NULL,
     ) -> None:
-        """See a part of the file from now on, with all pointers at its beginning; all ranks do so together.
+        """Select a part of the file, and move all pointers to its beginning; all ranks do so together.
 
         Parameters
         ----------
         disp : int
-            Byte at which it begins.
+            Byte at which the view begins.
         etype : Datatype
             Unit of offsets and pointers.
         filetype : Datatype, optional
-            Entries of a tile, whose gaps are not seen; the tiles follow one another. An etype without it.
+            Datatype of a tile, repeated to the end of the file; its gaps are not seen. The etype without it.
         datarep : str
             Representation of the data: ``"native"``, ``"internal"``, ``"external32"`` or one that is registered.
         info : Info
@@ -247,7 +247,7 @@ class File(ExplicitOffsets, IndividualPointer, SharedPointer):
 
     @property
     def size(self) -> int:
-        """Its length in bytes."""
+        """Length of the file in bytes."""
         return self.Get_size()
 
     @property
@@ -257,7 +257,7 @@ class File(ExplicitOffsets, IndividualPointer, SharedPointer):
 
     @property
     def atomicity(self) -> bool:
-        """Whether other ranks see each write at once, and whole."""
+        """Whether other ranks see each write at once and as a whole."""
         return self.Get_atomicity()
 
     @atomicity.setter

@@ -1,4 +1,4 @@
-"""Handles on open files: the base of each family of their methods."""
+"""Handles of open files: the base class of all their methods."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["FileCore"]
 
 
 class FileCore(CollectiveHandle):
-    """A handle on an open file, or null; what it needs beyond opening is imported when a file is opened."""
+    """Handle of an open file, or null; modules for accesses are imported only when a file is opened."""
 
     __slots__ = ()
     _family: ClassVar = "File"
@@ -29,7 +29,7 @@ class FileCore(CollectiveHandle):
         return opening
 
     def _started(self, access: tuple[Envelope, int]) -> Request:
-        """A request for an access that has been started."""
+        """Request of an access that has been started."""
         envelope, number = access
         if not number:
             return new_request(0, envelope=envelope)
@@ -37,7 +37,7 @@ class FileCore(CollectiveHandle):
 
 
 class AccessUnderWay(CompoundOperation):
-    """An access to a file that the kernel's request `number` completes, of entries that are known from its start."""
+    """Access to a file that the kernel's request `number` completes; its entries are known from the start."""
 
     __slots__ = ("_entries", "_number")
 
@@ -48,7 +48,7 @@ class AccessUnderWay(CompoundOperation):
     def next(self) -> int:
         return self._number
 
-    def advance(self, envelope: Envelope) -> Envelope | None:  # it is of no message
+    def advance(self, envelope: Envelope) -> Envelope | None:  # an access has no message
         self._number = 0
         return self._entries
 

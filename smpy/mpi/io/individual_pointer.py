@@ -1,4 +1,4 @@
-"""Accesses to files at the pointer that each rank has."""
+"""Accesses to files at each rank's own pointer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class IndividualPointer(FileCore):
 
     __slots__ = ()
 
-    # ---- its pointer ----
+    # ---- pointer ----
 
     @mpi_call
     def Seek(self, offset: int, whence: int = SEEK_SET) -> None:
@@ -47,7 +47,7 @@ class IndividualPointer(FileCore):
 
     @mpi_call
     def Get_byte_offset(self, offset: int) -> int:
-        """Byte of the file at which an etype lies.
+        """Byte of the file at which an etype begins.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class IndividualPointer(FileCore):
 
     @mpi_call
     def Read(self, buf: Any, status: Status | None = None) -> None:
-        """Read entries from the rank's pointer on, which moves behind them.
+        """Read entries at the rank's pointer, and move the pointer behind them.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class IndividualPointer(FileCore):
 
     @mpi_call
     def Iread_all(self, buf: Any) -> Request:
-        """Start to read entries, as the other ranks do; see `Read`."""
+        """Start to read entries, in a call that the other ranks make, too; see `Read`."""
         opening = self._member("Iread_all")
         return self._started(opening.start("Iread_all", buf, None, is_write=False))
 
@@ -100,14 +100,14 @@ class IndividualPointer(FileCore):
 
     @mpi_call
     def Read_all_end(self, buf: Any, status: Status | None = None) -> None:
-        """End what `Read_all_begin` has begun; see `Read`."""
+        """End the access that `Read_all_begin` has begun; see `Read`."""
         fill(status, self._member("Read_all_end").finish("Read_all"))
 
     # ---- writing ----
 
     @mpi_call
     def Write(self, buf: Any, status: Status | None = None) -> None:
-        """Write entries from the rank's pointer on, which moves behind them.
+        """Write entries at the rank's pointer, and move the pointer behind them.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class IndividualPointer(FileCore):
 
     @mpi_call
     def Iwrite_all(self, buf: Any) -> Request:
-        """Start to write entries, as the other ranks do; see `Write`."""
+        """Start to write entries, in a call that the other ranks make, too; see `Write`."""
         opening = self._member("Iwrite_all")
         return self._started(opening.start("Iwrite_all", buf, None, is_write=True))
 
@@ -143,5 +143,5 @@ class IndividualPointer(FileCore):
 
     @mpi_call
     def Write_all_end(self, buf: Any, status: Status | None = None) -> None:
-        """End what `Write_all_begin` has begun; see `Write`."""
+        """End the access that `Write_all_begin` has begun; see `Write`."""
         fill(status, self._member("Write_all_end").finish("Write_all"))

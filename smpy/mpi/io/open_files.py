@@ -1,4 +1,4 @@
-"""Files of the machine that smpy runs on, as an opened `File` needs them: modes, descriptors, failures."""
+"""Real files behind an opened `File`: their modes, descriptors and failures."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ _ERROR_CLASSES: Final = {
 
 
 class _Descriptors(dict[tuple[int, int, int], list[int]]):
-    """Open descriptors of a world and the number of files that use each, by device, inode and access."""
+    """Open descriptors of a world, with the number of files that use each, by device, inode and access."""
 
     def of_file(self, path: str, flags: int) -> tuple[tuple[int, int, int], int]:
-        """Open a file: key and descriptor, the one that is open already if it is the same file for the same access."""
+        """Open a file, and return key and descriptor; the same file with the same access shares one descriptor."""
         descriptor = os.open(path, flags | os.O_NONBLOCK, 0o666)
         found = os.fstat(descriptor)
         if S_ISDIR(found.st_mode):
@@ -63,29 +63,29 @@ class _Descriptors(dict[tuple[int, int, int], list[int]]):
         return key, shared[0]
 
     def give_back(self, key: tuple[int, int, int]) -> None:
-        """Close a descriptor when no file uses it any more."""
+        """Close a descriptor when the last file that used it is closed."""
         shared = self[key]
         shared[1] -= 1
         if not shared[1]:
             del self[key]
-            with suppress(OSError):  # closed behind our back
+            with suppress(OSError):  # the program may have closed it
                 os.close(shared[0])
 
 
 class _Queues:
-    """Count of the queues that files of a world have."""
+    """Counter of the queues used by files of a world."""
 
     def __init__(self) -> None:
         self._n = 0
 
     def new(self) -> int:
-        """The number of one more."""
+        """Number of a new queue."""
         self._n += 1
         return self._n
 
 
 class OpenFile:
-    """A file as the ranks that open it share it.
+    """A file, shared by the ranks that open it.
 
     Parameters
     ----------
@@ -99,21 +99,21 @@ class OpenFile:
     path : str
         Real path, independent of later working directories.
     descriptor : int
-        File descriptor of all ranks, when the file is open; -1 before.
+        File descriptor shared by all ranks; -1 before the file is open.
     communicator : Communicator
-        The file's own, when it is open: the program may free the one it was opened with.
+        Communicator of the open file itself; the program may free the one passed to `Open`.
     first_size : int
-        Its length when it was opened, in bytes.
+        Length of the file when it was opened, in bytes.
     origin : int
-        Position of all pointers when it has been opened, in bytes.
+        Initial position of all pointers, in bytes.
     shared_pointer : int
         Position of the ranks' shared pointer, in etypes.
     simgrid_pointer : int
-        Position that SMPI gives it, in bytes, on a disk of SimGrid's, behind all accesses that have been started.
+        Shared pointer in bytes as SMPI keeps it on a disk of SimGrid, behind all started accesses.
     simgrid_pointer_behind_ended : int
-        The same, behind those that are over: the one that a rank sees which waits for no other.
+        The same, behind completed accesses only; a rank that does not wait for others reads this one.
     simgrid_sizes : dict
-        Size that the file had when it was opened, on each of these disks.
+        Size of the file when it was opened, by disk of SimGrid.
     """
 
     __slots__ = (
@@ -149,15 +149,15 @@ class OpenFile:
         self._closing: finalize[[tuple[int, int, int]], OpenFile] | None = None
 
     def compare(self, filename: Path, amode: int) -> None:
-        """Remember when the running rank opens another file, or in another way."""
+        """Record whether the running rank opens another file or uses another mode."""
         path_and_mode = _real_path(filename), amode
         if path_and_mode != (self.path, self.amode):
             self._other = path_and_mode
 
     def open(self, communicator: Communicator) -> None:
-        """Open the file once, by the first rank; its failure is raised on all ranks, as a difference between them is.
+        """Open the file once, on the first rank; raise its failure, or a difference between the ranks, on all ranks.
 
-        All ranks have compared what they open.
+        All ranks have called `compare` before.
         """
         if self._other is not None:
             fail(
@@ -182,22 +182,22 @@ class OpenFile:
             _fail(self._failure, f"File.Open({self.path!r})")
 
     def size(self) -> int:
-        """Its length in bytes."""
+        """Length of the file in bytes."""
         return os.fstat(self.descriptor).st_size
 
     def queue(self) -> int:
-        """Number of the queue in which accesses by its shared pointer follow one another."""
+        """Number of the queue that orders accesses at the shared pointer."""
         if not self._queue:
             self._queue = per_world(_Queues).new()
         return self._queue
 
     def reach(self, size: int) -> None:
-        """Make it at least so long."""
+        """Extend the file to at least this length in bytes."""
         if size > self.size():
             os.ftruncate(self.descriptor, size)
 
     def close(self) -> None:
-        """Close the file once, by the first rank, and delete it if its mode says so."""
+        """Close the file once, on the first rank, and delete it if its mode says so."""
         if self._closing is None or not self._closing.alive:
             return
         self._closing()
@@ -207,7 +207,7 @@ class OpenFile:
 
 
 def check_mode(amode: int) -> None:
-    """Raise ``ERR_AMODE`` unless the modes go together."""
+    """Raise ``ERR_AMODE`` unless the modes are compatible."""
     n_accesses = sum(bool(amode & access) for access in _ACCESS)
     if n_accesses != 1:
         fail("ERR_AMODE", f"File.Open(amode={amode}): give one of MODE_RDONLY, MODE_WRONLY and MODE_RDWR")

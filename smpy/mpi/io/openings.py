@@ -1,10 +1,10 @@
-"""One rank's part in an open file: its view, its pointer, and its accesses.
+"""One rank's part in an open file: its view, its pointer and its accesses.
 
-Bytes move at the date of the call, in the order of simulated time, whether the call waits or not. In a collective call
-the ranks first tell each other the ranges they want, as in SMPI: two allgathers of 8 bytes. Unless the ranges follow
-one another, each rank then accesses one part of them all, and they exchange what they wanted (`two_phase`). A rank
-whose arguments are wrong takes part in the messages and fails afterwards, so that the others do not wait for it.
-Simulated time of an access begins when its bytes have moved (`access_times`).
+Bytes move at the date of the call, in the order of simulated time, whether the call waits or not. In a collective
+call the ranks first exchange the ranges that they want, as in SMPI: two allgathers of 8 bytes. If the ranges do not
+follow one another, each rank accesses one part of the whole range, and the ranks exchange the bytes they wanted
+(`two_phase`). A rank with wrong arguments takes part in these messages and fails afterwards, so that the others do
+not wait for it. The simulated time of an access begins when its bytes have moved (`access_times`).
 """
 
 from __future__ import annotations
@@ -76,20 +76,20 @@ class Opening(Membership):
     rank : int
         The rank in the file's communicator.
     info : Info or None
-        Its hints.
+        Hints of the file.
     filename : str
         The name by which the rank has opened it.
 
     Attributes
     ----------
     is_atomic : bool
-        Whether writes must be seen at once, and whole; they are in any case.
+        Whether the program has asked for atomic writes; writes are atomic in any case.
     view : View
         The part of the file that the rank sees.
     pointer : int
         Position of the rank's own pointer, in etypes.
     times : FreeAccesses
-        Simulated time of its accesses.
+        Model of the simulated time of the rank's accesses.
     """
 
     __slots__ = ("_begun", "file", "is_atomic", "pointer", "times", "view")
@@ -103,7 +103,7 @@ class Opening(Membership):
         self._begun: tuple[str, Envelope] | None = None
         self.times = times_of(self, filename, file.amode)
 
-    # ---- what all ranks do together ----
+    # ---- calls that all ranks make together ----
 
     def agree(self, call: str, take: Callable[[], tuple[object, T]], *, waits: bool = True) -> tuple[T, bool]:
         """Wait for all ranks, and compare their arguments.
@@ -113,16 +113,16 @@ class Opening(Membership):
         call : str
             Name of the method.
         take : callable
-            Checks the arguments; returns those that must be the same on all ranks, and a result.
+            Checks the arguments; returns the arguments to compare between ranks, and a result.
         waits : bool
-            Whether it waits; else it compares with the ranks that have come before.
+            Whether to wait for all ranks; otherwise, only earlier ranks are compared.
 
         Returns
         -------
         result : object
             The result of `take`.
         is_first : bool
-            Whether no other rank has gone on.
+            Whether no other rank has returned from this call before.
 
         Raises
         ------
@@ -143,7 +143,7 @@ class Opening(Membership):
         return result, is_first
 
     def _tell_ranges(self, call: str, segment: BufferSegment | None, offset: int | None) -> Ranges:
-        """Tell the others the range of the file that this rank wants, and hear theirs."""
+        """Send the others the range of the file that this rank wants, and receive theirs."""
         communicator = self.communicator
         signature = Signature(f"File.{call}'s range")
         collective = enter(communicator, self.rank, signature, self.times.ranges, communicator.size)
@@ -156,7 +156,7 @@ class Opening(Membership):
         return ranges
 
     def _exchange(self, call: str, part: TwoPhasePart, ranges: Ranges) -> None:
-        """Send the others what they want of this rank's part of the file, and receive what this one wants of theirs."""
+        """Exchange bytes after a two-phase access: each rank sends the others the bytes they wanted from its part."""
         communicator, rank = self.communicator, self.rank
         name = f"File.{call}"
         sizes = enter(communicator, rank, Signature(f"{name}'s sizes"), object)
@@ -169,7 +169,7 @@ class Opening(Membership):
         current().block(name)
 
     def set_view(self, displacement: int, etype: Datatype, filetype: Datatype, datarep: str) -> None:
-        """See another part of the file from now on, with all pointers at its beginning, as the other ranks do."""
+        """Change the rank's view, together with the other ranks, and move all pointers to the beginning of the view."""
 
         def take() -> tuple[object, View]:
             view = self._view(displacement, etype, filetype, datarep)
@@ -207,21 +207,21 @@ class Opening(Membership):
         offset : int or None
             Position in etypes; None: the rank's pointer, which moves.
         is_write : bool
-            Whether they are written.
+            Whether the entries are written.
         """
         envelope, request = self.start(call, spec, offset, is_write=is_write)
         current().wait(request, f"File.{call}")
         return envelope
 
     def start(self, call: str, spec: Any, offset: int | None, *, is_write: bool) -> tuple[Envelope, int]:
-        """Start to read or write entries: how many they are, and the request of the access; see `access`."""
+        """Start to read or write entries; return their number and the request of the access; see `access`."""
         segment = self._entries(call, spec, offset, is_write=is_write)
         current().block(f"File.{call}")
         envelope, *moved = self._move(call, segment, offset, is_write=is_write)
         return envelope, self.times.start(self, segment, *moved, is_write=is_write, offset=offset)
 
     def access_together(self, call: str, spec: Any, offset: int | None, *, is_write: bool) -> Envelope:
-        """Read or write entries while the other ranks do so, too; see `access`."""
+        """Read or write entries, together with the other ranks; see `access`."""
         taken = _Taken(lambda: self._entries(call, spec, offset, is_write=is_write))
         ranges = self._tell_ranges(call, taken.answer, offset)
         return self._move_together(call, ranges, taken, offset, is_write=is_write)
@@ -229,7 +229,7 @@ class Opening(Membership):
     def _move_together(
         self, call: str, ranges: Ranges, taken: _Taken, offset: int | None, *, is_write: bool
     ) -> Envelope:
-        """Move a rank's entries, and take part in the access of all even if it fails."""
+        """Move a rank's entries, and take part in the collective access even if this fails."""
         moved = _Taken(lambda: self._move(call, taken.result(), offset, is_write=is_write))
         envelope, first, n_moved = moved.answer or (NO_MESSAGE, 0, 0)
         segment: BufferSegment | None = taken.answer
@@ -241,14 +241,14 @@ class Opening(Membership):
         return envelope
 
     def access_shared(self, call: str, spec: Any, *, is_write: bool) -> Envelope:
-        """Read or write entries from the shared pointer on, which moves; see `access`."""
+        """Read or write entries at the shared pointer, and move it; see `access`."""
         envelope, request = self._start_shared(call, spec, is_write=is_write)
         current().wait(request, f"File.{call}")
         self.times.end_shared(self)
         return envelope
 
     def start_shared(self, call: str, spec: Any, *, is_write: bool) -> tuple[Envelope, int]:
-        """Start to read or write entries from the shared pointer on, which moves; see `start`."""
+        """Start to read or write entries at the shared pointer, and move it; see `start`."""
         started = self._start_shared(call, spec, is_write=is_write)
         self.times.end_shared(self)
         return started
@@ -262,7 +262,7 @@ class Opening(Membership):
         return envelope, self.times.start_shared(self, segment, *moved, is_write=is_write)
 
     def access_in_order(self, call: str, spec: Any, *, is_write: bool) -> Envelope:
-        """Read or write entries from the shared pointer on, behind those of the ranks before this one; see `access`."""
+        """Read or write entries at the shared pointer, after those of lower ranks; see `access`."""
         communicator, rank = self.communicator, self.rank
         taken = _Taken(lambda: self._entries(call, spec, 0, is_write=is_write, is_shared=True))
         collective = enter(communicator, rank, Signature(f"File.{call}"), Order, communicator.size)
@@ -297,7 +297,7 @@ class Opening(Membership):
         self._begun = name, access(call)
 
     def finish(self, name: str) -> Envelope:
-        """The entries of the split collective that was begun."""
+        """Result of the split collective that was begun."""
         if self._begun is None or self._begun[0] != name:
             begun = "none has been begun" if self._begun is None else f"{self._begun[0]}_begin was called"
             fail("ERR_IO", f"File.{name}_end: {begun}")
@@ -307,7 +307,7 @@ class Opening(Membership):
     def _entries(
         self, call: str, spec: Any, offset: int | None, *, is_write: bool, is_shared: bool = False
     ) -> BufferSegment:
-        """The entries in memory; raises when they cannot be read or written like this."""
+        """Entries in memory; raises when the file's mode or view does not allow the access."""
         file, amode = self.file, self.file.amode
         if is_write and amode & MODE_RDONLY:
             fail("ERR_READ_ONLY", f"File.{call}: {file.path} was opened with MODE_RDONLY")
@@ -323,7 +323,7 @@ class Opening(Membership):
         return segment
 
     def check_random(self, call: str) -> None:
-        """Raise when the file is read or written from its beginning to its end only."""
+        """Raise ``ERR_UNSUPPORTED_OPERATION`` when the file has ``MODE_SEQUENTIAL``."""
         if self.file.amode & MODE_SEQUENTIAL:
             fail("ERR_UNSUPPORTED_OPERATION", f"File.{call}: MODE_SEQUENTIAL leaves the shared pointer alone")
 
@@ -331,13 +331,13 @@ class Opening(Membership):
         return self.stored_bytes(segment) // self.view.etype_bytes
 
     def stored_bytes(self, segment: BufferSegment) -> int:
-        """Number of bytes that entries have in the file."""
+        """Number of bytes that the entries of a segment have in the file."""
         return segment.count * self.view.representation.nbytes(segment.layout.typemap)
 
     def _move(
         self, call: str, segment: BufferSegment, offset: int | None, *, is_write: bool
     ) -> tuple[Envelope, int, int]:
-        """Move entries to the file or from it: how many they are, and the first byte and the bytes of the view."""
+        """Move entries to or from the file; return their number, the first byte in the view, and bytes in the file."""
         view = self.view
         first = (self.pointer if offset is None else offset) * view.etype_bytes
         with telling_of_failures(f"File.{call} of {self.file.path}"):
@@ -347,7 +347,7 @@ class Opening(Membership):
         return Envelope(ANY, ANY, nbytes, nbytes), first, n_stored
 
     def _write(self, segment: BufferSegment, first: int) -> tuple[int, int]:
-        """Write entries from a byte of the view on; the bytes in the file, and in memory."""
+        """Write entries from a byte of the view on; return the number of bytes in the file, and in memory."""
         view, file, n_stored = self.view, self.file, self.stored_bytes(segment)
         data = view.representation.to_file(segment) if n_stored else b""
         if data is None:
@@ -360,7 +360,7 @@ class Opening(Membership):
         return n_stored, segment.nbytes
 
     def _read(self, segment: BufferSegment, first: int) -> tuple[int, int]:
-        """Read entries from a byte of the view on; the bytes in the file, and in memory."""
+        """Read entries from a byte of the view on; return the number of bytes in the file, and in memory."""
         view, n_stored = self.view, self.stored_bytes(segment)
         if segment.memory.is_folded:
             segment.put(None)
@@ -391,7 +391,7 @@ class Opening(Membership):
         self.times.end_shared(self)
 
     def sought(self, call: str, pointer: int, offset: int, whence: int) -> int:
-        """The position that a call seeks, in etypes, from a pointer's."""
+        """Position that a call seeks, in etypes, starting from a pointer's position."""
         self.check_random(call)
         if whence == SEEK_SET:
             found = offset
@@ -407,7 +407,7 @@ class Opening(Membership):
 
 
 class _Taken:
-    """Arguments of a collective call, taken at once: a failure is raised when the ranks have met."""
+    """Arguments of a collective call, read at once; a failure is raised only after the ranks have met."""
 
     __slots__ = ("_failure", "answer")
 

@@ -1,4 +1,4 @@
-"""Ordered accesses to a file: each rank's entries lie behind those of the ranks before it."""
+"""Ordered accesses to a file: each rank's entries follow those of lower ranks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Order"]
 
 
 class Order:
-    """Ranks that access a file one behind the other, and the etypes that each of them wants.
+    """Ranks that access a file in rank order, and the number of etypes that each of them wants.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class Order:
     n_etypes, n_bytes : list of int
         Number of etypes in the file, and of bytes in memory, of each rank.
     told_pointer : int
-        The shared pointer, as rank 0 tells it the others.
+        Shared pointer that rank 0 announces to the others.
     """
 
     __slots__ = ("_places", "n_bytes", "n_etypes", "told_pointer")
@@ -32,7 +32,7 @@ class Order:
         self._places: list[int] = []
 
     def places(self, first: int) -> list[int]:
-        """Offset of each rank, and of the end; `first`, the shared pointer, counts when it is asked for first."""
+        """Offset of each rank, and of the end; the first call sets `first`, the shared pointer, for later calls."""
         if not self._places:
             self._places = list(accumulate(self.n_etypes, initial=first))
         return self._places

@@ -1,4 +1,4 @@
-"""Representations of data in files: native, external32, and those that a program registers (MPI 4.1, 14.5)."""
+"""Representations of data in files: native, external32, and those registered by a program (MPI 4.1, 14.5)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST_NAME: Final = 127
 
 
 class Representation:
-    """Data in a file as it is in memory.
+    """Data stored in a file as in memory.
 
     Parameters
     ----------
@@ -34,23 +34,23 @@ class Representation:
 
     __slots__ = ("name",)
     is_native: ClassVar = True
-    """Whether the bytes in a file are those in memory."""
+    """Whether the bytes in a file equal those in memory."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def element_bytes(self, element: Typemap) -> int:
-        """Bytes that a basic element has in a file."""
+        """Size of a basic element in a file, in bytes."""
         return element.size
 
     def nbytes(self, typemap: Typemap) -> int:
-        """Bytes that an entry has in a file."""
+        """Size of an entry in a file, in bytes."""
         if not typemap.elements:
             return self.element_bytes(typemap) if typemap.size else 0
         return sum(count * self.nbytes(part) for count, part in typemap.elements)
 
     def typemap(self, layout: Layout) -> Typemap:
-        """Typemap of a datatype in a file; displacements that were given in bytes stay."""
+        """Typemap of a datatype in a file; displacements given in bytes are kept."""
         native = layout.typemap
         if self._has_native_sizes(native):
             return native
@@ -79,7 +79,7 @@ class Representation:
         return joined(members)
 
     def to_file(self, segment: BufferSegment) -> memoryview | None:
-        """The bytes of entries as a file has them; None when they have no content."""
+        """Bytes of entries in the file's representation; None when the entries have no content."""
         lent = segment.whole_stretch()
         if lent is not None:
             return lent
@@ -89,13 +89,13 @@ class Representation:
         return memoryview(carried.data if isinstance(carried, PartialBytes) else carried).cast("B")
 
     def from_file(self, segment: BufferSegment, stored: memoryview) -> int:
-        """Put bytes as a file has them into entries; the bytes of memory that they fill."""
+        """Convert bytes of the file into entries; return the number of bytes of memory that they fill."""
         segment.put(stored)
         return len(stored)
 
 
 class _External32(Representation):
-    """Data as all machines agree on it."""
+    """Data in the representation that all machines share."""
 
     __slots__ = ()
     is_native = False
@@ -133,7 +133,7 @@ class _External32(Representation):
         return super().from_file(segment, packed)
 
     def _elements_in(self, typemap: Typemap, nbytes: int) -> int:
-        """Number of whole elements in the first bytes, less than all, of an entry."""
+        """Number of whole elements in the first `nbytes` bytes of an incomplete entry."""
         found = 0
         for count, part in typemap.elements:
             width = self.nbytes(part)
@@ -145,7 +145,7 @@ class _External32(Representation):
 
 
 class _Registered(Representation):
-    """Data as functions of the program's convert it."""
+    """Data converted by functions of the program."""
 
     __slots__ = ("_extent", "_read", "_write")
     is_native = False
@@ -181,7 +181,7 @@ class _Registered(Representation):
         return count * segment.layout.size
 
     def _memory_of(self, segment: BufferSegment) -> buffer | None:
-        """The program's memory from the first entry on; None of memory without a content."""
+        """Memory of the program from the first entry on; None for memory without content."""
         if segment.memory.is_folded or not segment.nbytes:
             return None
         return buffer.frombuffer(segment.memory.stretch(segment.start, segment.memory.nbytes))
@@ -192,7 +192,7 @@ class _Registered(Representation):
             return function(*arguments)
         except MpiException:
             raise
-        except Exception as error:  # noqa: BLE001  # whatever the program's function raises
+        except Exception as error:  # noqa: BLE001  # any exception of the program's function
             traceback.print_exc(file=sys.stderr)
             fail("ERR_CONVERSION", f"a function of data representation {self.name!r} raised {type(error).__name__}")
 
@@ -206,7 +206,7 @@ class _OfRanks(dict[tuple[int, str], Representation]):
 
 
 def representation(name: str) -> Representation:
-    """The representation with a name; raises ``ERR_UNSUPPORTED_DATAREP`` when the rank knows none."""
+    """Representation of a name; raises ``ERR_UNSUPPORTED_DATAREP`` when the rank has not registered it."""
     found = _PREDEFINED.get(name) or per_world(_OfRanks).get((current().rank, name))
     if found is None:
         fail("ERR_UNSUPPORTED_DATAREP", f"no data representation is called {name!r}: register it on each rank")
@@ -220,17 +220,17 @@ def Register_datarep(
     write_fn: Callable[[buffer, Datatype, int, buffer, int], None] | None,
     extent_fn: Callable[[Datatype], int],
 ) -> None:
-    """Give views of files another representation of data, on the running rank.
+    """Register a representation of data for views of files, on the running rank.
 
     Parameters
     ----------
     datarep : str
-        Its name.
+        Name of the representation.
     read_fn, write_fn : callable or None
-        Convert entries from the file's bytes and to them; called with the memory, the datatype, the number of entries,
-        the file's bytes and the index of the first entry. None: as in memory.
+        Functions that convert from and to the file's bytes. Arguments: memory, datatype, number of entries, the file's
+        bytes, index of the first entry. None: the same bytes as in memory.
     extent_fn : callable
-        Bytes that an entry of a predefined datatype, its argument, has in a file.
+        Returns the size of a predefined datatype's entry in a file, in bytes.
     """
     known = per_world(_OfRanks)
     if not 0 < len(datarep) <= _LONGEST_NAME:

@@ -18,7 +18,7 @@ class SharedPointer(FileCore):
 
     __slots__ = ()
 
-    # ---- it ----
+    # ---- pointer ----
 
     @mpi_call
     def Seek_shared(self, offset: int, whence: int = SEEK_SET) -> None:
@@ -47,7 +47,7 @@ class SharedPointer(FileCore):
 
     @mpi_call
     def Read_shared(self, buf: Any, status: Status | None = None) -> None:
-        """Read entries from the shared pointer on, which moves behind them.
+        """Read entries at the shared pointer, and move the pointer behind them.
 
         Parameters
         ----------
@@ -66,25 +66,25 @@ class SharedPointer(FileCore):
 
     @mpi_call
     def Read_ordered(self, buf: Any, status: Status | None = None) -> None:
-        """Read entries, one rank behind the other; see `Read_shared`."""
+        """Read entries in rank order; see `Read_shared`."""
         fill(status, self._member("Read_ordered").access_in_order("Read_ordered", buf, is_write=False))
 
     @mpi_call
     def Read_ordered_begin(self, buf: Any) -> None:
-        """Begin to read entries, one rank behind the other; see `Read_shared`."""
+        """Begin to read entries in rank order; see `Read_shared`."""
         opening = self._member("Read_ordered_begin")
         opening.begin("Read_ordered", lambda call: opening.access_in_order(call, buf, is_write=False))
 
     @mpi_call
     def Read_ordered_end(self, buf: Any, status: Status | None = None) -> None:
-        """End what `Read_ordered_begin` has begun; see `Read_shared`."""
+        """End the access that `Read_ordered_begin` has begun; see `Read_shared`."""
         fill(status, self._member("Read_ordered_end").finish("Read_ordered"))
 
     # ---- writing ----
 
     @mpi_call
     def Write_shared(self, buf: Any, status: Status | None = None) -> None:
-        """Write entries from the shared pointer on, which moves behind them.
+        """Write entries at the shared pointer, and move the pointer behind them.
 
         Parameters
         ----------
@@ -103,16 +103,16 @@ class SharedPointer(FileCore):
 
     @mpi_call
     def Write_ordered(self, buf: Any, status: Status | None = None) -> None:
-        """Write entries, one rank behind the other; see `Write_shared`."""
+        """Write entries in rank order; see `Write_shared`."""
         fill(status, self._member("Write_ordered").access_in_order("Write_ordered", buf, is_write=True))
 
     @mpi_call
     def Write_ordered_begin(self, buf: Any) -> None:
-        """Begin to write entries, one rank behind the other; see `Write_shared`."""
+        """Begin to write entries in rank order; see `Write_shared`."""
         opening = self._member("Write_ordered_begin")
         opening.begin("Write_ordered", lambda call: opening.access_in_order(call, buf, is_write=True))
 
     @mpi_call
     def Write_ordered_end(self, buf: Any, status: Status | None = None) -> None:
-        """End what `Write_ordered_begin` has begun; see `Write_shared`."""
+        """End the access that `Write_ordered_begin` has begun; see `Write_shared`."""
         fill(status, self._member("Write_ordered_end").finish("Write_ordered"))

@@ -1,8 +1,9 @@
-"""Accesses to SimGrid's disks as SMPI 3.32 times them: by a file handle of each rank with a position and a size.
+"""Accesses to SimGrid's disks, timed as in SMPI 3.32: each rank has a file handle with a position and a size.
 
-SMPI reads and writes no data. The time of an access follows from the handle: this grows with the rank's own writes and
-seeks, and a read is cut at its size. Views move the pointer of rank 0 alone, and offsets that a call names are bytes.
-A read of nothing behind the end of a file that has some is an operation of the disk, too, which ends at once.
+SMPI reads and writes no data. The time of an access follows from the handle. Its size grows with the rank's own
+writes and seeks, and a read is cut at that size. Views move the pointer of rank 0 only, and offsets passed to a call
+are bytes. A read of 0 bytes behind the end of a file that is not empty is an operation of the disk, too, and ends at
+once.
 """
 
 from __future__ import annotations
@@ -27,22 +28,22 @@ _NOWHERE: Final = -1
 
 
 class _Contents(dict[tuple[int, str], dict[str, int]]):
-    """Sizes of the files on each disk, by host and name of the disk, then by path."""
+    """Sizes of the files on each disk: by host and name of the disk, then by path."""
 
 
 class SimGridAccesses(FreeAccesses):
-    """One rank's handle on a file on a disk.
+    """One rank's handle of a file on a disk.
 
     Parameters
     ----------
     place : int
-        Place of the file among those of the rank's host.
+        Index of the disk's mount point on the rank's host.
     content : dict of str to int
         Sizes of the files on the disk.
     path : str
-        Path of the file there.
+        Path of the file on the disk.
     size : int
-        Its size when the first rank opened it.
+        Size of the file when the first rank opened it.
     """
 
     ranges = SmpiRanges
@@ -59,7 +60,7 @@ class SimGridAccesses(FreeAccesses):
         self._queue = 0
         self._before: int | None = None
         self._reached = 0
-        self._shared_pointer: int | None = None  # once the access at it is over
+        self._shared_pointer: int | None = None  # set until the access or move at the pointer is over
 
     # ---- the handle ----
 
@@ -73,7 +74,7 @@ class SimGridAccesses(FreeAccesses):
         self._go_to(max(0, origin + offset * self._etype_extent))
 
     def _access(self, count: int, size: int, extent: int, *, is_write: bool) -> int:
-        """Move the handle over entries, and start the operation of the disk: its request, 0: there is none."""
+        """Move the handle over entries, and start the operation of the disk; return its request, or 0 for none."""
         begin, nbytes, request = self._position, count * size, 0
         if is_write and nbytes:
             request = self._start(begin, nbytes, is_write=True)
@@ -90,7 +91,7 @@ class SimGridAccesses(FreeAccesses):
         return current().start_access(self._place, first, nbytes, is_write=is_write, queue=self._queue)
 
     def _queue_alone(self, opening: RankOfFile) -> int:
-        """Wait for those that hold the shared pointer."""
+        """Wait for ranks that hold the shared pointer."""
         return current().start_access(_NOWHERE, 0, 0, is_write=False, queue=opening.file.queue())
 
     # ---- accesses of a rank alone ----
@@ -144,7 +145,7 @@ class SimGridAccesses(FreeAccesses):
         return self._queue_alone(opening)
 
     def before_view(self, opening: RankOfFile, displacement: int) -> int:
-        """Rank 0 moves the shared pointer, which accesses under way hold."""
+        """Move the shared pointer on rank 0, after unfinished accesses that hold it."""
         if opening.rank != 0:
             return 0
         current().block("File.Set_view")
@@ -219,7 +220,7 @@ class SimGridAccesses(FreeAccesses):
 
 
 def simgrid_accesses(places: WorldPlaces, opening: RankOfFile, filename: str, amode: int) -> SimGridAccesses | None:
-    """The running rank's handle on a file that it opens by this name; None: it lies on no disk that its host sees."""
+    """Handle of the running rank on a file opened by this name; None if the file is on no disk that its host sees."""
     found = places.mount_of(current().host(), filename)
     if found is None:
         return None

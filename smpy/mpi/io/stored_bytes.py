@@ -1,8 +1,8 @@
 """Bytes of the real file system: stretches of a file, read and written at their positions.
 
-Short stretches that lie close together are moved by windows, as ROMIO's data sieving has it: a window of the file is
-read whole and, to be written, written back with the new bytes in it. All ranks are one process, and nothing else runs
-between the two, so that no rank's write is lost.
+Short stretches that lie close together are moved in windows, like ROMIO's data sieving. A window of the file is read
+as a whole; to write, the new bytes are put in and the window is written back. No write of a rank is lost, because all
+ranks are in one process and nothing else runs between read and write.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 __all__ = ["Stretches", "read", "read_at", "write", "write_at"]
 
 Stretches: TypeAlias = tuple["NDArray[Any]", "NDArray[Any]"]
-"""Positions in the file and lengths, in bytes."""
+"""Positions in the file, and lengths, in bytes."""
 
 _WINDOW_BYTES: Final = 1 << 20
 _SHORT_BYTES: Final = 2048
-"""Mean length from which a call for each stretch is faster than windows."""
+"""Mean length of stretches from which separate calls are faster than windows."""
 _FEW: Final = 32
-"""Number of stretches up to which a window is not worth its while."""
+"""Number of stretches up to which a window does not pay."""
 _GAPS_MAX: Final = 8
-"""Largest share of a window to the bytes wanted from it."""
+"""Largest ratio of a window's bytes to the bytes wanted from it."""
 
 
 def read_at(descriptor: int, into: memoryview, position: int) -> int:
-    """Read one stretch, up to the end of the file; returns the bytes that were read."""
+    """Read one stretch, up to the end of the file; return the number of bytes read."""
     done = os.preadv(descriptor, [into], position)
     while 0 < done < len(into):
         more = os.preadv(descriptor, [into[done:]], position + done)
@@ -50,14 +50,14 @@ def write_at(descriptor: int, data: memoryview, position: int) -> None:
 
 
 def read(descriptor: int, into: memoryview, stretches: Iterable[Stretches]) -> int:
-    """Read stretches, one behind the other, up to the end of the file.
+    """Read stretches into consecutive bytes of memory, up to the end of the file.
 
     Parameters
     ----------
     descriptor : int
         File descriptor.
     into : memoryview
-        Room for all of them.
+        Room for the bytes of all stretches.
     stretches : iterable of Stretches
         The stretches.
 
@@ -69,7 +69,7 @@ def read(descriptor: int, into: memoryview, stretches: Iterable[Stretches]) -> i
     Raises
     ------
     OSError
-        As the system has it.
+        Errors of the operating system.
     """
     done = 0
     for positions, lengths in stretches:
@@ -82,23 +82,23 @@ def read(descriptor: int, into: memoryview, stretches: Iterable[Stretches]) -> i
 
 
 def write(descriptor: int, data: memoryview, stretches: Iterable[Stretches], *, may_read: bool) -> None:
-    """Write stretches, whose bytes lie one behind the other.
+    """Write stretches from consecutive bytes of memory.
 
     Parameters
     ----------
     descriptor : int
         File descriptor.
     data : memoryview
-        Their bytes.
+        Bytes of the stretches.
     stretches : iterable of Stretches
         The stretches.
     may_read : bool
-        Whether the descriptor is for reading, too.
+        Whether the descriptor can be read, too.
 
     Raises
     ------
     OSError
-        As the system has it; ENOSPC when it takes no more bytes.
+        Errors of the operating system; ENOSPC when the file takes no more bytes.
     """
     done = 0
     for positions, lengths in stretches:
@@ -125,7 +125,7 @@ def _read_batch(descriptor: int, into: memoryview, positions: NDArray[Any], leng
 
 
 def _windows(positions: NDArray[Any], lengths: NDArray[Any]) -> Iterator[tuple[int, int, bool]]:
-    """Groups of stretches, each the first and behind the last, and whether it is moved by a window."""
+    """Groups of stretches: index of the first, index after the last, and whether a window moves the group."""
     n, total = len(positions), int(lengths.sum())
     if n <= _FEW:
         yield 0, n, False
@@ -182,7 +182,7 @@ def _write_window(descriptor: int, data: memoryview, positions: NDArray[Any], le
 def _copy(
     window: bytearray, offsets: NDArray[Any], packed: memoryview, lengths: NDArray[Any], *, is_gathering: bool
 ) -> None:
-    """Copy stretches of a window to where they lie one behind the other, or from there."""
+    """Copy stretches of a window to consecutive bytes of `packed`, or back."""
     import numpy as np
 
     starts = np.cumsum(lengths) - lengths

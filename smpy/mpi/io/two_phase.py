@@ -1,6 +1,6 @@
-"""Two-phase collective access to a file [1]_: each rank accesses one part of the range of all, and they exchange.
+"""Two-phase collective access to a file [1]_: each rank accesses one part of the whole range, then they exchange.
 
-`SmpiRanges` divides the range, and finds what is exchanged, as SMPI 3.32 does, roundings and omissions included.
+`SmpiRanges` divides the range, and computes the exchanged bytes, as SMPI 3.32 does, with its roundings and omissions.
 
 References
 ----------
@@ -21,11 +21,11 @@ class TwoPhasePart(NamedTuple):
     Parameters
     ----------
     first : int
-        First byte of the file that it accesses.
+        First byte of the file that the rank accesses.
     nbytes : int
-        Number of bytes that it accesses, of those that any rank wants.
+        Number of bytes that the rank accesses, of those that any rank wants.
     sent : list of int
-        Bytes that it sends to each rank.
+        Numbers of bytes that the rank sends to each rank.
     """
 
     first: int
@@ -44,7 +44,7 @@ class Ranges:
     Attributes
     ----------
     first, last : list of int
-        First byte that each rank wants, and the one behind its last.
+        First byte that each rank wants, and the byte after its last.
     n_wanted : list of int
         Number of bytes that each rank wants between the two.
     """
@@ -59,22 +59,22 @@ class Ranges:
         self._sent: dict[int, list[int]] = {}
 
     def want(self, rank: int, first: int, last: int, n_wanted: int) -> None:
-        """Leave the range of a rank."""
+        """Record the range of a rank."""
         self.first[rank], self.last[rank], self.n_wanted[rank] = first, last, n_wanted
 
     @property
     def are_empty(self) -> bool:
-        """Whether no rank wants anything."""
+        """Whether no rank wants any bytes."""
         return self.first == self.last
 
     @property
     def are_apart(self) -> bool:
-        """Whether the ranges follow one another without gaps, and each rank wants all of its own."""
+        """Whether the ranges follow one another without gaps, and each rank wants all bytes of its own."""
         n_wanted = sum(self.n_wanted)
         return len(self.first) == 1 or (self._span() == n_wanted == sum(self.last) - sum(self.first))
 
     def part_of(self, rank: int) -> TwoPhasePart:
-        """Part of a rank when the ranges are not apart."""
+        """Part of a rank, when the ranges are not apart."""
         start, end = self._chunk(rank)
         nbytes = 0
         for first, last in self._stretches():
@@ -83,7 +83,7 @@ class Ranges:
         return TwoPhasePart(start, nbytes, self._sent_by(rank))
 
     def received_by(self, rank: int) -> list[int]:
-        """Bytes that a rank receives from each rank."""
+        """Numbers of bytes that a rank receives from each rank."""
         return [self._sent_by(other)[rank] for other in range(len(self.first))]
 
     def _sent_by(self, rank: int) -> list[int]:
@@ -96,19 +96,19 @@ class Ranges:
         return max(self.last) - min(self.first)
 
     def _chunk(self, rank: int) -> tuple[int, int]:
-        """Begin and end of a rank's part of the range of all."""
+        """Begin and end of a rank's part of the whole range."""
         length = -(-self._span() // len(self.first))
         start = min(self.first) + length * rank
         return min(start, max(self.last)), min(start + length, max(self.last))
 
-    def _sent_to(self, rank: int, other: int, start: int, end: int) -> int:  # SMPI's rule asks who sends
-        """Bytes of a rank's part that another one wants."""
+    def _sent_to(self, rank: int, other: int, start: int, end: int) -> int:  # SMPI's rule depends on the sender
+        """Number of bytes that `other` wants from a rank's part."""
         first, last = self.first[other], self.last[other]
         overlap = min(last, end) - max(first, start)
         return overlap * self.n_wanted[other] // (last - first) if overlap > 0 else 0
 
     def _stretches(self) -> list[list[int]]:
-        """Stretches of the file that any rank wants, in order."""
+        """Stretches of the file that at least one rank wants, in order."""
         if self._merged is None:
             ranges = sorted(zip(self.first, self.last, strict=True))
             merged = [list(ranges[0])]
@@ -124,7 +124,7 @@ class Ranges:
 
 
 class SmpiRanges(Ranges):
-    """Ranges as SMPI 3.32 divides them.
+    """Ranges divided as in SMPI 3.32.
 
     Attributes
     ----------
@@ -144,11 +144,11 @@ class SmpiRanges(Ranges):
 
     @property
     def are_apart(self) -> bool:
-        """Whether the ranges are as long as the range of all together, and no datatype has gaps."""
+        """Whether the ranges together are as long as the whole range, and no datatype has gaps."""
         return len(self.first) == 1 or (self.are_dense and self._span() == sum(self.last) - sum(self.first))
 
     def part_of(self, rank: int) -> TwoPhasePart:
-        """Its offset is the lowest of the rank's own and of those that it sends to."""
+        """Part of a rank; it begins at the lowest of the rank's own range and the ranges that it sends to."""
         start, end = self._chunk(rank)
         part = super().part_of(rank)
         lowest = min([self.first[rank], *(self.first[other] for other in self._reached(start, end))])
@@ -159,7 +159,7 @@ class SmpiRanges(Ranges):
         return low + length * rank, low + length * (rank + 1) + 1
 
     def _reached(self, start: int, end: int) -> list[int]:
-        """Ranks whose range holds an end of the chunk: it forgets those that lie within."""
+        """Ranks whose range contains an end of the chunk; ranges inside the chunk are missed, as in SMPI."""
         ranges = enumerate(zip(self.first, self.last, strict=True))
         return [other for other, (first, last) in ranges if first <= start < last or first < end <= last]
 

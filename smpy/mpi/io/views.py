@@ -1,4 +1,4 @@
-"""Views: the part of a file that a rank sees, one tile after another, as a stream of bytes (MPI 4.1, 14.3)."""
+"""Views: the part of a file that a rank sees, tile after tile, as a stream of bytes (MPI 4.1, 14.3)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["View", "whole_file"]
 
 _BATCH: Final = 1 << 16
-"""Number of stretches that are made at a time."""
+"""Number of stretches per batch."""
 
 
 class View:
@@ -26,16 +26,16 @@ class View:
     Parameters
     ----------
     displacement : int
-        Byte of the file at which it begins.
+        Byte of the file at which the view begins.
     etype, filetype : Layout
-        Unit of its offsets, and the entries of a tile; gaps in the filetype are not seen.
+        Unit of offsets, and layout of a tile; gaps in the filetype are not seen.
     representation : Representation
         Representation of the data.
 
     Attributes
     ----------
     etype_bytes : int
-        Bytes that an etype has in the file.
+        Size of an etype in the file, in bytes.
     is_contiguous : bool
         Whether the bytes seen follow one another in the file.
 
@@ -79,7 +79,7 @@ class View:
             fail("ERR_IO", "File.Set_view: the displacements of a filetype are not negative, and never go back")
 
     def position(self, byte: int) -> int:
-        """Byte of the file that a byte of the view is."""
+        """Position in the file of a byte of the view."""
         if self.is_contiguous:
             return self.displacement + int(self._at[0]) + byte
         tile, rest = divmod(byte, self._size)
@@ -119,7 +119,7 @@ class View:
             yield self._part_of_tile(last_tile, 0, end)
 
     def _part_of_tile(self, tile: int, begin: int, end: int) -> Stretches:
-        """The stretches of the bytes from `begin` to `end` of a tile."""
+        """Stretches of the bytes from `begin` to `end` of a tile."""
         first = int(self._packed.searchsorted(begin, "right")) - 1
         last = int(self._packed.searchsorted(end, "left"))
         at, packed, lengths = (array[first:last].copy() for array in (self._at, self._packed, self._lengths))
@@ -130,7 +130,7 @@ class View:
         return at + (self.displacement + tile * self._extent), lengths
 
     def _tiles(self, tile: int, last_tile: int) -> Iterator[Stretches]:
-        """The stretches of whole tiles."""
+        """Stretches of whole tiles."""
         import numpy as np
 
         n_tiles = max(1, _BATCH // len(self._at))
@@ -142,5 +142,5 @@ class View:
 
 
 def whole_file() -> View:
-    """The view that a file is opened with: its bytes."""
+    """Initial view of an opened file: all its bytes."""
     return View(0, BYTE._layout, BYTE._layout, NATIVE)
