@@ -1,1 +1,1 @@
-"""Threads of a rank's program, each in a timeline of its own: they wait and sleep in simulated time."""
+"""Threads of a rank's program, each on its own timeline: they wait and sleep in simulated time."""

@@ -1,4 +1,4 @@
-"""Pools of threads and processes on a rank: each rank has its own state of what the standard library keeps for all."""
+"""Pools of threads and processes on a rank: each rank has its own copy of the standard library's global state."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _EXECUTORS: Final = {
 
 
 def install_executors(patches: Patches, importer: Importer) -> None:
-    """Have pools of ranks be their own until the patches are undone."""
+    """Give each rank its own pools until the patches are undone."""
     for module, kind in _EXECUTORS.items():
         importer.when_imported(module, partial(_note_executors, patches, module, kind))
     importer.when_imported("concurrent.futures._base", partial(_number_futures, patches))
@@ -42,7 +42,7 @@ def _number_futures(patches: Patches) -> None:
 
 
 def _note_executors(patches: Patches, module: str, name: str) -> None:
-    """Have a rank know the executors that its program makes: it has to shut them down."""
+    """Record the executors that a rank's program makes: the rank has to shut them down."""
     kind = getattr(sys.modules[module], name)
     real = kind.__init__
 
@@ -60,7 +60,7 @@ def _note_executors(patches: Patches, module: str, name: str) -> None:
 
 
 def install_queues(patches: Patches) -> None:
-    """Have `queue` wait as `threading` does, in simulated time: its compiled class would wait in real time."""
+    """Make `queue` wait in simulated time, like `threading`; its compiled class would wait in real time."""
     queue: Any = sys.modules["queue"]
     patches.attribute(queue, "time", time.monotonic)
     patches.attribute(queue, "SimpleQueue", queue._PySimpleQueue)
@@ -68,7 +68,7 @@ def install_queues(patches: Patches) -> None:
 
 
 class _Notifier:
-    """Queue by which a pool wakes its own thread that looks after workers."""
+    """Queue by which a pool wakes its own thread that manages the workers."""
 
     _reader = None
 
@@ -94,11 +94,11 @@ class _Notifier:
         self._count.acquire(timeout=timeout)
 
     def close(self) -> None:
-        """Nothing is to be closed."""
+        """Do nothing: there is nothing to close."""
 
 
 def _install_thread_pool(patches: Patches) -> None:
-    """Have `multiprocessing.pool.ThreadPool` consist of threads with timelines."""
+    """Make the threads of `multiprocessing.pool.ThreadPool` threads with timelines."""
     pool: Any = sys.modules["multiprocessing.pool"]
     patches.attribute(pool.ThreadPool, "__init__", _thread_pool_init(pool))
     wait = pool.Pool._wait_for_updates

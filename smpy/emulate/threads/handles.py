@@ -1,4 +1,4 @@
-"""`_thread._ThreadHandle`, by which `threading` of Python 3.13 and later waits for the end of a thread."""
+"""`_thread._ThreadHandle`, with which `threading` of Python 3.13 and later waits for the end of a thread."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from smpy.emulate.threads.rank_threads import RankThread
 
 
 class ThreadHandle:
-    """Handle of a thread of a rank, or of one of the operating system."""
+    """Handle of a rank's thread, or of a thread of the operating system."""
 
     def __init__(self) -> None:
         module: Any = _thread
@@ -18,14 +18,14 @@ class ThreadHandle:
         self._thread: RankThread | None = None
 
     def begin(self, thread: RankThread) -> None:
-        """Be the handle of a thread that has been started."""
+        """Become the handle of a thread that has been started."""
         self._thread = thread
         sentinel = thread.sentinel = Sentinel()
         sentinel.hold_for(thread.timeline)
 
     @property
     def ident(self) -> int | None:
-        """Identifier of the thread, None before it is started."""
+        """Identifier of the thread; None before it is started."""
         return self.real.ident if self._thread is None else self._thread.ident
 
     def is_done(self) -> bool:

@@ -1,7 +1,7 @@
-"""Hashes of threads and futures, which the standard library keeps in sets: the same ones in every run.
+"""Reproducible hashes of threads and futures, which the standard library keeps in sets.
 
-By default they are addresses of memory, and so is the order of a set: an executor would join its threads, and
-`as_completed` yield futures, in another order each time.
+By default, hashes are memory addresses, so the order of a set differs between runs. An executor would join its
+threads, and `as_completed` yield futures, in another order each time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NAME: Final = "_smpy_number"
 
 
 def number_objects(patches: Patches, kind: Any) -> None:
-    """Have objects of a class that ranks make hash as numbers in the order in which they are made."""
+    """Number the objects of a class that ranks make, in order of creation, and use the number as hash."""
     real, first = kind.__init__, next(_numbers)
 
     @functools.wraps(real)

@@ -1,8 +1,8 @@
-"""Threads of the operating system that ranks start: helpers of libraries, which wait in compiled code.
+"""Threads of the operating system that ranks start: helpers of libraries that wait in compiled code.
 
-Such a thread (of `multiprocessing`, say) belongs to its rank: it finds what its rank finds (modules, arguments,
-environment variables, random numbers). It takes no simulated time, waits in real time, and has no timeline: a call of
-MPI in it that the kernel must answer ends the run.
+Such a thread (of `multiprocessing`, say) belongs to its rank and has the same modules, arguments, environment
+variables and random numbers. It takes no simulated time, waits in real time, and has no timeline. A call of MPI in
+such a thread that needs the kernel ends the run.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ _HERE: Final = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class Helpers:
-    """Knows whose the threads of the operating system are.
+    """Threads of the operating system, each assigned to its rank.
 
     Parameters
     ----------
     engine : Engine
-        The engine, which a thread has to break off when it calls MPI.
+        Engine of the run, which a thread breaks off when it calls MPI.
     patches : Patches
-        Notes the functions to put back.
+        Records the replaced functions, to restore them.
     """
 
     def __init__(self, engine: Engine, patches: Patches) -> None:
-        self._of: dict[int, RankState] = {}  # threads by their identifier
+        self._of: dict[int, RankState] = {}  # by identifier of the thread
         self._awaited: set[int] = set()
-        self._alive: set[object] = set()  # a token each, also of those about to start
+        self._alive: set[object] = set()  # one token per thread, also before its start
         _let_threads_wake(engine, patches)
 
     def start(
@@ -51,7 +51,7 @@ class Helpers:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """Start a thread for a rank by a function of `_thread`."""
+        """Start a thread for a rank through a function of `_thread`."""
         token = object()
         is_awaited = is_called_by_program(state, sys._getframe(1))
         self._alive.add(token)
@@ -84,15 +84,15 @@ class Helpers:
             self._alive.discard(token)
 
     def are_alive(self) -> bool:
-        """Whether any rank has threads."""
+        """Whether any rank has such threads."""
         return bool(self._alive)
 
     def is_of(self, ident: int | None, state: RankState) -> bool:
-        """Whether a thread with this identifier is one of the rank's; None: the rank is starting it."""
+        """Whether a thread with this identifier belongs to the rank; None: the rank is just starting the thread."""
         return ident is None or self._of.get(ident) is state
 
     def awaited(self, state: RankState) -> list[threading.Thread]:
-        """The rank's threads that its end waits for; those that a library has started end as it has arranged."""
+        """Threads of a rank that its end waits for; libraries end the threads that they have started themselves."""
         return [
             thread
             for thread in list(threading._active.values())  # type: ignore[attr-defined]
@@ -101,16 +101,16 @@ class Helpers:
 
 
 def is_called_by_program(state: RankState, frame: FrameType | None) -> bool:
-    """Whether code of the rank's own starts a thread: directly, or through `threading` and this package."""
+    """Whether code of the rank itself starts a thread: directly, or through `threading` and this package."""
     while frame is not None and (frame.f_globals is vars(threading) or frame.f_code.co_filename.startswith(_HERE)):
         frame = frame.f_back
     return frame is not None and frame.f_globals.get("__name__") in state.modules
 
 
 def _let_threads_wake(engine: Engine, patches: Patches) -> None:
-    """A rank that waits for its thread, in real time, leaves the wait when the thread breaks the run off."""
+    """Let a rank leave a real-time wait for its thread when the thread breaks off the run."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGURG"):
-        return  # signals are the main thread's
+        return  # only the main thread receives signals
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         engine.leave_if_broken_off()

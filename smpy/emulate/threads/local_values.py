@@ -1,7 +1,8 @@
-"""`threading.local` for threads of ranks: values are exchanged when another thread runs.
+"""`threading.local` for threads of ranks: values are swapped when another thread runs.
 
-Every thread of a rank has its own values; ranks themselves have those of the one thread in which they all run. Values
-of objects that a rank has made are exchanged when another of its own timelines runs, those of shared modules' always.
+Every thread of a rank has its own values. Ranks themselves share the values of the one thread in which they all run.
+Values of objects that a rank has made are swapped when another timeline of that rank runs; those of shared modules
+are swapped at every switch.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from smpy.emulate.ranks import RankState, is_for_all, running
 
 
 class LocalValues:
-    """Objects of one rank, or of shared modules. In force are the values of a timeline; -1: of the ranks themselves."""
+    """`Local` objects of one rank, or of shared modules; `in_force` is the timeline with active values (-1: ranks)."""
 
     def __init__(self) -> None:
         self.in_force = -1
         self._locals: dict[ref[Local], None] = {}
 
     def add(self, local: Local) -> None:
-        """Exchange the values of a further object."""
+        """Swap the values of a further object."""
         self._locals[ref(local, self._forget)] = None
 
     def _forget(self, dead: ref[Local]) -> None:
@@ -30,7 +31,7 @@ class LocalValues:
         return [local for each in tuple(self._locals) if (local := each()) is not None]
 
     def enter(self, timeline: int) -> None:
-        """Put the values of a thread in force."""
+        """Activate the values of a thread."""
         before = self.in_force
         if timeline == before:
             return
@@ -53,7 +54,7 @@ SHARED_VALUES: Final = LocalValues()
 
 
 def values_of(state: RankState) -> LocalValues:
-    """The objects of a rank."""
+    """`Local` objects of a rank."""
     values: LocalValues | None = state.local_values
     if values is None:
         values = state.local_values = LocalValues()
@@ -61,7 +62,7 @@ def values_of(state: RankState) -> LocalValues:
 
 
 class Local:
-    """`threading.local`: an object whose attributes each thread has for itself."""
+    """`threading.local`: an object with separate attributes for each thread."""
 
     __slots__ = ("__dict__", "__weakref__", "_smpy_arguments", "_smpy_of", "_smpy_ready", "_smpy_values")
 
@@ -98,7 +99,7 @@ class Local:
 
 
 def _initialising(real: Any) -> Any:
-    """A method that first calls `__init__` in a thread that has not used the object."""
+    """Wrap a method: it first calls `__init__` in a thread that has not used the object yet."""
 
     def method(self: Any, *args: Any) -> Any:
         ready = object.__getattribute__(self, "_smpy_ready")

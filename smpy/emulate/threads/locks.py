@@ -1,7 +1,7 @@
-"""Locks of a rank's threads: a wait for one passes in simulated time.
+"""Locks of a rank's threads: waits for them pass in simulated time.
 
-A lock goes from the one that releases it straight to the first that waits for it. Threads of the operating system
-(helpers of `multiprocessing`) use the same locks: a rank that has no other threads waits for these in real time.
+A released lock goes straight to the first waiter. Threads of the operating system (helpers of `multiprocessing`) use
+the same locks; a rank without other threads waits for them in real time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FIRST_PAUSE_S: Final = 1e-6
 
 
 class ThreadsUnderWay:
-    """Threads of the run under way, the identifier of the calling one, and whether there are helpers; None: no run."""
+    """Threads of the current run, identifier of the calling thread, and whether there are helpers; None: no run."""
 
     threads: RankThreads | None = None
     ident: Callable[[], int] = _thread.get_ident
@@ -36,7 +36,7 @@ class ThreadsUnderWay:
 
 
 class Lock:
-    """`_thread.lock` on a rank; elsewhere that itself is made."""
+    """`_thread.lock` on a rank; elsewhere, creating one returns a real `_thread.lock`."""
 
     __slots__ = ("__weakref__", "_holder", "_real", "_waiters")
     _held_by = ", held by"
@@ -52,10 +52,10 @@ class Lock:
 
     _real: Any
     _waiters: deque[int] | None
-    _holder: int  # timeline of the one that acquired it last while there were threads, or -1
+    _holder: int  # last timeline that acquired the lock while there were threads, or -1
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Acquire the lock: whether it was acquired."""
+        """Acquire the lock, and return whether this succeeded."""
         threads = ThreadsUnderWay.threads
         if threads is None or not threads.living:
             if self._real.acquire(False):
@@ -106,13 +106,13 @@ class Lock:
         return False
 
     def _describe(self, threads: RankThreads, waiter: int) -> str:
-        """The call in which a timeline waits for the lock, and who holds that."""
+        """Call in which a timeline waits for the lock, and the lock's holder."""
         holder = threads.name_of(self._holder)
         held = f"{self._held_by} {holder}" if holder and self._holder != waiter else ""
         return threads.waits_in(waiter) + held
 
     def _wait_for_helpers(self, threads: RankThreads, state: RankState, timeout_s: float | None) -> bool:
-        """Wait for threads of the operating system; while other threads of the rank go on, look from time to time."""
+        """Wait for threads of the operating system; other threads of the rank run between polls of the lock."""
         engine = state.engine
         if not state.n_threads:
             is_acquired: bool = self._real.acquire(True, -1 if timeout_s is None else timeout_s)
@@ -129,7 +129,7 @@ class Lock:
         return True
 
     def release(self) -> None:
-        """Release the lock, or hand it over to the first that waits for it."""
+        """Release the lock, or hand it over to the first waiter."""
         threads = ThreadsUnderWay.threads
         if threads is None or not threads.living:
             self._real.release()
@@ -147,7 +147,7 @@ class Lock:
         self._real.release()
 
     def locked(self) -> bool:
-        """Whether somebody holds the lock."""
+        """Whether the lock is held."""
         threads = ThreadsUnderWay.threads
         if threads is not None and threads.living and (state := rank_here()) is not None:
             threads.catch_up(state)
@@ -172,28 +172,28 @@ class Lock:
 
 
 class Sentinel(Lock):
-    """Lock that a thread holds as long as it lives; `threading` looks at it while it holds a real lock."""
+    """Lock that a thread holds while it lives; `threading` reads its state while holding a real lock."""
 
     __slots__ = ()
     _held_by = " of"
 
     def locked(self) -> bool:
-        """Whether the thread lives."""
+        """Whether the thread is alive."""
         return self._real.locked()  # type: ignore[no-any-return]
 
     def hold_for(self, timeline: int) -> None:
-        """Acquire the lock, which is new, for a thread that has yet to run."""
+        """Acquire the new lock for a thread that has not run yet."""
         self._real.acquire(False)
         self._holder = timeline
 
     def abandon(self) -> None:
-        """Release the lock for those who are no ranks: the thread will not do it."""
+        """Release the lock for code outside ranks: the thread will not release it any more."""
         if self._real.locked():
             self._real.release()
 
 
 class LockOfRank:
-    """A lock of a module that all ranks share: each rank has its own."""
+    """Lock of a module that all ranks share: each rank has its own."""
 
     def __init__(self) -> None:
         self._of: dict[RankState | None, Any] = {}

@@ -1,4 +1,4 @@
-"""Looks of loops that wait for what others assign: each takes simulated time, more of it the longer the loop waits."""
+"""Loops that poll variables assigned by others: each iteration takes simulated time, more the longer the loop waits."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from smpy.emulate.ranks import RankState, is_for_all, rank_here
 from smpy.engine.running import named_call
 
 _FIRST_PAUSE_S: Final = 1e-6
-_PAUSE_PART: Final = 0.005  # of the time waited so far
+_PAUSE_PART: Final = 0.005  # share of the time waited so far
 _PAUSE_MAX_S: Final = 1.0
-_BETWEEN_S: Final = 1e-4  # of two looks of one loop, at the most: the loop itself computes, too
+_BETWEEN_S: Final = 1e-4  # largest gap between two iterations of one loop, which may compute itself
 
 
 def install_looks(patches: Patches) -> None:
-    """Have loops that only look give way until the patches are undone."""
+    """Make polling loops let other ranks run, until the patches are undone."""
     patches.entry(vars(builtins), GIVE_WAY, _Looks().give_way)
 
 
 class _Looks:
     def __init__(self) -> None:
-        self._waits: dict[int, tuple[float, float]] = {}  # a timeline's: the dates of the first and the last look
+        self._waits: dict[int, tuple[float, float]] = {}  # by timeline: dates of the first and the last iteration
 
     def give_way(self) -> None:
-        """Let others go on, before the next look of the running code."""
+        """Let other ranks run before the running code polls again."""
         state = rank_here()
         if state is not None and not is_for_all():
             self._pass_time(state)

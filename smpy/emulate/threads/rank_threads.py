@@ -1,7 +1,7 @@
-"""Threads of ranks as timelines: their start, their life, their end, and their waits.
+"""Threads of ranks as timelines: their start, execution, end and waits.
 
-A thread's code runs in a greenlet of the thread that turns the loop. Before it acts on anything that other threads of
-its rank see (a lock, an event), it catches up: it gives way until the kernel has executed what it has computed so far.
+A thread's code runs in a greenlet of the thread that turns the loop. Before an action that other threads of its rank
+can see (on a lock, an event), it catches up: it lets others run until the kernel has executed its computing so far.
 So the code of a rank's threads executes in the order of simulated dates.
 """
 
@@ -28,19 +28,19 @@ _PAUSE_MAX_S: Final = 1e-3
 
 
 class Sign(Protocol):
-    """Lock that is released as a sign that a thread has ended."""
+    """Lock whose release signals that a thread has ended."""
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         """Wait until the thread has ended."""
 
     def release(self) -> None:
-        """Give the sign."""
+        """Signal the end of the thread."""
 
     def locked(self) -> bool:
-        """Whether the thread lives."""
+        """Whether the thread is alive."""
 
     def abandon(self) -> None:
-        """Give the sign after the run, to whoever joins the thread as the process ends."""
+        """Signal after the run, for code that joins the thread as the process ends."""
 
 
 class RankThread:
@@ -49,15 +49,15 @@ class RankThread:
     Attributes
     ----------
     state : RankState
-        Its rank's.
+        State of the rank.
     timeline : int
-        The kernel's number of it.
+        Number of the thread's timeline in the kernel.
     is_daemon : bool
-        Whether its rank ends without waiting for it.
+        Whether the rank ends without waiting for this thread.
     sentinel : Sign or None
-        Released when it has ended.
+        Lock released when the thread has ended.
     running_loop, event_loops : object
-        What `asyncio` keeps of it.
+        State that `asyncio` keeps per thread.
     """
 
     __slots__ = ("_body", "event_loops", "is_daemon", "running_loop", "sentinel", "state", "thread", "timeline")
@@ -74,7 +74,7 @@ class RankThread:
 
     @property
     def ident(self) -> int:
-        """Identifier of the thread, as `threading.get_ident` tells it."""
+        """Identifier of the thread, as `threading.get_ident` returns it."""
         return _FIRST_IDENT + self.timeline
 
     @property
@@ -87,7 +87,7 @@ class RankThread:
 
 
 class RankThreads:
-    """The threads of all ranks that have a timeline.
+    """Threads with a timeline, of all ranks.
 
     Parameters
     ----------
@@ -97,12 +97,12 @@ class RankThreads:
     Attributes
     ----------
     living : dict of int to RankThread
-        Those that have not ended, by their timelines.
+        Threads that have not ended, by timeline.
     spins, spins_max : int
-        Number of actions on locks and the like without any time passing, and the number from which on they take time.
+        Number of actions on locks and the like since time last passed, and the limit from which they take time.
     idle_timeline : callable
-        Tells the running timeline if it has caught up, else -1. While there are fewer `spins` than may be, an action
-        need do no more to catch up.
+        Returns the running timeline if it has caught up, else -1. While `spins` is below its limit, an action needs
+        no other step to catch up.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -118,13 +118,13 @@ class RankThreads:
         self.at_end: Callable[[RankThread], None] = lambda thread: None
 
     def current(self) -> RankThread | None:
-        """The thread whose code runs; None: a rank's own code, or a thread of the operating system."""
+        """Thread whose code runs; None for a rank's own code, or in a thread of the operating system."""
         if not self.living or real_ident() != self._loop_ident:
             return None
         return self.living.get(self._engine.running_timeline)
 
     def ident(self) -> int:
-        """`_thread.get_ident`."""
+        """Return the value of `_thread.get_ident`."""
         if self.living and real_ident() == self._loop_ident:
             timeline = self._running_timeline()
             if timeline in self.living:
@@ -132,7 +132,7 @@ class RankThreads:
         return real_ident()
 
     def of(self, state: RankState) -> list[RankThread]:
-        """The living threads of a rank, the oldest first."""
+        """Living threads of a rank, oldest first."""
         return [thread for thread in self.living.values() if thread.state is state]
 
     # ---- a thread's life ----
@@ -180,7 +180,7 @@ class RankThreads:
             self.at_end(thread)
 
     def drop(self, thread: RankThread) -> None:
-        """End a thread where it is."""
+        """End a thread at its current point."""
         self._engine.drop_timeline(thread.timeline)
         self._end(thread)
         _remove(thread)
@@ -188,10 +188,10 @@ class RankThreads:
     # ---- waits ----
 
     def catch_up(self, state: RankState) -> None:
-        """Have the kernel execute what the running code has computed, if its rank has threads.
+        """Let the kernel execute the computing of the running code so far, if its rank has threads.
 
-        Code that does this again and again at one date waits for something that must come at a later one: time passes,
-        ever more of it.
+        Code that calls this again and again at one date waits for something that comes later: time passes, in growing
+        steps.
         """
         if not state.n_threads or is_for_all():
             return
@@ -212,7 +212,7 @@ class RankThreads:
             clock.start()
 
     def running_name(self) -> str:
-        """The rank and thread that run, for a thread of the operating system that asks."""
+        """Running rank and thread, for messages of a thread of the operating system."""
         timeline = self._running_timeline()
         thread = self.living.get(timeline)
         if thread is not None:
@@ -220,15 +220,15 @@ class RankThreads:
         return f"rank {timeline}" if timeline < self._engine.n_first_ranks else "a rank"
 
     def name_of(self, timeline: int) -> str:
-        """The thread that a timeline is of; empty when there is none, or it has ended."""
+        """Thread of a timeline; empty when there is none, or it has ended."""
         if timeline in self.living:
             return f"thread {self.living[timeline].name}"
         return "the main thread" if 0 <= timeline < self._engine.n_first_ranks else ""
 
     def park(self, timeout_s: float | None, waits_for: Callable[[], str] | None = None) -> bool:
-        """Have the running code wait until it is woken, or so much simulated time has passed: whether it was woken.
+        """Let the running code wait until it is woken or simulated time has run out; return whether it was woken.
 
-        It must have caught up, in an MPI call or one like it.
+        The code must have caught up before, in an MPI call or a similar one.
         """
         engine = self._engine
         self._pause_s = 0.0
@@ -236,11 +236,11 @@ class RankThreads:
         return engine.park(until_s, waits_for or partial(self.waits_in, engine.running_timeline))
 
     def waits_in(self, timeline: int) -> str:
-        """The function of the standard library in which a parked timeline waits, such as `Event.wait`."""
+        """Function of the standard library in which a parked timeline waits, such as `Event.wait`."""
         return waits_at(self._engine.frame_of(timeline))
 
     def forget(self) -> None:
-        """Remove the threads that have not ended from the tables of `threading`: the run is over."""
+        """Remove threads that have not ended from the tables of `threading` after the run."""
         for thread in self.living.values():
             _remove(thread)
         self.living.clear()

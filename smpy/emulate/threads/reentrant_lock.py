@@ -1,4 +1,4 @@
-"""`_thread.RLock` of ranks' threads: a lock that its owner may acquire again."""
+"""`_thread.RLock` for threads of ranks: a lock that its owner may acquire again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ReentrantLock:
         self._count = 0
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Acquire the lock, for the first time or again: whether it was acquired."""
+        """Acquire the lock, for the first time or again, and return whether this succeeded."""
         me = ThreadsUnderWay.ident()
         if self._owner == me:
             self._count += 1
@@ -31,7 +31,7 @@ class ReentrantLock:
     __enter__ = acquire
 
     def release(self, *_: object) -> None:
-        """Release the lock as often as it was acquired."""
+        """Undo one acquisition; the last one releases the lock."""
         if self._owner != ThreadsUnderWay.ident():
             raise RuntimeError("cannot release un-acquired lock")
         self._count -= 1

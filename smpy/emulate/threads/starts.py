@@ -1,7 +1,8 @@
-"""`_thread` and `threading` on a rank: which threads get a timeline, and the names under which they are started.
+"""`_thread` and `threading` on a rank: the choice of threads that get a timeline, and the patched functions.
 
-A thread gets one unless it is a helper that waits in compiled code: of `multiprocessing` (not of its pools of threads),
-of a pool of processes, of `asyncio`'s child processes, or one whose whole body is compiled (`target=os.read`).
+A thread gets a timeline unless it is a helper that waits in compiled code. Helpers are threads of `multiprocessing`
+(not of its thread pools), of pools of processes, of child processes of `asyncio`, and those whose whole body is
+compiled (`target=os.read`).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _HELPED: Final = ("multiprocessing", "concurrent.futures.process", "asyncio.unix
 _real_ident: Final = _thread.get_ident
 
 IS_IN_THREAD_POOL: Final[ContextVar[bool]] = ContextVar("is in thread pool", default=False)
-"""Whether a pool of threads is being made: its helpers are threads with a timeline, too."""
+"""Whether a pool of threads is being made: its helpers get timelines, too."""
 
 
 class Threads:
@@ -44,9 +45,9 @@ class Threads:
     engine : Engine
         The engine of the run.
     patches : Patches
-        Notes the functions to put back.
+        Records the replaced functions, to restore them.
     switches : RankSwitchHooks
-        Calls when another rank or thread runs.
+        Hooks called when another rank or thread runs.
 
     Attributes
     ----------
@@ -82,7 +83,7 @@ class Threads:
     def start(
         self, real: Callable[..., Any], function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """`_thread.start_new_thread`."""
+        """Start a thread, as `_thread.start_new_thread` does."""
         state = running()
         if state is None or state.is_child:
             return real(function, args, kwargs)
@@ -91,7 +92,7 @@ class Threads:
         return self._start_own(state, function, args, kwargs).ident
 
     def start_joinable(self, real: Callable[..., Any], function: Callable[..., Any], handle: Any, daemon: bool) -> Any:
-        """`_thread.start_joinable_thread`, of Python 3.13 on."""
+        """Start a thread, as `_thread.start_joinable_thread` does (Python 3.13 and later)."""
         from smpy.emulate.threads.handles import ThreadHandle
 
         state = running()
@@ -133,10 +134,10 @@ class Threads:
             self._is_watching = False
             self._switches.ignore(self._on_switch)
 
-    # ---- a rank's threads ----
+    # ---- threads of a rank ----
 
     def listed(self) -> list[threading.Thread]:
-        """`threading.enumerate`."""
+        """Threads that `threading.enumerate` returns."""
         state, main = running(), threading.main_thread()
         if state is None:
             return self._enumerate()
@@ -148,7 +149,7 @@ class Threads:
         ]
 
     def finish(self, state: RankState) -> None:
-        """Wait for the rank's threads that are no daemons, as a process does at its end; the others are dropped."""
+        """Wait for the rank's non-daemon threads, as a process does at its end, and drop the others."""
         if state.waits_for_threads:
             self._join_all(state)
         for thread in self.own.of(state):
@@ -168,7 +169,7 @@ class Threads:
             helper.join()
 
     def sentinel(self, real: Callable[[], Any]) -> Any:
-        """`_thread._set_sentinel`, of Python up to 3.12: a lock that is released when the calling thread has ended."""
+        """Lock released at the end of the calling thread, as `_thread._set_sentinel` returns it (Python up to 3.12)."""
         current = self.own.current()
         if current is None:
             return real()
@@ -177,13 +178,13 @@ class Threads:
 
 
 def _thread_of(function: Callable[..., Any]) -> threading.Thread | None:
-    """The object of `threading` that starts itself by `function`, if any."""
+    """`threading.Thread` object whose start calls `function`; None if there is none."""
     thread = getattr(function, "__self__", None)
     return thread if isinstance(thread, threading.Thread) else None
 
 
 def _is_helper(function: Callable[..., Any]) -> bool:
-    """Whether a thread is to be one of the operating system."""
+    """Whether a thread must be one of the operating system."""
     thread = _thread_of(function)
     target = function if thread is None else getattr(thread, "_target", None)
     if isinstance(target, BuiltinFunctionType):
@@ -201,7 +202,7 @@ def _is_helper(function: Callable[..., Any]) -> bool:
 
 
 def _keep_import_locks(patches: Patches) -> None:
-    """Have the import system use the real `_thread`: while it imports for all ranks, none of them gives way."""
+    """Keep the real `_thread` in the import system: while it imports for all ranks, no rank may yield."""
     real = ModuleType("_thread")
     vars(real).update(vars(_thread))
     patches.entry(vars(importlib._bootstrap), "_thread", real)
@@ -212,7 +213,7 @@ def _install_starts(patches: Patches, threads: Threads) -> None:
 
     def start_new_thread(function: Any, args: Any, kwargs: Any = None, /) -> Any:
         if not callable(function) or not isinstance(args, tuple) or not isinstance(kwargs, dict | None):
-            return real(function, args, *(() if kwargs is None else (kwargs,)))  # says what is wrong
+            return real(function, args, *(() if kwargs is None else (kwargs,)))  # raises the real error
         return threads.start(real, function, args, kwargs or {})
 
     patches.attribute(_thread, "start_new_thread", start_new_thread)
@@ -234,7 +235,7 @@ def _install_starts(patches: Patches, threads: Threads) -> None:
 
 
 def _install_names(patches: Patches, threads: Threads) -> None:
-    """Have locks, identifiers and values of threads be those of ranks, under all their names."""
+    """Replace locks, identifiers and thread-local values by those of ranks, under all their names."""
     patches.attribute(threading, "enumerate", threads.listed)
     patches.attribute(threading, "active_count", lambda: len(threads.listed()))
     patches.attribute(_thread, "get_ident", threads.own.ident)
@@ -250,7 +251,7 @@ def _install_names(patches: Patches, threads: Threads) -> None:
     if (set_sentinel := getattr(_thread, "_set_sentinel", None)) is not None:
         patches.attribute(threading, "_set_sentinel", lambda: threads.sentinel(set_sentinel))
     patches.attribute(threading, "_counter", counter_of_rank("thread", threading._counter))  # type: ignore[attr-defined]
-    patches.attribute(threading, "excepthook", threading.excepthook)  # which programs replace
+    patches.attribute(threading, "excepthook", threading.excepthook)  # programs replace it
     number_objects(patches, threading.Thread)
     event: Any = threading.Event
     patches.attribute(event, "is_set", _catching_up(threads, event.is_set))
@@ -267,7 +268,7 @@ def _install_names(patches: Patches, threads: Threads) -> None:
 
 
 def counter_of_rank(name: str, real: Callable[[], int]) -> Callable[[], int]:
-    """A counter by which the standard library names things: each rank counts its own."""
+    """Counter with which the standard library numbers things: each rank has its own."""
     first = 1 if name == "thread" else 0
 
     def count() -> int:
