@@ -1,1 +1,1 @@
-"""The contents of messages: memory, datatypes and their bytes in it, operations, pickled objects."""
+"""Contents of messages: memory, datatypes of its entries, operations and pickled objects."""

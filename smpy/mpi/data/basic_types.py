@@ -1,4 +1,4 @@
-"""The predefined datatypes: a table of names, kinds and type strings, from which their sizes follow.
+"""The predefined datatypes: a table of names, kinds and type strings; sizes follow from these.
 
 Kinds are those of the standard's rules for reductions (MPI 4.1, 6.9.2): integer, floating, logical, complex, byte,
 character; a pair is a value and a location. Sizes are those of the LP64 model (C) and of 4-byte default Fortran
@@ -26,7 +26,7 @@ class Basic(NamedTuple):
 
     @property
     def alignment(self) -> int:
-        """Alignment in bytes: that of the real part of a complex one."""
+        """Alignment in bytes; a complex type has that of its real part."""
         return self.size // 2 if self.kind == "complex" else self.size
 
 
@@ -100,7 +100,7 @@ PAIRS: dict[str, tuple[str, str, str]] = {
     "DOUBLE_INT": ("MPI_DOUBLE_INT", "DOUBLE", "INT"),
     "LONG_DOUBLE_INT": ("MPI_LONG_DOUBLE_INT", "LONG_DOUBLE", "INT"),
 }
-"""Name in the standard, value and location of each pair."""
+"""Name of each pair in the standard, with its value and location types."""
 
 ALIASES: dict[str, str] = {
     "TWOINT": "INT_INT",
@@ -125,10 +125,10 @@ ALIASES: dict[str, str] = {
     "F_FLOAT_COMPLEX": "COMPLEX",
     "F_DOUBLE_COMPLEX": "DOUBLE_COMPLEX",
 }
-"""Other names of the same datatypes."""
+"""Aliases of the same datatypes."""
 
 NOT_HERE = ("BFLOAT16_T", "COMPLEX4", "INTEGER16", "LOGICAL16")
-"""Optional datatypes that neither this C model nor numpy has: null."""
+"""Optional datatypes that exist neither in this C model nor in numpy: null."""
 
 C_CODES: dict[str, str] = {
     **{BASIC[name].code: name for name in ("C_BOOL", "SIGNED_CHAR", "SHORT", "INT", "LONG", "LONG_LONG")},

@@ -1,4 +1,4 @@
-"""Specifications of blocks for several ranks: counts and displacements, in some calls datatypes as well."""
+"""Specifications of blocks for several ranks: counts and displacements, in some calls also datatypes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["several_of", "vector_of"]
 def vector_of(spec: Any, *, is_written: bool, n_blocks: int) -> BufferSegments:
     """Blocks of a message specification with a count and a displacement each.
 
-    Counts and displacements, in entries, are a sequence each, or one number: the count of all blocks, the entries from
-    one block to the next. Without counts the entries are distributed evenly, the first blocks having one more if the
-    division has a remainder; without displacements blocks follow one another.
+    Counts and displacements, in entries, are sequences or single numbers. A single count holds for all blocks; a
+    single displacement is the distance between blocks. Without counts the entries are distributed evenly, with one
+    more in each of the first blocks if there is a remainder. Without displacements the blocks follow one another.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def several_of(spec: Sequence[Any], *, is_written: bool, n_blocks: int) -> Buffe
 
 
 def _one_or_all(values: Any, n: int) -> list[int] | int:
-    """Counts or displacements of `n` blocks, or the one number that stands for all of them."""
+    """Counts or displacements of `n` blocks, from a sequence or from one number that stands for all."""
     try:
         len(values)
     except TypeError:
@@ -115,6 +115,6 @@ def _all(values: Any, n: int) -> list[int]:
 
 
 def _checked(parts: BufferSegments) -> BufferSegments:
-    """The blocks; raises unless all of them lie within their memory."""
+    """The blocks, after a check that all of them lie within their memory."""
     parts.check()
     return parts

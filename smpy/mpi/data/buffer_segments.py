@@ -1,4 +1,4 @@
-"""Entries in a program's memory that a message carries or fills, and blocks of them for several ranks."""
+"""Entries in a program's memory that a message sends or fills, and blocks of them for several ranks."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class BufferSegment:
         """Bytes that one message, or one block, carries."""
 
     def outgoing(self) -> Load:
-        """The payload end of a send."""
+        """Payload end of a send."""
         lent = self._lent()
         if lent is not None:
             return lent
@@ -58,7 +58,7 @@ class BufferSegment:
         return Load(self.nbytes, int(address_of(packed)), packed, private=private, entries=self.entries)
 
     def incoming(self) -> Load:
-        """The payload end of a receive."""
+        """Payload end of a receive."""
         lent = self._lent()
         if lent is not None:
             return lent
@@ -66,11 +66,11 @@ class BufferSegment:
 
     @property
     def entries(self) -> Entries:
-        """The entries where the program has them; it has no bytes of those of folded memory."""
+        """Entries in the program's memory; entries of folded memory have no bytes."""
         return Entries(self.memory.address + self.start, self.count, self.layout, self.memory.keep)
 
     def _lent(self) -> Load | None:
-        """The memory itself, when the message is one stretch of it or there is nothing to copy."""
+        """Load of the memory itself if the message is one stretch of it, or needs no copy; else None."""
         memory = self.memory
         if memory.is_folded:
             return Load(self.nbytes, keep=memory)
@@ -83,7 +83,7 @@ class BufferSegment:
         )
 
     def _stretch(self, first: int, count: int) -> int | None:
-        """Offset of `count` entries from the `first` on when they are one stretch of bytes, else None."""
+        """Offset of `count` entries from entry `first` on if they are one stretch of bytes, else None."""
         layout = self.layout
         at = self.start + first * layout.extent
         if layout.is_contiguous:
@@ -92,7 +92,7 @@ class BufferSegment:
         return at + typemap.true_lb if typemap.is_tiling or (typemap.is_dense and count == 1) else None
 
     def whole_stretch(self) -> memoryview | None:
-        """The memory itself when the entries are one stretch of it that has a content everywhere, else None."""
+        """The memory itself if the entries are one stretch with content everywhere, else None."""
         memory, nbytes = self.memory, self.nbytes
         at = self._stretch(0, self.count) if nbytes and not memory.is_folded else None
         if at is None or (is_any() and private_ranges(memory.address + at, nbytes) is not None):
@@ -100,7 +100,7 @@ class BufferSegment:
         return memory.stretch(at, at + nbytes)
 
     def _private(self, start: int, count: int) -> Ranges | None:
-        """Ranges with a content in the packed bytes of `count` entries from byte `start` on; None: all."""
+        """Ranges with content in the packed bytes of `count` entries from byte `start` on; None: all have content."""
         typemap, memory = self.layout.typemap, self.memory
         back, ahead = sorted((0, (count - 1) * typemap.extent))
         first, last = start + back + typemap.true_lb, start + ahead + typemap.true_ub
@@ -108,7 +108,7 @@ class BufferSegment:
         return packed_ranges(typemap, ranges, start - first, count) if ranges else ranges
 
     def carried(self, block: int = 0, n_blocks: int = 1) -> memoryview | PartialBytes | None:
-        """The bytes of some blocks, without gaps, or None when none has a content; the view's format may be any."""
+        """Packed bytes of some blocks, or None when none has content; the format of the view is arbitrary."""
         memory, nbytes, count = self.memory, n_blocks * self.nbytes, n_blocks * self.count
         if memory.is_folded:
             current().has_folded = True
@@ -127,7 +127,7 @@ class BufferSegment:
         return packed if private is None else PartialBytes(packed, private)
 
     def put(self, carried: Carried | None, block: int = 0) -> None:
-        """Write bytes without gaps into the entries from `block` on; folded memory and folded bytes go nowhere."""
+        """Write packed bytes into the entries from `block` on; bytes from or for folded memory are ignored."""
         if self.memory.is_folded:
             current().has_folded = True
         elif carried:
@@ -141,7 +141,7 @@ class BufferSegment:
                 unpack(layout.typemap, memoryview(packed), self.memory, start)
 
     def copy_from(self, other: BufferSegment) -> None:
-        """Overwrite the entries by those of another segment of as many bytes."""
+        """Overwrite the entries with those of another segment of the same number of bytes."""
         carried = other.carried()
         self.put(carried if carried is None else piece_of(carried, 0, other.nbytes))
 
@@ -158,7 +158,7 @@ class BufferSegment:
                 memory.stretch(at + first, at + last)[:] = memoryview(carried)[first:last]
 
     def _merged(self, carried: PartialBytes, start: int) -> bytearray:
-        """Packed entries from byte `start` on, overwritten by the carried bytes that have a content."""
+        """Packed entries from byte `start` on, overwritten with the carried bytes that have content."""
         merged = bytearray(pack(self.layout.typemap, self.memory, start, -(-len(carried) // self.layout.size)))
         for first, last in carried.private:
             merged[first:last] = carried.data[first:last]
@@ -193,12 +193,12 @@ class BufferSegments(Sequence[BufferSegment]):
         self._memory = memory
         self.counts = counts
         self._starts = starts
-        self._datatypes = [Datatype._of(datatype._layout) for datatype in datatypes]  # the program may free its own
+        self._datatypes = [Datatype._of(datatype._layout) for datatype in datatypes]  # programs may free theirs
         self._compiled = _compiled(counts, starts, self._datatypes)
 
     @property
     def datatype(self) -> Datatype:
-        """Datatype of an entry; of the first block if each has its own."""
+        """Datatype of the entries; if each block has its own, that of the first block."""
         return self._datatypes[0]
 
     def datatype_of(self, block: int) -> Datatype:
@@ -215,7 +215,7 @@ class BufferSegments(Sequence[BufferSegment]):
             part.check()
 
     def offsets(self) -> array[int]:
-        """Offsets in bytes of the blocks packed one behind the other, and their end as the last item."""
+        """Offsets in bytes of the consecutively packed blocks; the last item is their end."""
         if len(self._datatypes) == 1:
             size = self._datatypes[0]._layout.size
             sizes: Iterable[int] = [count * size for count in self.counts]
@@ -224,7 +224,7 @@ class BufferSegments(Sequence[BufferSegment]):
         return array("q", accumulate(sizes, initial=0))
 
     def _private(self) -> Ranges | None:
-        """Ranges of the whole memory that have a content; None: all."""
+        """Ranges of the whole memory that have content; None: all of it."""
         memory = self._memory
         if memory.is_folded:
             current().has_folded = True
@@ -232,19 +232,19 @@ class BufferSegments(Sequence[BufferSegment]):
         return private_ranges(memory.address, memory.nbytes) if is_any() and memory.nbytes else None
 
     def packed(self, nbytes: int) -> tuple[Any, Ranges | None]:
-        """A copy of all blocks, one behind the other.
+        """Copy all blocks into consecutive bytes.
 
         Parameters
         ----------
         nbytes : int
-            Their length.
+            Length of all blocks.
 
         Returns
         -------
         copy : cffi pointer
             C memory; None when the blocks are folded, or empty.
         private : sequence of (int, int)
-            Ranges of its bytes that have a content; None: all.
+            Ranges of bytes of the copy that have content; None: all.
         """
         memory, private = self._memory, self._private()
         if not nbytes or (private is not None and not private):
@@ -262,7 +262,7 @@ class BufferSegments(Sequence[BufferSegment]):
         return room, None
 
     def _packed_in_part(self, nbytes: int) -> tuple[Any, Ranges]:
-        """The copy when some of the memory has no content: bytes without content are zeros."""
+        """Copy of all blocks if parts of the memory have no content; such bytes are zeros in the copy."""
         room = pointer_to(bytearray(nbytes))
         copy, private = bytes_at(room), []
         for part, (start, end) in zip(self, pairwise(self.offsets()), strict=True):
@@ -275,7 +275,7 @@ class BufferSegments(Sequence[BufferSegment]):
         return room, private
 
     def put(self, packed: bytes) -> None:
-        """Write bytes that lie one behind the other into the blocks."""
+        """Write consecutive bytes into the blocks."""
         private = self._private()
         if private is not None and not private:
             return
@@ -286,7 +286,7 @@ class BufferSegments(Sequence[BufferSegment]):
                 part.put(memoryview(packed)[start:end])
 
     def take(self, peers: Any, place: int, private_of: dict[int, Ranges]) -> None:
-        """Write the bytes that each peer has packed for this rank into that peer's block.
+        """Write the bytes that each peer has packed for this rank into the block for that peer.
 
         Parameters
         ----------
@@ -331,13 +331,13 @@ class BufferSegments(Sequence[BufferSegment]):
 
 
 def _compiled(counts: list[int], starts: list[int], datatypes: list[Datatype]) -> tuple[Any, ...] | None:
-    """The kernel's description of blocks, and the arrays that it points to; None without regular strides."""
+    """Kernel description of blocks, and the arrays that it points to; None without regular strides."""
     layouts = [strided(datatype._layout.typemap) for datatype in datatypes]
     if not counts or None in layouts:
         return None
     try:
         kept = array("q", counts), array("q", starts), b"".join(layout for layout in layouts if layout is not None)
-    except OverflowError:  # no block of any memory
+    except OverflowError:  # no memory has such a block
         return None
     pointers = int64s_of(kept[0]), int64s_of(kept[1]), strided_of(kept[2])
     return new_blocks((len(counts), *pointers, len(layouts))), pointers

@@ -1,8 +1,8 @@
-"""The memory behind a buffer that a program passes: address, length and format.
+"""Memory behind a buffer that a program passes: address, length and format.
 
-Contiguous memory of any exporter of the buffer protocol (PEP 3118), in C or Fortran order, memory that DLPack or the
-CUDA array interface describe, and folded arrays (`smpy.folded`), which have a length and no bytes. numpy is not
-imported here: its arrays export buffers.
+The memory is contiguous, in C or Fortran order. It comes from an exporter of the buffer protocol (PEP 3118), or
+DLPack or the CUDA array interface describe it. Folded arrays (`smpy.folded`) have a length and no bytes. numpy is not
+imported here, because its arrays export buffers.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _LAST_ADDRESS: Final = (1 << 47) - 1
 
 
 def is_bottom(what: object) -> bool:
-    """Whether a message's buffer is the start of the address range."""
+    """Whether a message's buffer is ``BOTTOM`` (or None), the start of the address range."""
     return what is None or what is BOTTOM
 
 
 def is_in_place(what: object) -> bool:
-    """Whether a collective's buffer is the other one."""
+    """Whether a collective's data is in its other buffer: this one is ``IN_PLACE`` or None."""
     return what is None or what is IN_PLACE
 
 
 class LentMemory:
-    """Contiguous memory that a program lent, or the length of folded memory.
+    """Contiguous memory lent by a program, or the length of folded memory.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ class LentMemory:
     item_format : str
         Format of its elements in the buffer protocol's notation.
     is_folded : bool
-        Whether there are no bytes behind it.
+        Whether the memory is folded and has no bytes.
     owner : object
         Further object that must stay alive as long as the memory is used.
     is_host : bool
-        Whether it is the processor's own, not an accelerator's.
+        Whether the memory is the processor's, not an accelerator's.
 
     Attributes
     ----------
@@ -103,35 +103,35 @@ class LentMemory:
 
     @property
     def pointer(self) -> Any:
-        """Pointer to the first byte, for cffi; it keeps the memory in place."""
+        """Pointer to the first byte, for cffi; the pointer keeps the memory in place."""
         if self._lent is None:
             self._lent = pointer_to(self._exporter)
         return self._lent
 
     def has(self, first: int, last: int) -> bool:
-        """Whether the bytes from `first` to `last` are its own."""
+        """Whether the memory contains the bytes from `first` to `last`."""
         return first >= 0 and last <= self.nbytes
 
     def refuse(self, first: int, last: int, what: str) -> NoReturn:
-        """Raise for bytes that are not its own."""
+        """Raise an error for bytes outside the memory."""
         if first < 0:
             raise ValueError(f"message: {what} would begin {-first} bytes before the buffer")
         raise ValueError(f"message: {what} would need {last} bytes, the buffer has {self.nbytes}")
 
     def stretch(self, first: int, last: int) -> memoryview:
-        """The bytes from `first` to `last`."""
+        """Bytes from `first` to `last`."""
         return self.data()[first:last]
 
     def data(self) -> memoryview:
-        """The bytes themselves."""
+        """All bytes of the memory."""
         try:
             return self.view.cast("B")
-        except TypeError:  # a format that memoryview does not know, or no bytes at all
+        except TypeError:  # memoryview does not support the format, or there are no bytes
             return memoryview(bytes_at(self.pointer))
 
 
 class Everywhere(LentMemory):
-    """The whole address range, from ``BOTTOM`` on: displacements are addresses."""
+    """The whole address range, starting at ``BOTTOM``: displacements are addresses."""
 
     __slots__ = ()
 
@@ -140,20 +140,20 @@ class Everywhere(LentMemory):
 
     @property
     def pointer(self) -> Any:
-        """The null pointer, where ``BOTTOM`` begins."""
+        """Null pointer: the address of ``BOTTOM``."""
         return NULL
 
     def has(self, first: int, last: int) -> bool:
-        """Whether they can be addresses."""
+        """Whether bytes from `first` to `last` can be addresses of a program."""
         return _FIRST_PAGE <= first <= last <= _LAST_ADDRESS
 
     def refuse(self, first: int, last: int, what: str) -> NoReturn:
-        """Raise for bytes that can have no addresses."""
+        """Raise an error for bytes that can have no addresses."""
         del last
         fail("ERR_BUFFER", f"message: {what} at address {first} below BOTTOM: displacements are addresses there")
 
     def stretch(self, first: int, last: int) -> memoryview:
-        """The bytes between two addresses."""
+        """Bytes between two addresses."""
         return memoryview(bytes_at(pointer_at(first), last - first))
 
 
@@ -163,7 +163,7 @@ EVERYWHERE: Final = Everywhere()
 
 
 def memory_of(exporter: Any, is_written: bool) -> LentMemory:
-    """The memory that `exporter` exports.
+    """Memory that `exporter` exports.
 
     Parameters
     ----------
@@ -175,11 +175,11 @@ def memory_of(exporter: Any, is_written: bool) -> LentMemory:
     Raises
     ------
     TypeError
-        If it exports no buffer.
+        If `exporter` exports no buffer.
     BufferError
         If the memory is not contiguous.
     ValueError, BufferError
-        If it would be written and is read-only; which of them is the exporter's choice.
+        If the memory is read-only but must be written; the exporter chooses the error.
     """
     try:
         view = memoryview(exporter)
@@ -188,7 +188,7 @@ def memory_of(exporter: Any, is_written: bool) -> LentMemory:
     if not view.nbytes and isinstance(exporter, SpecialBuffer):
         raise TypeError(f"message: {exporter!r} is no buffer here")
     if is_written and view.readonly:
-        pointer_to(exporter, require_writable=True)  # the exporter raises
+        pointer_to(exporter, require_writable=True)  # the exporter itself raises the error
     if view.c_contiguous and not getattr(exporter, "__smpy_folded__", False):
         return LentMemory(exporter, view, view.format)
     if getattr(exporter, "__smpy_folded__", False):
@@ -203,7 +203,7 @@ def memory_of(exporter: Any, is_written: bool) -> LentMemory:
 
 @cache
 def _reader_of(interface: str) -> Callable[[Any], DescribedMemory]:
-    """Reader of an array interface, imported by the first message that needs it."""
+    """Reader of array interfaces, imported by the first message that needs it."""
     if interface == "dlpack":
         from smpy.mpi.data.dlpack import described_by_dlpack as described_by
     else:
@@ -212,9 +212,9 @@ def _reader_of(interface: str) -> Callable[[Any], DescribedMemory]:
 
 
 def _described(exporter: Any, is_written: bool) -> LentMemory:
-    """The memory that an object describes by DLPack or the CUDA array interface."""
+    """Memory that an object describes by DLPack or the CUDA array interface."""
     if isinstance(exporter, Exporter) and hasattr(exporter, "_view"):
-        return memory_of(exporter._view, is_written)  # without the compiled surface, before Python 3.12
+        return memory_of(exporter._view, is_written)  # needed without the compiled surface, before Python 3.12
     if hasattr(exporter, "__dlpack__"):
         described_by = _reader_of("dlpack")
     elif hasattr(exporter, "__cuda_array_interface__"):

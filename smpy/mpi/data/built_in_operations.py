@@ -1,4 +1,4 @@
-"""Reduction operations as functions of two objects; `folds` applies them to arrays."""
+"""Reduction operations as functions of two objects; `reductions` applies them to arrays."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ _numbers: Final = count(1)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
-    """A reduction operation as all handles on it share it.
+    """A reduction operation, shared by all handles on it.
 
     Parameters
     ----------
     name : str
-        Name in the standard; that of the function when a program made it.
+        Name in the standard; for a program's operation, the name of its function.
     on_objects : callable
         Function of two objects, the left one first.
     ufunc : str
         Name of numpy's function of two arrays; empty when there is none.
     kinds : frozenset of str
-        Kinds of datatypes that it is defined for.
+        Kinds of datatypes that the operation is defined for.
     is_commutative : bool
         Whether operands may change places.
     function : callable
-        A program's own function of two buffers and a datatype, which leaves the result in the second buffer.
+        Function of a program, with two buffers and a datatype; it stores the result in the second buffer.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Operation:
     is_commutative: bool = True
     function: Callable[[Any, Any, Any], object] | None = None
     number: int = field(init=False, default_factory=lambda: next(_numbers))
-    """Number by which all handles on it are equal."""
+    """Number that is equal for all handles on the operation."""
 
 
 def _larger(x: Any, y: Any) -> Any:
@@ -89,4 +89,4 @@ BUILT_IN: Final[dict[str, Operation | None]] = {
     "REPLACE": _built_in("REPLACE", lambda x, y: y, "", frozenset()),
     "NO_OP": _built_in("NO_OP", lambda x, y: x, "", frozenset()),
 }
-"""Every predefined operation by its name in `mpi4py.MPI`; None for the null one."""
+"""Predefined operations by their names in `mpi4py.MPI`; None for the null operation."""

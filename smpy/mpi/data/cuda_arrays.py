@@ -1,4 +1,4 @@
-"""Arrays that describe themselves by ``__cuda_array_interface__``, version 3 [1]_.
+"""Arrays that describe their memory by ``__cuda_array_interface__``, version 3 [1]_.
 
 There are no accelerators here: the address must be one that the processor can read, as that of managed memory.
 
@@ -22,14 +22,14 @@ _READABLE_ORDERS: Final = ("|", "<" if byteorder == "little" else ">")
 
 
 def described_by_cuda(exporter: Any) -> DescribedMemory:
-    """The memory that an array describes.
+    """Memory that an array describes.
 
     Raises
     ------
     KeyError, TypeError, ValueError
-        If the description lacks something, or something has no such form.
+        If the description lacks an item, or an item has the wrong form.
     BufferError
-        If messages cannot be made of it: a mask, gaps, another byte order.
+        If messages cannot use the memory: a mask, gaps, another byte order.
     """
     described = exporter.__cuda_array_interface__
     if not isinstance(described, dict):

@@ -1,4 +1,4 @@
-"""Constructors of datatypes: each gives the handles' method, the typemap and the arguments to remember."""
+"""Constructors of datatypes: each provides a method of handles, the typemap, and the arguments to remember."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Constructors(Marks):
 
     @mpi_call
     def Dup(self) -> Self:
-        """A datatype of its own with the same entries."""
+        """Make a copy of the datatype with the same entries."""
         old = self._layout
         origin = DatatypeOrigin("DUP", {}, (old,))
         new = self._of(Layout(old.typemap, "", old.kind, old.typestr, old.code, origin, old.is_committed))
@@ -38,7 +38,7 @@ class Constructors(Marks):
 
     @mpi_call
     def Create_contiguous(self, count: int) -> Self:
-        """Entries that follow one another.
+        """Consecutive entries.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class Constructors(Marks):
 
     @mpi_call
     def Create_indexed(self, blocklengths: Sequence[int], displacements: Sequence[int]) -> Self:
-        """Blocks of entries, each at a place of its own.
+        """Blocks of entries, each at its own displacement.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Constructors(Marks):
 
     @mpi_call
     def Create_hindexed(self, blocklengths: Sequence[int], displacements: Sequence[int]) -> Self:
-        """Blocks of entries, each at a place of its own in bytes.
+        """Blocks of entries, each at its own displacement in bytes.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class Constructors(Marks):
 
     @mpi_call
     def Create_indexed_block(self, blocklength: int, displacements: Sequence[int]) -> Self:
-        """Blocks of the same number of entries, each at a place of its own.
+        """Blocks of the same number of entries, each at its own displacement.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class Constructors(Marks):
 
     @mpi_call
     def Create_hindexed_block(self, blocklength: int, displacements: Sequence[int]) -> Self:
-        """Blocks of the same number of entries, each at a place of its own in bytes.
+        """Blocks of the same number of entries, each at its own displacement in bytes.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The constructor call of a datatype: envelope, contents, and their readable form."""
+"""Constructor call of a datatype: envelope, contents, and a readable form."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _INTEGERS: Final[dict[str, str]] = {
     "F90_REAL": "p r",
     "F90_COMPLEX": "p r",
 }
-"""Arguments among the integers of the contents, in the standard's order (MPI 4.1, 5.1.13); #: their number."""
+"""Arguments among the integers of the contents, in the standard's order (MPI 4.1, 5.1.13); ``#`` gives a length."""
 _ADDRESSES: Final[dict[str, str]] = {
     "HVECTOR": "stride",
     "HINDEXED": "displacements",
@@ -34,18 +34,18 @@ _ADDRESSES: Final[dict[str, str]] = {
     "STRUCT": "displacements",
     "RESIZED": "lb extent",
 }
-"""Arguments among the addresses."""
+"""Arguments among the addresses of the contents."""
 _COMBINERS: Final[dict[str, int]] = {
     name.removeprefix("COMBINER_"): number for name, number in vars(constants).items() if name.startswith("COMBINER_")
 }
 
 
 class Contents(DatatypeCore):
-    """Looking into a datatype."""
+    """Methods that return how a datatype was constructed."""
 
     __slots__ = ()
     _known: ClassVar[dict[int, Any]] = {}
-    """The predefined ones by number."""
+    """Predefined handles by number."""
 
     def Get_envelope(self) -> tuple[int, int, int, int, int]:
         """Numbers of integers, addresses, counts and datatypes in the constructor call, and the combiner."""
@@ -80,13 +80,13 @@ class Contents(DatatypeCore):
 
     @classmethod
     def _handle_on(cls, layout: Layout) -> Self:
-        """The predefined datatype itself, or a new handle."""
+        """Predefined handle of the layout, or a new handle."""
         known = cls._known.get(layout.number)
         return cls._of(layout) if known is None else known
 
     @classmethod
     def _know(cls, named: Mapping[str, Any]) -> None:
-        """Set the predefined datatypes."""
+        """Register the predefined datatypes."""
         super()._know(named)
         cls._known = {known._identity(): known for known in reversed(list(named.values())) if known}
 
@@ -129,15 +129,15 @@ class Contents(DatatypeCore):
 
     @property
     def is_named(self) -> bool:
-        """Whether the standard names it."""
+        """Whether the datatype is a named one of the standard."""
         return self.combiner == constants.COMBINER_NAMED
 
     @property
     def is_predefined(self) -> bool:
-        """Whether it exists without being made."""
+        """Whether the datatype is predefined, or null."""
         return self._layout_or_null is None or self._layout_or_null.is_basic
 
 
 def _made_again(old: Any, constructor: str, arguments: dict[str, Any]) -> Any:
-    """An equal datatype, made for pickle by the constructor."""
+    """Equal datatype, constructed again for pickle."""
     return getattr(old, constructor)(**arguments)

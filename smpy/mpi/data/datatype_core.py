@@ -1,4 +1,4 @@
-"""Handles on datatypes: the base of each family of their methods."""
+"""Handles on datatypes: the base class of all their methods."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class DatatypeCore(Handle):
 
     @property
     def _layout(self) -> Layout:
-        """The layout that the handle refers to; raises ``ERR_TYPE`` when it is null."""
+        """Layout that the handle refers to; raises ``ERR_TYPE`` when the handle is null."""
         if self._layout_or_null is None:
             fail("ERR_TYPE", "the datatype is null")
         return self._layout_or_null
@@ -65,17 +65,17 @@ class DatatypeCore(Handle):
         return self._layout.size
 
     def Get_extent(self) -> tuple[int, int]:
-        """Lower bound of an entry and bytes from one to the next."""
+        """Lower bound of an entry, and bytes from one entry to the next."""
         typemap = self._layout.typemap
         return typemap.lb, typemap.extent
 
     def Get_true_extent(self) -> tuple[int, int]:
-        """Offset of the first byte an entry carries, and bytes from there to behind the last."""
+        """Offset of the first byte that an entry carries, and bytes from there to the end of the last one."""
         typemap = self._layout.typemap
         return typemap.true_lb, typemap.true_ub - typemap.true_lb
 
     def Commit(self) -> Self:
-        """Make the datatype usable in communication; predefined ones are already."""
+        """Make the datatype usable in communication; predefined ones always are."""
         layout = self._layout
         layout.is_committed = True
         self._refer_to(layout)
@@ -103,7 +103,7 @@ class DatatypeCore(Handle):
 
     @property
     def true_extent(self) -> int:
-        """Bytes from the first byte carried to behind the last."""
+        """Bytes from the first byte carried to the end of the last one."""
         return self.Get_true_extent()[1]
 
     @property
@@ -113,5 +113,5 @@ class DatatypeCore(Handle):
 
     @property
     def true_ub(self) -> int:
-        """Offset behind the last byte carried."""
+        """Offset after the last byte carried."""
         return sum(self.Get_true_extent())

@@ -1,4 +1,4 @@
-"""Name and attributes that a rank gives a datatype."""
+"""Name and attributes that a rank sets on a datatype."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _NamesOfPredefined(dict[tuple[int, int], str]):
 
 
 class Marks(DatatypeCore, Attributed):
-    """A datatype with a name and attributes."""
+    """Methods for the name and the attributes of a datatype."""
 
     __slots__ = ()
     _family: ClassVar = "Datatype"
@@ -30,7 +30,7 @@ class Marks(DatatypeCore, Attributed):
         return attributes_of(self._family, self._layout.number)
 
     def _inherit(self, old: Marks) -> None:
-        """Copy the attributes that a duplicate of `old` gets."""
+        """Copy attributes of `old` to this duplicate of it."""
         if old._layout.has_attributes and is_running():
             self._attributes_of_rank("Dup").update(copy_attributes(old, old._attributes_of_rank("Dup"), "Dup"))
 
@@ -48,14 +48,14 @@ class Marks(DatatypeCore, Attributed):
     def Set_name(self, name: str) -> None:
         """Set the datatype's name, on this rank."""
         layout, name = self._layout, name[: MAX_OBJECT_NAME - 1]
-        if layout.is_basic:  # all ranks share it
+        if layout.is_basic:  # all ranks share its layout
             per_world(_NamesOfPredefined)[current().rank, layout.number] = name
         else:
             layout.name = name
 
     @mpi_call
     def Free(self) -> None:
-        """Give the datatype back; messages under way can still use it. Predefined ones cannot be freed."""
+        """Free the datatype; unfinished messages can still use it. Predefined ones cannot be freed."""
         layout = self._layout
         if layout.is_basic:
             fail("ERR_TYPE", f"{self.Get_name() or 'the datatype'} is predefined and cannot be freed")

@@ -1,4 +1,4 @@
-"""Packing by the program: Pack and Unpack, as they are or in the external representation."""
+"""Packing by the program: Pack and Unpack, in native or external representation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Packing"]
 
 
 class Packing(DatatypeCore):
-    """Entries packed into a buffer, one call after another, and taken out again."""
+    """Methods that pack entries into a buffer, call after call, and unpack them again."""
 
     __slots__ = ()
 
@@ -52,7 +52,7 @@ class Packing(DatatypeCore):
 
     @mpi_call
     def Unpack(self, inbuf: Any, position: int, outbuf: Any, comm: CommCore) -> int:
-        """Take entries out of a buffer that `Pack` has filled.
+        """Unpack entries from a buffer that `Pack` has filled.
 
         Parameters
         ----------
@@ -78,13 +78,13 @@ class Packing(DatatypeCore):
 
     @mpi_call
     def Pack_size(self, count: int, comm: CommCore) -> int:
-        """Room that `Pack` needs for a number of entries, in bytes."""
+        """Bytes that `Pack` needs for a number of entries."""
         _check_comm(comm, "Pack_size")
         return _not_negative(count, "Pack_size") * self._layout.size
 
     @mpi_call
     def Pack_external(self, datarep: str, inbuf: Any, outbuf: Any, position: int) -> int:
-        """Put entries into a buffer in the representation that all machines agree on.
+        """Pack entries into a buffer in the representation that all machines share.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class Packing(DatatypeCore):
 
     @mpi_call
     def Unpack_external(self, datarep: str, inbuf: Any, position: int, outbuf: Any) -> int:
-        """Take entries out of a buffer that `Pack_external` has filled, here or elsewhere.
+        """Unpack entries from a buffer that `Pack_external` has filled, here or elsewhere.
 
         Parameters
         ----------
@@ -143,12 +143,12 @@ class Packing(DatatypeCore):
 
     @mpi_call
     def Pack_external_size(self, datarep: str, count: int) -> int:
-        """Room that `Pack_external` needs for a number of entries, in bytes."""
+        """Bytes that `Pack_external` needs for a number of entries."""
         _check_representation(datarep, "Pack_external_size")
         return _not_negative(count, "Pack_external_size") * external_size(self._layout.typemap)
 
     def _entries_in(self, memory: LentMemory, call: str) -> int:
-        """Number of entries that fit into the memory; raises if it is folded, or if their bytes reach out of it."""
+        """Number of entries that fit into the memory; raises if it is folded, or if bytes of an entry lie outside."""
         if memory.is_folded or (is_any() and private_ranges(memory.address, memory.nbytes) is not None):
             fail("ERR_BUFFER", f"{call}: an array that is folded or shares its memory has no bytes: send it as it is")
         layout = self._layout

@@ -1,4 +1,4 @@
-"""`Datatype`, the predefined ones, and the datatypes of type strings."""
+"""`Datatype`, the predefined datatypes, and those of type strings."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["BYTE", "DATATYPE_NULL", "PREDEFINED", "Datatype", "_typecode", "as_d
 
 
 class Datatype(Constructors, Contents, Packing):
-    """The type of a buffer's entries: their bytes in memory, and their kind.
+    """Type of a buffer's entries: their bytes in memory, and their kind.
 
     Parameters
     ----------
     datatype : Datatype, optional
-        One to make another handle of; null without it.
+        Datatype to make another handle of; without it, the handle is null.
     """
 
     __slots__ = ("__weakref__",)
@@ -32,7 +32,7 @@ class Datatype(Constructors, Contents, Packing):
 
     @classmethod
     def Get_value_index(cls, value: Datatype, index: Datatype) -> Self:
-        """The pair of a value and a location, for ``MINLOC`` and ``MAXLOC``; null when there is none.
+        """Pair of a value and a location, for ``MINLOC`` and ``MAXLOC``; null when there is none.
 
         Parameters
         ----------
@@ -44,7 +44,7 @@ class Datatype(Constructors, Contents, Packing):
 
     @classmethod
     def Create_f90_integer(cls, r: int) -> Self:
-        """Fortran's integer of a number of decimal digits; it is predefined.
+        """Fortran integer of a number of decimal digits, as a predefined datatype.
 
         Parameters
         ----------
@@ -55,7 +55,7 @@ class Datatype(Constructors, Contents, Packing):
 
     @classmethod
     def Create_f90_real(cls, p: int, r: int) -> Self:
-        """Fortran's real number of a precision and a range; it is predefined.
+        """Fortran real of a precision and a range, as a predefined datatype.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class Datatype(Constructors, Contents, Packing):
 
     @classmethod
     def Create_f90_complex(cls, p: int, r: int) -> Self:
-        """Fortran's complex number of a precision and a range; it is predefined.
+        """Fortran complex number of a precision and a range, as a predefined datatype.
 
         Parameters
         ----------
@@ -81,14 +81,14 @@ class Datatype(Constructors, Contents, Packing):
 
     @classmethod
     def Match_size(cls, typeclass: int, size: int) -> Self:
-        """Fortran's datatype of a class and a size.
+        """Fortran datatype of a class and a size.
 
         Parameters
         ----------
         typeclass : int
             ``TYPECLASS_LOGICAL``, ``TYPECLASS_INTEGER``, ``TYPECLASS_REAL`` or ``TYPECLASS_COMPLEX``.
         size : int
-            In bytes.
+            Size in bytes.
         """
         return cls._of(sized(typeclass, size))
 
@@ -107,7 +107,7 @@ class Datatype(Constructors, Contents, Packing):
 
     @classmethod
     def fromcode(cls, code: str) -> Datatype:
-        """The predefined datatype with a character code or type string.
+        """Predefined datatype of a character code or type string.
 
         Raises
         ------
@@ -121,7 +121,7 @@ class Datatype(Constructors, Contents, Packing):
 
     @property
     def typestr(self) -> str:
-        """Numpy's type string of an entry."""
+        """Type string of an entry, as in numpy."""
         layout = self._layout
         return layout.typestr if layout.kind != "pair" else f"V{layout.extent}"
 
@@ -138,7 +138,7 @@ _CHARACTER_OF: Final = {
 }
 
 PREDEFINED: Final[dict[str, Datatype]] = {name: Datatype._of(layout) for name, layout in LAYOUTS.items()}
-"""Every predefined datatype by its name in `mpi4py.MPI`."""
+"""Predefined datatypes by their names in `mpi4py.MPI`."""
 Datatype._know(PREDEFINED)
 
 DATATYPE_NULL: Final = PREDEFINED["DATATYPE_NULL"]
@@ -150,7 +150,7 @@ _typedict_f: Final[dict[str, Datatype]] = {code: PREDEFINED[name] for code, name
 
 
 def of_format(code: str) -> Datatype:
-    """The datatype with a code, or of a buffer with that format.
+    """Datatype of a code, or of a buffer with that format.
 
     Raises
     ------
@@ -176,7 +176,7 @@ def _without_byte_order(code: str) -> str:
 
 
 def as_datatype(datatype: Datatype | str) -> Datatype:
-    """The datatype that a message names, itself or by its code."""
+    """Datatype that a message specifies, directly or by its code."""
     if isinstance(datatype, Datatype):
         return datatype
     if not isinstance(datatype, str):
@@ -190,7 +190,7 @@ def _typecode(datatype: Datatype) -> str | None:
 
 
 def _typealign(datatype: Datatype) -> int | None:
-    """Alignment of a predefined datatype in bytes; None of any other."""
+    """Alignment of a predefined datatype in bytes; None for any other."""
     return datatype._layout.alignment if datatype and datatype._layout.is_basic else None
 
 

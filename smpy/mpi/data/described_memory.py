@@ -1,4 +1,4 @@
-"""Memory that is described rather than exported, by the array interfaces of accelerator libraries."""
+"""Memory that array interfaces of accelerator libraries describe, without exporting a buffer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FORMATS: Final = {
 
 
 class DescribedMemory(NamedTuple):
-    """Memory as an array interface describes it.
+    """Memory described by an array interface.
 
     Parameters
     ----------
@@ -40,17 +40,17 @@ class DescribedMemory(NamedTuple):
 
 
 def format_of(kind: str, item_bytes: int) -> str:
-    """Format of items of a kind (numpy's letter) and size; bytes when there is none."""
+    """Format of items of a kind (numpy's letter) and size; the format of bytes when there is none."""
     return _FORMATS.get(f"{kind}{item_bytes}", "B")
 
 
 def is_gapless(shape: Sequence[int], strides: Sequence[int], step: int) -> bool:
-    """Whether items `step` apart in the fastest dimension fill the memory, the first or the last dimension fastest."""
+    """Whether items fill the memory, `step` apart in the fastest dimension, which is the first or the last one."""
     return _is_dense(shape, strides, step) or _is_dense(shape[::-1], strides[::-1], step)
 
 
 def _is_dense(shape: Sequence[int], strides: Sequence[int], step: int) -> bool:
-    """Whether the items fill the memory, the first dimension fastest."""
+    """Whether the items fill the memory, with the first dimension fastest."""
     for length, stride in zip(shape, strides, strict=True):
         if length > 1 and stride != step:
             return False

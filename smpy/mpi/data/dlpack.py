@@ -55,14 +55,14 @@ _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)((
 
 
 def described_by_dlpack(exporter: Any) -> DescribedMemory:
-    """The memory that a tensor lends.
+    """Memory that a tensor lends.
 
     Raises
     ------
     TypeError, ValueError
-        If the tensor does not say on which device it is.
+        If the tensor does not report its device.
     BufferError
-        If messages cannot be made of its memory.
+        If messages cannot use its memory.
     """
     device_type, device_id = exporter.__dlpack_device__()
     is_host = index(device_type) == _CPU
@@ -71,7 +71,7 @@ def described_by_dlpack(exporter: Any) -> DescribedMemory:
     is_readonly = False
     try:
         capsule = exporter.__dlpack__(**stream, max_version=(1, 0), copy=False)
-    except TypeError:  # before version 1
+    except TypeError:  # producers before version 1
         capsule = exporter.__dlpack__(**stream)
         address = _opened(capsule, b"dltensor")
     else:

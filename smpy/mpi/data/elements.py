@@ -1,4 +1,4 @@
-"""Conversion between bytes and basic elements, for messages that may end inside an entry."""
+"""Conversion between counts of bytes and of basic elements, for messages that may end inside an entry."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["bytes_of_elements", "elements_in"]
 
 
 def elements_in(typemap: Typemap, nbytes: int) -> int:
-    """Number of basic elements in the first `nbytes` bytes of entries; ``UNDEFINED`` when they end inside one."""
+    """Number of basic elements in the first `nbytes` bytes of entries; ``UNDEFINED`` if the bytes end inside one."""
     n_elements, rest = 0, nbytes
     if rest:
         if not typemap.size:
@@ -29,7 +29,7 @@ def elements_in(typemap: Typemap, nbytes: int) -> int:
 
 
 def bytes_of_elements(typemap: Typemap, n_elements: int) -> int:
-    """Number of bytes that the first `n_elements` basic elements of entries have."""
+    """Number of bytes of the first `n_elements` basic elements of entries."""
     if not typemap.n_elements:
         return 0
     entries, rest = divmod(n_elements, typemap.n_elements)

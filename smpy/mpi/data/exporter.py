@@ -1,4 +1,4 @@
-"""`Exporter`, the base of objects that lend memory by the buffer protocol: the compiled surface's, or a plain one."""
+"""`Exporter`, the base class of objects that lend memory by the buffer protocol: a compiled one, or a plain one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Exporter"]
 if TYPE_CHECKING or surface is None:
 
     class Exporter:
-        """An object that lends the memory of its `_view`, and none without; from Python 3.12 on."""
+        """An object that lends the memory of its `_view`, if there is one; plain Python needs version 3.12 for that."""
 
         __slots__ = ("_view",)
 

@@ -1,4 +1,4 @@
-"""The representation of data that all machines agree on, external32 (MPI 4.1, 14.6.2): big-endian, IEEE 754."""
+"""Representation of data that all machines share, external32 (MPI 4.1, 14.6.2): big-endian, IEEE 754."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 __all__ = ["external_size", "from_external", "to_external"]
 
 _OTHER_SIZES: Final = {"LONG": "i4", "UNSIGNED_LONG": "u4", "WCHAR": "u2"}
-"""Datatypes whose size in the standard differs from C's here, as numpy's type strings."""
+"""Datatypes whose size in the standard differs from the C size here, as type strings of numpy."""
 _FRACTION: Final = 2**48 - 1
 _EXPLICIT: Final = 2**63
 
 
 def external_size(typemap: Typemap) -> int:
-    """Bytes that one entry has in this representation."""
+    """Size of one entry in this representation, in bytes."""
     if typemap.elements:
         return sum(count * external_size(part) for count, part in typemap.elements)
     return int(_typestr(typemap)[1:]) if typemap.size else 0
 
 
 def to_external(typemap: Typemap, packed: NDArray[Any]) -> NDArray[Any]:
-    """Entries, one a row, as bytes of this representation.
+    """Convert entries, one per row, to bytes of this representation.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def to_external(typemap: Typemap, packed: NDArray[Any]) -> NDArray[Any]:
 
 
 def from_external(typemap: Typemap, external: NDArray[Any]) -> NDArray[Any]:
-    """Packed bytes of entries, one a row, from bytes of this representation."""
+    """Convert entries, one per row, from bytes of this representation to packed bytes."""
     return _converted(typemap, external, is_outward=False)
 
 
@@ -64,7 +64,7 @@ def _typestr(typemap: Typemap) -> str:
 
 
 def _native(typemap: Typemap) -> str:
-    """Numpy's type string of an element here; characters wider than a byte are numbers."""
+    """Type string of an element here, as in numpy; characters wider than a byte are numbers."""
     typestr = BASIC[typemap.code].typestr
     return "u4" if typestr == "U1" else typestr
 
@@ -97,7 +97,7 @@ def _inward(typemap: Typemap, rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _quadruple(rows: NDArray[Any]) -> NDArray[Any]:
-    """x87 numbers (a sign and an exponent of 15 bits, a significand of 64) as binary128 (its first bit implied)."""
+    """Convert x87 numbers (sign, exponent of 15 bits, significand of 64) to binary128 (with an implied first bit)."""
     import numpy as np
 
     halves = rows.view("<u8")
@@ -109,7 +109,7 @@ def _quadruple(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _extended(rows: NDArray[Any]) -> NDArray[Any]:
-    """Binary128 numbers as x87 numbers, rounded towards zero."""
+    """Convert binary128 numbers to x87 numbers, rounding towards zero."""
     import numpy as np
 
     high, low = rows.view(">u8").astype("<u8").T

@@ -1,4 +1,4 @@
-"""Layouts: the bytes of a datatype, its names and its constructor call; all handles on it share one."""
+"""Layouts: a datatype's bytes, names and constructor call, shared by all handles on it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _numbers: Final = count(1)
 
 
 class DatatypeOrigin(NamedTuple):
-    """The call that made a datatype.
+    """Call that made a datatype.
 
     Parameters
     ----------
     combiner : str
-        Its name in the standard, without the prefix.
+        Name of the call's combiner in the standard, without the prefix.
     arguments : dict of str to int or list of int
         Arguments of `Datatype.Create_...`, without the datatypes.
     datatypes : tuple of Layout
@@ -33,7 +33,7 @@ class DatatypeOrigin(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Layout:
-    """A datatype as all handles on it share it.
+    """A datatype, shared by all handles on it.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ class Layout:
     code : str
         Character or type string that names it in a message; empty when there is none.
     origin : DatatypeOrigin
-        The call that made it; None when the standard names it.
+        Call that made the datatype; None for predefined ones.
     is_committed : bool
-        Whether it may be used in communication.
+        Whether the datatype may be used in communication.
     """
 
     typemap: Typemap
@@ -62,17 +62,17 @@ class Layout:
     is_committed: bool = False
 
     number: int = field(init=False, default_factory=_numbers.__next__)
-    """Number by which all handles on it are equal."""
+    """Number that is equal for all handles on the datatype."""
     size: int = field(init=False)
     """Bytes that an entry carries."""
     extent: int = field(init=False)
     """Bytes from one entry to the next."""
     is_contiguous: bool = field(init=False)
-    """Whether the bytes of entries that follow one another do so too, from the first entry's address on."""
+    """Whether consecutive entries occupy consecutive bytes, starting at the address of the first entry."""
     has_attributes: bool = field(init=False, default=False)
-    """Whether a rank may have cached an attribute on it."""
+    """Whether a rank may have cached an attribute on the datatype."""
     is_basic: bool = field(init=False)
-    """Whether it exists without being made, and cannot be freed."""
+    """Whether the datatype is predefined, so that it cannot be freed."""
 
     def __post_init__(self) -> None:
         typemap = self.typemap

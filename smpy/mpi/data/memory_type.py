@@ -1,4 +1,4 @@
-"""`buffer`: memory that a program holds, its own or another object's; MPI's own allocations, and addresses."""
+"""`buffer`: memory that a program holds, its own or another object's; allocations by MPI, and addresses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Aint_add", "Aint_diff", "Alloc_mem", "Free_mem", "Get_address", "buf
 _NONE: Final = memoryview(bytearray())
 
 
-class buffer(Exporter):  # mpi4py's name for it
+class buffer(Exporter):  # name in mpi4py
     """Bytes in memory.
 
     Parameters
@@ -64,14 +64,14 @@ class buffer(Exporter):  # mpi4py's name for it
 
     @staticmethod
     def allocate(nbytes: int, clear: bool = False) -> buffer:
-        """Memory of its own.
+        """Allocate new memory.
 
         Parameters
         ----------
         nbytes : int
             Length.
         clear : bool
-            Whether it must be zero; here it always is.
+            Whether the memory must be zeroed; here it always is.
         """
         length = index(nbytes)
         if length < 0:
@@ -80,7 +80,7 @@ class buffer(Exporter):  # mpi4py's name for it
 
     @staticmethod
     def frombuffer(obj: Any, readonly: bool = False) -> buffer:
-        """The memory of another object.
+        """Refer to the memory of another object.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class buffer(Exporter):  # mpi4py's name for it
 
     @staticmethod
     def fromaddress(address: int, nbytes: int, readonly: bool = False) -> buffer:
-        """Memory at an address, which must stay there as long as it is used.
+        """Refer to memory at an address, which must stay valid as long as it is used.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class buffer(Exporter):  # mpi4py's name for it
 
     @property
     def obj(self) -> Any:
-        """Object that owns the memory; None when there is none."""
+        """Object that owns the memory; None without an owner."""
         return self._obj
 
     @property
@@ -128,7 +128,7 @@ class buffer(Exporter):  # mpi4py's name for it
 
     @property
     def readonly(self) -> bool:
-        """Whether it must not be written."""
+        """Whether the memory must not be written."""
         return self._view.readonly
 
     def __len__(self) -> int:
@@ -168,7 +168,7 @@ class buffer(Exporter):  # mpi4py's name for it
         return self._view
 
     def cast(self, format: str, shape: Sequence[int] | None = None) -> memoryview:
-        """The bytes as items.
+        """View of the bytes as items.
 
         Parameters
         ----------
@@ -181,11 +181,11 @@ class buffer(Exporter):  # mpi4py's name for it
         return view.cast(format) if shape is None else view.cast(format, list(shape))  # type: ignore[call-overload, no-any-return]
 
     def tobytes(self, order: str | None = None) -> bytes:
-        """A copy of the bytes; `order` makes no difference to them."""
+        """Copy of the bytes; `order` has no effect."""
         return self._on_host().tobytes()
 
     def toreadonly(self) -> buffer:
-        """The same memory, not to be written."""
+        """Read-only view of the same memory."""
         return buffer._on(self._obj, self._view.toreadonly(), self._address, is_host=self._is_host)
 
     def release(self) -> None:
@@ -194,7 +194,7 @@ class buffer(Exporter):  # mpi4py's name for it
 
 
 def Alloc_mem(size: int, info: Info | None = None) -> buffer:
-    """Memory of MPI's.
+    """Allocate memory through MPI.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def Alloc_mem(size: int, info: Info | None = None) -> buffer:
 
 
 def Free_mem(mem: buffer) -> None:
-    """Give back memory of `Alloc_mem`; its length is 0 afterwards."""
+    """Free memory of `Alloc_mem`; its length is 0 afterwards."""
     mem.release()
 
 
@@ -235,10 +235,10 @@ def Get_address(location: Any) -> int:
 
 
 def Aint_add(base: int, disp: int) -> int:
-    """An address and a displacement, added."""
+    """Sum of an address and a displacement."""
     return base + disp
 
 
 def Aint_diff(addr1: int, addr2: int) -> int:
-    """The displacement from the second address to the first."""
+    """Displacement from the second address to the first."""
     return addr1 - addr2

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 LARGEST_TAG: Final = 2**31 - 1
-"""The kernel's tags have 32 bits."""
+"""Largest tag: tags in the kernel have 32 bits."""
 _WRONG: Final = (TypeError, ValueError, LookupError, BufferError)
 """Exceptions that an invalid specification raises."""
 
@@ -50,7 +50,7 @@ _WRONG: Final = (TypeError, ValueError, LookupError, BufferError)
 
 
 def check_dest(number: int, dest: Any, tag: Any, call: str) -> tuple[int, int]:
-    """`dest` and `tag` as integers; raises unless a message can be sent there."""
+    """`dest` and `tag` as integers, after a check that a message can be sent there."""
     if type(dest) is not int or type(tag) is not int:
         dest, tag = integer(call, "dest", dest), integer(call, "tag", tag)
     if not 0 <= dest < current().n_peers(number):
@@ -61,7 +61,7 @@ def check_dest(number: int, dest: Any, tag: Any, call: str) -> tuple[int, int]:
 
 
 def check_source(number: int, source: Any, tag: Any, call: str) -> tuple[int, int]:
-    """`source` and `tag` as integers; raises unless a message can come from there."""
+    """`source` and `tag` as integers, after a check that a message can come from there."""
     if type(source) is not int or type(tag) is not int:
         source, tag = integer(call, "source", source), integer(call, "tag", tag)
     if source not in (ANY_SOURCE, PROC_NULL) and not 0 <= source < current().n_peers(number):
@@ -84,18 +84,18 @@ def _fail_tag(end: str, rank: int, tag: int, call: str) -> NoReturn:
 
 
 def outgoing_of(spec: Any, call: str) -> Load:
-    """The payload end of a send of the entries that a specification names."""
+    """Payload end of a send of the entries that a specification names."""
     load = None if isinstance(spec, (list, tuple)) else _whole_buffer(spec)
     return to_send(spec, call).outgoing() if load is None else load
 
 
 def incoming_of(spec: Any, call: str) -> Load:
-    """The payload end of a receive into the entries that a specification names."""
+    """Payload end of a receive into the entries that a specification names."""
     return to_fill(spec, call).incoming()
 
 
 def _whole_buffer(exporter: Any) -> Load | None:
-    """The payload end of a send of a whole contiguous buffer; None when the specification needs `part_of`."""
+    """Payload end of a send of a whole contiguous buffer; None when the specification needs `part_of`."""
     try:
         view = memoryview(exporter)
         if not view.nbytes or not view.c_contiguous or hasattr(exporter, "__smpy_folded__"):
@@ -109,13 +109,13 @@ def _whole_buffer(exporter: Any) -> Load | None:
 
 
 def lent(data: bytes) -> Load:
-    """The payload end of a send of bytes."""
+    """Payload end of a send of bytes."""
     keep = pointer_to(data)
     return Load(len(data), int(address_of(keep)), keep)
 
 
 def to_send(spec: Any, call: str) -> BufferSegment:
-    """The entries that a specification names, to be sent."""
+    """Entries that a specification names, to be sent."""
     try:
         return part_of(spec, is_written=False)
     except Exception as error:
@@ -124,7 +124,7 @@ def to_send(spec: Any, call: str) -> BufferSegment:
 
 
 def to_fill(spec: Any, call: str) -> BufferSegment:
-    """The entries that a specification names, to be overwritten."""
+    """Entries that a specification names, to be overwritten."""
     try:
         return part_of(spec, is_written=True)
     except Exception as error:
@@ -133,7 +133,7 @@ def to_fill(spec: Any, call: str) -> BufferSegment:
 
 
 def part_of(spec: Any, *, is_written: bool, n_blocks: int = 1) -> BufferSegment:
-    """The entries that a message specification names.
+    """Entries that a message specification names.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def part_of(spec: Any, *, is_written: bool, n_blocks: int = 1) -> BufferSegment:
 
 
 def taken_apart(spec: Sequence[Any], both: tuple[type[Sequence[Any]], ...]) -> tuple[Any, Any, Any, Any]:
-    """Buffer, count, displacement and datatype, None where not given; `both`: types of a (count, displacement) pair."""
+    """Buffer, count, displacement and datatype; None where missing. `both`: types of a (count, displacement) pair."""
     if len(spec) == 4:
         return spec[0], spec[1], spec[2], spec[3]
     if not 2 <= len(spec) <= 3:
@@ -187,7 +187,7 @@ def taken_apart(spec: Sequence[Any], both: tuple[type[Sequence[Any]], ...]) -> t
 
 
 def memory_and_datatype(exporter: Any, named: Any, is_written: bool) -> tuple[LentMemory, Datatype]:
-    """The memory of a message, and the datatype of its entries."""
+    """Memory of a message, and the datatype of its entries."""
     if is_bottom(exporter):
         if named is None:
             raise ValueError("message: without a buffer a datatype must be named")
@@ -197,12 +197,12 @@ def memory_and_datatype(exporter: Any, named: Any, is_written: bool) -> tuple[Le
 
 
 def bottom(exporter: Any) -> LentMemory:
-    """The memory of messages without a buffer (none), or with ``BOTTOM`` (the whole address range)."""
+    """Memory of a message without a buffer (empty), or with ``BOTTOM`` (the whole address range)."""
     return NOTHING if exporter is None else EVERYWHERE
 
 
 def committed(datatype: Datatype) -> Datatype:
-    """The datatype; raises ``ERR_TYPE`` unless it is committed."""
+    """The datatype, after a check that it is committed; raises ``ERR_TYPE`` if not."""
     layout = datatype._layout_or_null
     if layout is not None and not layout.is_committed:
         name = layout.name or "a derived datatype"
@@ -224,13 +224,13 @@ def _extent(datatype: Datatype, otherwise: str) -> int:
 
 @lru_cache(maxsize=1024)
 def _whole(code: str, nbytes: int, n_blocks: int) -> tuple[int, Datatype]:
-    """Count and datatype of a buffer passed alone; cached, because programs send few kinds of buffers often."""
+    """Count and datatype of a buffer passed alone; cached, because programs send few kinds of buffers."""
     datatype = of_format(code)
     return inferred_count(nbytes, datatype, n_blocks), datatype
 
 
 def inferred_count(room: int, datatype: Datatype, n_blocks: int) -> int:
-    """Entries of a block, when `n_blocks` blocks fill `room` bytes."""
+    """Number of entries per block, when `n_blocks` blocks fill `room` bytes."""
     if not room:
         return 0
     extent = _extent(datatype, "the count cannot be inferred")

@@ -1,4 +1,4 @@
-"""`Op`: handles on reduction operations, the built-in ones and those that programs make."""
+"""`Op`: handles on reduction operations, built in or made by programs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from smpy.mpi.state.handle import Handle, of_family
 __all__ = ["MAX", "MIN", "OP_NULL", "PREDEFINED", "SUM", "Op", "Operation"]
 
 _LARGEST_NUMBER: Final = 32
-"""Largest number of own operations that a rank may have at a time, as under mpi4py."""
+"""Largest number of operations that a rank may have made at a time, as in mpi4py."""
 
 
 class _NumbersMade(Counter[int]):
-    """Number of own operations that each rank of a world has."""
+    """Number of operations that each rank of a world has made."""
 
 
 class Op(Handle):
@@ -29,7 +29,7 @@ class Op(Handle):
     Parameters
     ----------
     op : Op, optional
-        One to make another handle of; null without it.
+        Operation to make another handle of; without it, the handle is null.
     """
 
     __slots__ = ("__weakref__", "_is_by_number", "_operation_or_null")
@@ -52,7 +52,7 @@ class Op(Handle):
 
     @classmethod
     def fromhandle(cls, handle: int) -> Self:
-        """The operation with a number that `handle` gave; one that a program made cannot be pickled from there."""
+        """Operation of a number that `handle` returned; one made by a program cannot be pickled through this handle."""
         found = super().fromhandle(handle)
         if found.is_predefined:
             return found
@@ -73,7 +73,7 @@ class Op(Handle):
 
     @property
     def _operation(self) -> Operation:
-        """The operation that the handle refers to; raises ``ERR_OP`` when it is null."""
+        """Operation that the handle refers to; raises ``ERR_OP`` when the handle is null."""
         if self._operation_or_null is None:
             fail("ERR_OP", "the operation is null")
         return self._operation_or_null
@@ -81,12 +81,12 @@ class Op(Handle):
     @classmethod
     @mpi_question
     def Create(cls, function: Callable[[Any, Any, Any], object], commute: bool = False) -> Op:
-        """Make an operation of a function.
+        """Make an operation from a function.
 
         Parameters
         ----------
         function : callable
-            Called with two buffers and the datatype of their entries; it leaves the reduction of both in the second.
+            Function of two buffers and the datatype of their entries; it stores their reduction in the second.
         commute : bool
             Whether operands may change places.
         """
@@ -107,7 +107,7 @@ class Op(Handle):
 
     @mpi_question
     def Free(self) -> None:
-        """Give the operation back; predefined ones cannot be freed."""
+        """Free the operation; predefined ones cannot be freed."""
         if self._operation.function is None:
             fail("ERR_OP", f"{self._operation.name} is predefined and cannot be freed")
         if is_running():
@@ -152,12 +152,12 @@ class Op(Handle):
 
     @property
     def is_predefined(self) -> bool:
-        """Whether it exists without being made."""
+        """Whether the operation is predefined."""
         return self._operation_or_null is None or self._operation_or_null.function is None
 
 
 PREDEFINED: Final[dict[str, Op]] = {name: Op._of(operation) for name, operation in BUILT_IN.items()}
-"""Every predefined operation by its name in `mpi4py.MPI`."""
+"""Predefined operations by their names in `mpi4py.MPI`."""
 Op._know(PREDEFINED)
 
 OP_NULL, SUM, MAX, MIN = (PREDEFINED[name] for name in ("OP_NULL", "SUM", "MAX", "MIN"))

@@ -1,4 +1,4 @@
-"""Packing: the bytes of entries moved out of a program's memory, and into it."""
+"""Packing: copies of entries between a program's memory and consecutive bytes."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["check_bounds", "gathered", "pack", "packed_or_itself", "packed_ranges", "places_of", "spread", "unpack"]
 
 _BATCH = 1 << 16
-"""Number of irregular stretches that are moved at a time, so that their arrays of offsets stay small."""
+"""Number of irregular stretches moved at a time, so that their arrays of offsets stay small."""
 
 
 def check_bounds(layout: Layout, memory: LentMemory, start: int, count: int) -> None:
-    """Raise unless the bytes of `count` entries from byte `start` on lie within the memory, and can be counted."""
+    """Raise unless the bytes of `count` entries from byte `start` on lie within the memory and fit 64-bit numbers."""
     nbytes = count * layout.size
     if not nbytes:
         return
@@ -42,7 +42,7 @@ def _counted(count: int, layout: Layout) -> str:
 
 
 def pack(typemap: Typemap, memory: LentMemory, start: int, count: int) -> memoryview:
-    """The bytes that `count` entries from byte `start` of `memory` carry, without the gaps."""
+    """Packed bytes of `count` entries from byte `start` of `memory` on."""
     nbytes = count * typemap.size
     layout = strided(typemap)
     if layout is not None:
@@ -59,14 +59,14 @@ def pack(typemap: Typemap, memory: LentMemory, start: int, count: int) -> memory
 
 
 def packed_or_itself(typemap: Typemap, memory: LentMemory, count: int) -> memoryview:
-    """The bytes that the first `count` entries carry: the memory itself where they have no gaps, else packed."""
+    """Bytes that the first `count` entries carry: the memory itself if there are no gaps, else packed ones."""
     if typemap.is_tiling:
         return memory.stretch(typemap.true_lb, typemap.true_lb + count * typemap.size)
     return pack(typemap, memory, 0, count)
 
 
 def unpack(typemap: Typemap, packed: memoryview, memory: LentMemory, start: int) -> None:
-    """Write packed bytes into the entries from byte `start` of `memory`; bytes in the gaps stay.
+    """Write packed bytes into the entries from byte `start` of `memory` on; bytes in the gaps stay unchanged.
 
     The last entry may be incomplete.
     """
@@ -95,7 +95,7 @@ def unpack(typemap: Typemap, packed: memoryview, memory: LentMemory, start: int)
 
 
 def places_of(typemap: Typemap) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Offset and length of an entry's stretches, in the order of the packed bytes; adjacent ones are merged."""
+    """Offsets and lengths of an entry's stretches, in the order of the packed bytes; adjacent ones are merged."""
     import numpy as np
 
     parts = [np.empty((3, 0), np.int64)]
@@ -112,7 +112,7 @@ def places_of(typemap: Typemap) -> tuple[NDArray[Any], NDArray[Any]]:
 def packed_ranges(typemap: Typemap, ranges: Ranges, start: int, count: int) -> Ranges:
     """Ranges of the packed bytes of `count` entries from `start` on that come from `ranges` of the memory.
 
-    The cost grows with the number of the entries' stretches, not with their distance.
+    The cost grows with the number of stretches, not with the distances between them.
     """
     import numpy as np
 
@@ -121,7 +121,7 @@ def packed_ranges(typemap: Typemap, ranges: Ranges, start: int, count: int) -> R
     for run in looped(typemap.runs, count, typemap.extent, typemap.size):
         for batch in _batches(run.moved(start, 0)):
             at, packed = _places(batch)
-            low = np.searchsorted(lasts, at, "right")  # the first range that reaches into each stretch
+            low = np.searchsorted(lasts, at, "right")  # the first range that overlaps each stretch
             n_ranges = np.maximum(np.searchsorted(firsts, at + run.length) - low, 0)
             which = np.repeat(np.arange(len(at)), n_ranges)
             of_stretch = np.arange(len(which)) - np.repeat(np.cumsum(n_ranges) - n_ranges, n_ranges)
@@ -138,7 +138,7 @@ def packed_ranges(typemap: Typemap, ranges: Ranges, start: int, count: int) -> R
 
 
 def spread(typemap: Typemap, packed: bytes | memoryview) -> bytearray:
-    """Packed entries as a program has them in memory, with zeros in the gaps; the memory of `gathered`."""
+    """Entries laid out in new memory as a program has them, with zeros in the gaps; `gathered` is the inverse."""
     if typemap.is_tiling or not typemap.size:
         return bytearray(packed)
     count = memoryview(packed).nbytes // typemap.size
@@ -153,7 +153,7 @@ def spread(typemap: Typemap, packed: bytes | memoryview) -> bytearray:
 
 
 def gathered(typemap: Typemap, room: bytearray, count: int) -> memoryview:
-    """The packed bytes of entries that `spread` has laid out."""
+    """Packed bytes of entries that `spread` has laid out."""
     if typemap.is_tiling or not typemap.size:
         return memoryview(room)
     first, _ = _span(typemap, count)
@@ -161,7 +161,7 @@ def gathered(typemap: Typemap, room: bytearray, count: int) -> memoryview:
 
 
 def _span(typemap: Typemap, count: int) -> tuple[int, int]:
-    """Start and end of the memory of entries, relative to the address of the first one."""
+    """Start and end of the memory of entries, relative to the address of the first entry."""
     back, ahead = sorted((0, (count - 1) * typemap.extent))
     return min(0, back + typemap.true_lb), max(count * typemap.extent, ahead + typemap.true_ub)
 
@@ -169,7 +169,7 @@ def _span(typemap: Typemap, count: int) -> tuple[int, int]:
 def _move(
     typemap: Typemap, memory: LentMemory, start: int, count: int, packed: NDArray[Any], *, is_packing: bool
 ) -> None:
-    """Move bytes between `packed` and the `count` entries from byte `start` of `memory`."""
+    """Copy bytes between `packed` and the `count` entries from byte `start` of `memory` on."""
     back, ahead = sorted((0, (count - 1) * typemap.extent))
     first, last = typemap.true_lb + back, typemap.true_ub + ahead
     window = memory.stretch(start + first, start + last)
@@ -182,7 +182,7 @@ def _move(
 
 
 def _stretches(run: ByteStretch, window: Any, packed: NDArray[Any]) -> Iterator[tuple[Any, Any, Any, Any]]:
-    """Arrays of a run's stretches, in memory and packed, and the indices of the stretches in each."""
+    """Arrays over a run's stretches, in memory and packed, and the indices of the stretches in each."""
     if all(isinstance(loop, RepeatedStride) for loop in run.loops):
         yield _array(run, window, 0), _array(run, packed, 1), ..., ...
         return
@@ -192,7 +192,7 @@ def _stretches(run: ByteStretch, window: Any, packed: NDArray[Any]) -> Iterator[
 
 
 def _array(run: ByteStretch, buffer: Any, side: int) -> NDArray[Any]:
-    """The stretches of a run with regular loops; `side`: 0 in memory, 1 packed."""
+    """Array of the stretches of a run with regular loops; `side`: 0 in memory, 1 packed."""
     import numpy as np
 
     offset = (run.offset, run.packed)[side]
@@ -202,14 +202,14 @@ def _array(run: ByteStretch, buffer: Any, side: int) -> NDArray[Any]:
 
 
 def _everywhere(length: int, buffer: Any) -> NDArray[Any]:
-    """The stretches of a length that begin at each byte."""
+    """Array of overlapping stretches of one length, one beginning at each byte."""
     import numpy as np
 
     return np.ndarray((len(buffer) - length + 1,), f"V{length}", buffer, 0, (1,))
 
 
 def _batches(run: ByteStretch) -> Iterator[ByteStretch]:
-    """The same stretches in runs that have few of them."""
+    """Split a run into runs with few stretches each."""
     if prod(loop.times for loop in run.loops) <= _BATCH:
         yield run
         return
@@ -232,7 +232,7 @@ def _batches(run: ByteStretch) -> Iterator[ByteStretch]:
 
 
 def _places(run: ByteStretch) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Offset of each stretch, in memory and packed."""
+    """Offsets of all stretches, in memory and packed."""
     import numpy as np
 
     at, before = np.array([run.offset]), np.array([run.packed])

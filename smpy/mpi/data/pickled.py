@@ -1,4 +1,4 @@
-"""Objects as the bytes that collectives move: pickled before, unpickled after."""
+"""Objects as the bytes that collectives move: pickled before, unpickled afterwards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIZE_BYTES: Final = 8
 
 
 def pickled_each(objects: Iterable[Any] | None, n: int) -> list[bytes]:
-    """The objects, each pickled; None stands for `n` times None."""
+    """Pickled bytes of each object; None stands for `n` times None."""
     items = [None] * n if objects is None else list(objects)
     if len(items) != n:
         raise ValueError(f"expecting {n} items, got {len(items)}")
@@ -25,12 +25,12 @@ def pickled_each(objects: Iterable[Any] | None, n: int) -> list[bytes]:
 
 
 def unpickled(block: bytes, source: int, call: str) -> Any:
-    """The object that came from a rank; an exception of its class gets a note with the sender."""
+    """Unpickled object of a rank; an exception raised by unpickling gets a note with the sender."""
     return unpickled_all([block], call, first_source=source)[0]
 
 
 def unpickled_all(blocks: Iterable[bytes], call: str, first_source: int = 0) -> list[Any]:
-    """The objects that came from consecutive ranks; an exception of their classes gets a note with the sender."""
+    """Unpickled objects of consecutive ranks; an exception raised by unpickling gets a note with the sender."""
     objects: list[Any] = []
     try:
         objects.extend(map(pickle.loads, blocks))
@@ -42,5 +42,5 @@ def unpickled_all(blocks: Iterable[bytes], call: str, first_source: int = 0) -> 
 
 
 def offsets_of(blocks: Sequence[bytes]) -> array[int]:
-    """Offsets in bytes of blocks packed one behind the other, and their end; empty without blocks."""
+    """Offsets in bytes of consecutively packed blocks, and their end; empty without blocks."""
     return array("q", accumulate(map(len, blocks), initial=0) if blocks else ())

@@ -1,4 +1,4 @@
-"""`Pickle`: conversion of objects to messages, and `pickle`, the one in use, which each rank may set for itself."""
+"""`Pickle`: conversion of objects to messages, and `pickle`, the default one, which each rank may change for itself."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _THRESHOLD = int(os.environ.get("MPI4PY_PICKLE_THRESHOLD", str(1 << 18)))
 
 
 class Pickle:
-    """Turns objects into bytes and back.
+    """Converts objects to bytes and back.
 
     Parameters
     ----------
     dumps, loads : callable, optional
-        The functions that do it; those of the standard library's `pickle` without them.
+        Functions that convert; by default, those of the standard library's `pickle`.
     protocol : int, optional
-        Passed to `dumps`; the highest there is by default.
+        Protocol passed to `dumps`; by default, the highest one.
     threshold : int, optional
         Buffers of at least that many bytes are kept out of band by `dumps_oob`.
     """
@@ -43,15 +43,15 @@ class Pickle:
         self.THRESHOLD = threshold
 
     def dumps(self, obj: Any) -> bytes:
-        """The object as bytes."""
+        """Pickled bytes of an object."""
         return self._dumps(obj) if self._protocol is None else self._dumps(obj, self._protocol)
 
     def loads(self, data: Any) -> Any:
-        """The object that `data` encodes."""
+        """Object that `data` encodes."""
         return self._loads(data)
 
     def dumps_oob(self, obj: Any) -> tuple[bytes, list[Any]]:
-        """The object as bytes, and its large buffers separately."""
+        """Pickled bytes of an object, and its large buffers separately."""
         buffers: list[Any] = []
 
         def stays_inside(lent: PickleBuffer) -> bool:
@@ -65,7 +65,7 @@ class Pickle:
         return self._dumps(obj, protocol, buffer_callback=stays_inside), buffers
 
     def loads_oob(self, data: Any, buffers: Iterable[Any]) -> Any:
-        """The object that bytes and separate buffers encode."""
+        """Object that bytes and separate buffers encode."""
         return self._loads(data, buffers=buffers)
 
     @property
@@ -79,7 +79,7 @@ class Pickle:
 
     @property
     def THRESHOLD(self) -> int:
-        """Bytes from which a buffer is kept out of band."""
+        """Size in bytes from which a buffer is kept out of band."""
         return self._threshold
 
     @THRESHOLD.setter
@@ -91,11 +91,11 @@ _dumps, _loads = dumps, loads
 
 
 class _OwnPickles(dict[int, Pickle]):
-    """Own `Pickle` of each rank of a world that has set one."""
+    """Settings of each rank of a world that has changed them."""
 
 
 class _OfEachRank(Pickle):
-    """A per-rank `Pickle`, created when a rank first assigns to it; the others share one."""
+    """`Pickle` with settings per rank; a rank gets its own on the first assignment, other ranks share one."""
 
     _of_all: Pickle
 
@@ -158,5 +158,5 @@ class _OfEachRank(Pickle):
         self._to_change().THRESHOLD = threshold
 
 
-pickle: Final[Pickle] = _OfEachRank.__new__(_OfEachRank)  # not by __init__, which would set the importing rank's own
-"""The `Pickle` of the lower-case calls."""
+pickle: Final[Pickle] = _OfEachRank.__new__(_OfEachRank)  # without __init__, which sets the importing rank's own
+"""`Pickle` that the lower-case calls use."""

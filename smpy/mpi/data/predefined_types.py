@@ -1,4 +1,4 @@
-"""The layouts of the predefined datatypes: basic ones, pairs, and Fortran's by precision and range."""
+"""Layouts of the predefined datatypes: basic ones, pairs, and Fortran types by precision and range."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ def _predefined() -> dict[str, Layout | None]:
 
 
 LAYOUTS: Final = _predefined()
-"""By their names in `mpi4py.MPI`; None when there is no such datatype."""
+"""Predefined layouts by their names in `mpi4py.MPI`; None when there is no such datatype."""
 
 
 def pair_of(value: Layout, location: Layout) -> Layout | None:
-    """The pair of these two, None when it is not predefined."""
+    """Pair of these two types; None when it is not predefined."""
     for name, (_, first, second) in PAIRS.items():
         if LAYOUTS[first] is value and LAYOUTS[second] is location:
             return LAYOUTS[name]
@@ -69,7 +69,7 @@ def pair_of(value: Layout, location: Layout) -> Layout | None:
 
 
 def sized(typeclass: int, size: int) -> Layout:
-    """Fortran's datatype of a class and a size; raises ``ERR_ARG`` when there is none."""
+    """Fortran datatype of a class and a size; raises ``ERR_ARG`` when there is none."""
     names = {number: name for name, number in vars(constants).items() if name.startswith("TYPECLASS_")}
     name = names.get(typeclass, "").removeprefix("TYPECLASS_")
     layout = LAYOUTS.get(f"{name}{size}")
@@ -80,20 +80,20 @@ def sized(typeclass: int, size: int) -> Layout:
 
 @cache
 def f90_integer(r: int) -> Layout:
-    """Fortran's integer of `r` decimal digits."""
+    """Fortran integer of `r` decimal digits."""
     name = next((name for digits, name in _INTEGER_DIGITS if r <= digits), "")
     return _of_fortran(name, "F90_INTEGER", r=r)
 
 
 @cache
 def f90_real(p: int, r: int) -> Layout:
-    """Fortran's real of `p` decimal digits and the exponents of ten up to `r`; either may be ``UNDEFINED``."""
+    """Fortran real of `p` decimal digits and exponents of ten up to `r`; either may be ``UNDEFINED``."""
     return _of_fortran(_real_of(p, r), "F90_REAL", p=p, r=r)
 
 
 @cache
 def f90_complex(p: int, r: int) -> Layout:
-    """Fortran's complex number of `p` decimal digits and the exponents of ten up to `r`."""
+    """Fortran complex number of `p` decimal digits and exponents of ten up to `r`."""
     return _of_fortran(_COMPLEX_OF.get(_real_of(p, r), ""), "F90_COMPLEX", p=p, r=r)
 
 

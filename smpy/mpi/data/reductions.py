@@ -1,4 +1,4 @@
-"""Reductions: contributions of all ranks folded strictly left in rank order, for every operation and datatype.
+"""Reductions: contributions of all ranks folded strictly from the left in rank order, for all operations and datatypes.
 
 Floating-point sums depend on their order, so the order is the same for every algorithm and every order of
 arrival: ((a0 + a1) + a2) + ... numpy's `reduce` is not used, because it sums in pairs where it can.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Prefixes", "ReductionInProgress", "check_defined"]
 
 _WIDE_BYTES = 4096
-"""Bytes from which contributions are folded one by one, without a copy; shorter ones are folded many at a time."""
+"""Size from which contributions are folded one by one, without a copy; shorter ones are folded in groups."""
 _BATCH_BYTES = 1 << 20
 
 
@@ -59,7 +59,7 @@ class Operand(bytearray):
 
 
 class ReductionInProgress:
-    """A reduction under way.
+    """A reduction that has not received all contributions yet, or whose result is still needed.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class ReductionInProgress:
         self._result: bytes | PartialBytes | None = None
 
     def put(self, rank: int, carried: Carried | None, *, is_lent: bool = False) -> None:
-        """Take the contribution of `rank`; None when it is folded memory: then there is no result either.
+        """Take the contribution of `rank`; folded memory (None) leaves the reduction without a result.
 
         Entries that have no content in one contribution have none in the result.
 
@@ -106,7 +106,7 @@ class ReductionInProgress:
         carried : bytes, memoryview or partial bytes
             Packed entries of the rank.
         is_lent : bool
-            Whether the bytes stay unchanged until a rank takes the result; else they are copied.
+            Whether the bytes stay unchanged until a rank takes the result; otherwise they are copied.
         """
         if carried is None or self._is_void:
             self._is_void = True
@@ -138,7 +138,7 @@ class ReductionInProgress:
         self._next = end
 
     def result(self, operation: Operation) -> bytes | PartialBytes | None:
-        """The reduction, once every rank has contributed; None when some of them were folded memory.
+        """Result of the reduction once every rank has contributed; None when some contributed folded memory.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class ReductionInProgress:
 
 
 class Prefixes:
-    """Reductions of the ranks up to each rank, computed in rank order as far as needed.
+    """Reductions of ranks 0 to r for each rank r, computed in rank order as far as needed.
 
     Parameters
     ----------
@@ -179,14 +179,14 @@ class Prefixes:
         self._operation = operation
         self._layout = layout
         self._rows: list[bytes | memoryview | None] = [None] * n_ranks
-        """Reductions of the first `_n_done` ranks, then contributions, None until they come."""
+        """Reductions of the first `_n_done` ranks, then the contributions of later ranks; None for missing ones."""
         self._n_done = 0
         self._first_void = n_ranks
         self._private: dict[int, Ranges] = {}
-        """Ranges of bytes with a content, of ranks that contribute partial bytes."""
+        """Ranges of bytes with content, for ranks that contribute partial bytes."""
 
     def put(self, rank: int, carried: memoryview | PartialBytes | None, *, is_lent: bool = False) -> None:
-        """Take the contribution of `rank`, as `ReductionInProgress` does; after folded memory there is no result."""
+        """Take the contribution of `rank`, as `ReductionInProgress` does; there is no result after folded memory."""
         if carried is None:
             self._first_void = min(self._first_void, rank)
             return
@@ -197,7 +197,7 @@ class Prefixes:
             self._rows[rank] = carried if is_lent else bytes(carried)
 
     def up_to(self, rank: int, operation: Operation) -> Carried | None:
-        """The reduction of ranks 0 to `rank`, all of which have contributed; None when some were folded memory.
+        """Reduction of ranks 0 to `rank`, which have all contributed; None when some contributed folded memory.
 
         Parameters
         ----------
@@ -249,7 +249,7 @@ def _common(a: Ranges | None, b: Ranges) -> Ranges:
 
 
 def _restricted(result: bytes | memoryview, private: Ranges, layout: Layout) -> PartialBytes:
-    """A result with a content in those entries that lie within `private` as a whole."""
+    """Result in which only entries that lie completely within `private` have content."""
     size = layout.size
     whole = ((-(-first // size) * size, last // size * size) for first, last in private)
     return PartialBytes(result, [(first, last) for first, last in whole if first < last])
@@ -269,7 +269,7 @@ def _folded_by_program(operation: Operation, layout: Layout, rows: Sequence[byte
 def _folded(
     operation: Operation, layout: Layout, accumulated: NDArray[Any] | None, rows: Sequence[bytes | memoryview]
 ) -> NDArray[Any]:
-    """`accumulated`, which is overwritten, and then `rows`, folded from left to right."""
+    """Fold `rows` into `accumulated` from left to right; `accumulated` is overwritten."""
     import numpy as np
 
     joined = rows[0] if len(rows) == 1 else b"".join(rows)
@@ -279,7 +279,7 @@ def _folded(
     if not len(arrays) or not accumulated.size:
         return accumulated
     ufunc = getattr(np, operation.ufunc)
-    with np.errstate(all="ignore"):  # as C computes
+    with np.errstate(all="ignore"):  # no warnings, as in C
         if layout.kind == "pair":
             return _folded_pairs(ufunc, accumulated, arrays)
         if accumulated.nbytes >= _WIDE_BYTES or len(arrays) == 1:
@@ -291,12 +291,12 @@ def _folded(
 
 
 def _running(operation: Operation, layout: Layout, rows: Sequence[bytes | memoryview]) -> list[bytes | memoryview]:
-    """The reductions of the first row, the first two, and so on."""
+    """Reductions of the first row, the first two rows, and so on."""
     import numpy as np
 
     if layout.kind != "pair" and memoryview(rows[0]).nbytes < _WIDE_BYTES:
         whole = np.frombuffer(b"".join(rows), _dtype(layout)).reshape(len(rows), -1)
-        with np.errstate(all="ignore"):  # as C computes
+        with np.errstate(all="ignore"):  # no warnings, as in C
             return [rows[0], *(row.tobytes() for row in _accumulate(operation, whole)[1:])]
     accumulated = _folded(operation, layout, None, rows[:1])
     found = [rows[0]]
@@ -307,7 +307,7 @@ def _running(operation: Operation, layout: Layout, rows: Sequence[bytes | memory
 
 
 def _accumulate(operation: Operation, rows: NDArray[Any]) -> NDArray[Any]:
-    """Every row reduced with all those above it."""
+    """Reductions of each row with all rows above it."""
     import numpy as np
 
     in_between = bool if operation.ufunc.startswith("logical") else rows.dtype
@@ -316,7 +316,7 @@ def _accumulate(operation: Operation, rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _dtype(layout: Layout) -> Any:
-    """Numpy's type of one entry, without gaps."""
+    """Type of one entry in numpy, without gaps."""
     import numpy as np
 
     if layout.kind != "pair":
@@ -326,7 +326,7 @@ def _dtype(layout: Layout) -> Any:
 
 
 def _folded_pairs(ufunc: Any, accumulated: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
-    """The extreme values with the least location among equals: the same in any order."""
+    """Extreme values, each with the least location among equals; the result is the same in any order."""
     import numpy as np
 
     whole = np.concatenate([accumulated[None, :], rows])

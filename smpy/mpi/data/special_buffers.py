@@ -1,4 +1,4 @@
-"""Constants that programs pass in place of a buffer: `BOTTOM`, `IN_PLACE`, `BUFFER_AUTOMATIC`, without bytes."""
+"""Constants passed in place of a buffer: `BOTTOM`, `IN_PLACE` and `BUFFER_AUTOMATIC`, all without bytes."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ from smpy.mpi.data.typemaps import RepeatedStride, Typemap
 __all__ = ["strided"]
 
 _FIELDS: Final = Struct(f"={7 + 2 * STRIDED_LOOPS}q")
-assert _FIELDS.size == STRIDED_BYTES  # the header and this file say the same
+assert _FIELDS.size == STRIDED_BYTES  # must be equal to the header's
 
 
 @lru_cache(maxsize=1024)
 def strided(typemap: Typemap) -> bytes | None:
-    """The kernel's description of a typemap, or None of one that is no single nest of regular loops."""
+    """Kernel description of a typemap; None if it is not a single nest of regular loops."""
     if len(typemap.runs) != 1 or len(typemap.runs[0].loops) > STRIDED_LOOPS:
         return None
     run = typemap.runs[0]

@@ -55,7 +55,7 @@ def _fastest_first(n_dimensions: int, is_c: bool) -> Iterable[int]:
 
 
 def _block_length(n_entries: int, n_ranks: int, kind: int, block_length: int) -> int:
-    """Entries that a rank gets in a row."""
+    """Length of the blocks in which one dimension is dealt to the ranks, in entries."""
     enough = -(-n_entries // n_ranks)
     if kind == DISTRIBUTE_NONE:
         if n_ranks != 1:
@@ -71,7 +71,7 @@ def _block_length(n_entries: int, n_ranks: int, kind: int, block_length: int) ->
 
 
 def _dealt(row: Typemap, step: int, n_entries: int, stride: int, first: int, length: int) -> Typemap:
-    """Blocks of `length` rows of `step` bytes, from row `first` on, `stride` rows apart; the last has the rest."""
+    """Blocks of `length` rows of `step` bytes, from row `first` on, `stride` rows apart; the last may be shorter."""
     n_whole = max(0, (n_entries - first - length) // stride + 1) if stride else 0
     behind = first + n_whole * stride
     n_left = max(0, min(length, n_entries - behind))

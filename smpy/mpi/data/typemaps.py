@@ -1,10 +1,10 @@
-"""Typemaps: the bytes of memory of a datatype's entry, in the order in which they travel (MPI 4.1, 5.1).
+"""Typemaps: the bytes of memory in a datatype's entry, in the order in which messages carry them (MPI 4.1, 5.1).
 
-An entry is a few runs. A run is a stretch of bytes, repeated by loops: at a fixed distance, or at places of their own
-when there is no rule. So the description of an entry is as small as the calls that made it, however many bytes it has,
-and moving its bytes is one strided copy a run (`smpy.mpi.data.packing`).
+An entry has a few runs. A run is a stretch of bytes repeated by loops: at a fixed distance, or at listed offsets if
+there is no regular distance. So the description of an entry is as small as the calls that made it, however many bytes
+it has, and each run is moved by one strided copy (`smpy.mpi.data.packing`).
 
-A typemap never changes. So calls with the same arguments, of one rank or of many, give the same one as long as it is
+A typemap never changes. So calls with the same arguments, on one rank or on many, return the same typemap while it is
 among the last that were made.
 """
 
@@ -33,16 +33,16 @@ __all__ = [
 ]
 
 LARGEST_OFFSET: Final = (1 << 63) - 1
-"""Largest size or displacement: C's have 64 bits."""
+"""Largest size or displacement: C uses 64 bits."""
 
 _FEW: Final = 16
-"""Largest number of blocks that are runs of their own; more of them share one, with a list of places."""
+"""Largest number of blocks that get runs of their own; a larger number shares one run with a list of offsets."""
 _KEPT: Final = 512
-"""Number of typemaps that each constructor keeps; it keeps none of more than few blocks."""
+"""Number of typemaps that each constructor caches; it caches none with more than `_FEW` blocks."""
 
 
 class RepeatedStride(NamedTuple):
-    """A number of equal steps: in memory, and among the packed bytes."""
+    """Loop of equal steps, in memory and in the packed bytes."""
 
     times: int
     stride: int
@@ -50,7 +50,7 @@ class RepeatedStride(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Steps without a rule: offsets in memory, and among the packed bytes."""
+    """Loop without a fixed step: offsets in memory and in the packed bytes."""
 
     offsets: array[int]
     packed: array[int]
@@ -62,9 +62,9 @@ class Places(NamedTuple):
 
 
 class ByteStretch(NamedTuple):
-    """A stretch of bytes, at `offset` of the entry and `packed` of its packed bytes, and the loops that repeat it.
+    """A stretch of bytes, repeated by loops; `offset` is its offset in the entry, `packed` that in the packed bytes.
 
-    The loops are nested, the outermost first.
+    The loops are nested, the outermost one first.
     """
 
     offset: int
@@ -73,13 +73,13 @@ class ByteStretch(NamedTuple):
     loops: tuple[RepeatedStride | Places, ...] = ()
 
     def moved(self, offset: int, packed: int) -> ByteStretch:
-        """The same run elsewhere."""
+        """Same run at other offsets."""
         return self._replace(offset=self.offset + offset, packed=self.packed + packed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Typemap:
-    """The bytes of an entry.
+    """Bytes of an entry.
 
     Parameters
     ----------
@@ -120,14 +120,14 @@ class Typemap:
     is_dense: bool = field(init=False)
     """Whether the bytes of an entry are one stretch."""
     is_tiling: bool = field(init=False)
-    """Whether entries that follow one another are one stretch."""
+    """Whether consecutive entries are one stretch."""
     has_64_bits: bool = field(init=False)
-    """Whether its size, its bounds and its extent are numbers of 64 bits, as C's are."""
+    """Whether size, bounds and extent fit 64-bit numbers, as in C."""
 
     def __post_init__(self) -> None:
         extent, is_dense = self.ub - self.lb, len(self.runs) == 1 and not self.runs[0].loops
         numbers = (self.size, self.lb, self.ub, self.true_lb, self.true_ub, extent)
-        set_field = partial(object.__setattr__, self)  # once: a typemap is made less often than it is used
+        set_field = partial(object.__setattr__, self)  # made once: a typemap is used more often than it is made
         set_field("extent", extent)
         set_field("is_dense", is_dense)
         set_field("is_tiling", is_dense and self.size == extent)
@@ -135,7 +135,7 @@ class Typemap:
 
     @property
     def has_bounds(self) -> bool:
-        """Whether there is anything that bounds can follow from."""
+        """Whether the typemap has anything that determines bounds."""
         return self.is_resized or self.n_elements > 0
 
 
@@ -195,7 +195,7 @@ def _placed(old: Typemap, blocks: tuple[tuple[int, int], ...]) -> Typemap:
 
 
 def joined(members: Iterable[tuple[int, int, Typemap]]) -> Typemap:
-    """Blocks of entries of different kinds, given as count, displacement in bytes, and kind.
+    """Blocks of entries of different kinds, given as (count, displacement in bytes, typemap).
 
     Bounds that were set hold for the whole (MPI 4.1, 5.1.6); otherwise the upper one leaves room for the next entry's
     alignment, as a C compiler does.
@@ -231,7 +231,7 @@ def _joined(members: tuple[tuple[int, int, Typemap], ...]) -> Typemap:
 
 @lru_cache(_KEPT)
 def resized(old: Typemap, lb: int, extent: int) -> Typemap:
-    """The same bytes, between other bounds."""
+    """Same bytes between other bounds."""
     return Typemap(
         size=old.size,
         lb=lb,
@@ -247,7 +247,7 @@ def resized(old: Typemap, lb: int, extent: int) -> Typemap:
 
 
 def looped(runs: tuple[ByteStretch, ...], count: int, stride: int, packed_stride: int) -> tuple[ByteStretch, ...]:
-    """The runs of `count` entries."""
+    """Runs of `count` entries."""
     if count == 1:
         return runs
     return tuple(_in_loop(run, RepeatedStride(count, stride, packed_stride)) for run in runs)
@@ -291,7 +291,7 @@ def _runs_of_members(blocks: list[tuple[int, Typemap]]) -> Iterator[ByteStretch]
 
 
 def _of_stretches(stretches: Iterable[tuple[int, int]]) -> Iterator[ByteStretch]:
-    """Runs of stretches, each an offset and a length, in packed order; adjacent stretches are merged."""
+    """Runs of stretches, each given as offset and length, in packed order; adjacent stretches are merged."""
     offsets, lengths, end = array("q"), array("q"), None
     for offset, length in stretches:
         if offset == end:
@@ -315,7 +315,7 @@ def _of_stretches(stretches: Iterable[tuple[int, int]]) -> Iterator[ByteStretch]
 
 
 def _at_places(runs: tuple[ByteStretch, ...], places: Places) -> Iterator[ByteStretch]:
-    """Copies of `runs` at places: by a loop when they follow a rule, one by one when they are few."""
+    """Copies of `runs` at offsets: a loop if the offsets are regular, separate runs if there are few of them."""
     (offsets, packed), count = places, places.times
     if count > 1:
         stride, packed_stride = offsets[1] - offsets[0], packed[1] - packed[0]
