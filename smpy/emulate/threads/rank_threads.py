@@ -99,7 +99,7 @@ class RankThreads:
     living : dict of int to RankThread
         Threads that have not ended, by timeline.
     spins, spins_max : int
-        Number of actions on locks and the like since time last passed, and the limit from which they take time.
+        Count of actions on locks and the like, and the limit from which an action must catch up in full.
     idle_timeline : callable
         Returns the running timeline if it has caught up, else -1. While `spins` is below its limit, an action needs
         no other step to catch up.

@@ -107,7 +107,7 @@ class Window:
         self.puts: dict[int, dict[Callable[[], None], None]] = {}
 
     def write_puts(self, rank: int) -> None:
-        """Write the data of unfinished puts to a rank: whoever locks the rank sees earlier puts of others."""
+        """Write the data of unfinished puts to a rank: the rank that locks it sees earlier puts of others."""
         for write in list(self.puts.get(rank, ())):
             write()
 
