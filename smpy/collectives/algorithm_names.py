@@ -1,4 +1,4 @@
-"""Names of algorithms, as users give them: which operations have a choice, which algorithm a name means."""
+"""Names of algorithms as users write them: the operations with a choice, and the algorithm behind a name."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def choosable() -> tuple[str, ...]:
 
 
 def has_choice(operation: str) -> bool:
-    """Whether a run can name the algorithm of an operation."""
-    follows = operation in ("reduce_scatter_block", SPLIT)  # it uses what reduce_scatter does, or what the table says
+    """Whether users can choose the algorithm of an operation by name."""
+    follows = operation in ("reduce_scatter_block", SPLIT)  # it uses the choice of reduce_scatter, or that of the table
     return operation in OPERATIONS and not follows and len(algorithms_of(operation)) > 1
 
 
 def named_algorithm(operation: str, name: str) -> Algorithm:
-    """The algorithm with a name of ours or of SimGrid's.
+    """Return the algorithm of this name, ours or SimGrid's.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def named_algorithm(operation: str, name: str) -> Algorithm:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """The end of a message behind a list of known names: the closest one, if one is close."""
+    """Return the end of an error message about an unknown name: the closest known name, if one is close."""
     near = closest(name, known)
     return "" if near is None else f"; did you mean {near!r}?"
 

@@ -16,19 +16,19 @@ from smpy.collectives.schedule import NO_BLOCKS, EqualBlocks, Formula, Offsets, 
 class Call:
     """A collective call as one of its ranks sees it.
 
-    Its values are numbers, or symbols that stand for those of any rank: an algorithm calculates with them as with
-    integers, and asks `Schedule.when` and `Schedule.loop` instead of `if` and `for`. `n_ranks`, `n_remote` and
+    Its values are numbers, or symbols that stand for the numbers of any rank. An algorithm calculates with them as with
+    integers, and uses `Schedule.when` and `Schedule.loop` instead of `if` and `for`. `n_ranks`, `n_remote` and
     `item_bytes` are always numbers.
 
     Attributes
     ----------
     rank : int or Formula
-        The rank whose steps are wanted.
+        Rank that performs the steps.
     n_ranks : int
         Size of the communicator, or of the rank's own group.
     root : int or Formula
-        The root. Between groups it is the root's rank on the side that talks to it, `AT_ROOT` at the root itself, and
-        another negative number (nobody) beside it.
+        The root. Between groups: the root's rank in the group without the root, `AT_ROOT` at the root itself, and
+        another negative number (nobody) at other ranks of its group.
     nbytes : int or Formula
         Bytes of the message of bcast, reduce, allreduce, scan and exscan, of the whole vector of a reduce_scatter
         between groups, and of the rank's own block of other operations; 0 for barrier, alltoallv, alltoallw and
@@ -47,17 +47,17 @@ class Call:
     hosts : Hosts
         Hosts of the ranks, for an algorithm that is registered with `knows_hosts`.
     search : HostSearch
-        State of the search for hosts among these ranks; None for ranks that are no communicator of SMPI's.
+        State of the search for hosts among these ranks; None for ranks without a communicator in SMPI.
     is_part : bool
-        Whether another algorithm has taken these ranks apart.
+        Whether these ranks are a part of a call of another algorithm.
     choose : callable
-        Gives the schedule of an operation, for a call, that a table of some name (None: the run's) chooses, or of an
-        algorithm of that name; for an algorithm that is registered with `chooses`.
+        Returns the schedule of an operation for a call, by the table or algorithm of the given name (None: the run's
+        choice); for an algorithm that is registered with `chooses`.
     parts : mapping of str to str
-        What the table's row says that an algorithm uses in each of its parts, of names that the algorithm gives them:
-        an algorithm, or a table that chooses one.
+        Algorithm, or table that chooses one, for each part of the algorithm, as the table's row says. The algorithm
+        names its parts.
     commutative, is_predefined, is_derived : bool
-        Properties of a reduction for that choice; see `Query`.
+        Properties of a reduction for the choice of its parts; see `Query`.
     total_bytes : int
         All blocks of an allgatherv or a reduce_scatter together, for an algorithm that is registered with `chooses`.
     in_parts : bool
@@ -66,7 +66,7 @@ class Call:
     peer : callable
         The rank in the whole communicator that has a number among the ranks of this call; None if they are all ranks.
     n_loops : int
-        Number of loops that the first step is in.
+        Number of loops around the first step.
     """
 
     rank: Value
@@ -94,7 +94,7 @@ class Call:
 
     @property
     def is_in_symbols(self) -> bool:
-        """Whether the steps are wanted for every rank."""
+        """Whether the values are symbols, so that the steps hold for every rank."""
         return isinstance(self.rank, Formula)
 
     @property
@@ -114,21 +114,21 @@ class Call:
 
     @property
     def leaders(self) -> Ranks:
-        """The first rank of each host; the number of another rank among them is that of its host."""
+        """The first rank of each host, numbered like the hosts; `index` is the number of this rank's host."""
         return self.known_hosts().leaders(self.rank)
 
     @property
     def leaders_of_root(self) -> Ranks:
-        """The same ranks as the root sees them: its host's number is `index`."""
+        """The first rank of each host, as the root numbers them: `index` is the number of the root's host."""
         return self.known_hosts().leaders(self.root)
 
     @property
     def local_of_root(self) -> Ranks:
-        """The ranks on the root's host as the root sees them: its number there is `index`."""
+        """The ranks on the root's host; `index` is the root's number among them."""
         return self.known_hosts().local(self.root)
 
     def blocks_of_hosts(self, nbytes: Value) -> Offsets:
-        """Offsets of the blocks of all hosts, each of which has `nbytes` of each of its ranks."""
+        """Offsets of the blocks of hosts, each of which holds `nbytes` from each rank of the host."""
         return _ListedBlocks(list(accumulate(map(len, self.known_hosts().ranks_of), initial=0)), nbytes)
 
     def among(
@@ -180,12 +180,12 @@ class Call:
     ) -> None:
         """Add the steps of an algorithm among some of the ranks; see `among`.
 
-        Where their number differs from host to host, each number has steps of its own.
+        Where the number of ranks differs from host to host, each number gets steps of its own.
         """
         due = set(self.search.due) if self.search else set()
         for size in self._sizes(ranks):
             if self.search:
-                self.search.due |= due  # what is due to ranks of one number is due to those of another
+                self.search.due |= due  # each size starts with the same due searches
             with steps.when(ranks.size == size):
                 some = replace(ranks, size=size, size_max=size)
                 steps.extend(make(self.among(steps, some, nbytes, root=root, blocks=blocks)))
@@ -228,7 +228,7 @@ class Call:
             self.add(steps, lambda call: choose(operation, call, table), ranks, nbytes, root)
 
     def _sizes(self, ranks: Ranks) -> list[int]:
-        """The numbers of ranks that a part of the call may have."""
+        """The possible sizes of a part of the call."""
         if not isinstance(ranks.size, Formula):
             return [ranks.size]
         return sorted({len(on_host) for on_host in self.known_hosts().ranks_of})
@@ -247,7 +247,7 @@ class Call:
 
 
 class _ListedBlocks:
-    """Offsets of blocks: multiples of a size, listed."""
+    """Offsets of blocks, as listed multiples of a size."""
 
     def __init__(self, multiples: Sequence[int], nbytes: Value) -> None:
         self._multiples = multiples
@@ -258,7 +258,7 @@ class _ListedBlocks:
 
 
 def _hosts_of_part(ranks: Ranks) -> Hosts | None:
-    """The hosts of a part that has a name."""
+    """The hosts of a named part."""
     if ranks.part == "local":
         return Hosts([0] * ranks.size_max)
     return Hosts(range(ranks.size_max)) if ranks.part else None

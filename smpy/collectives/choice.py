@@ -1,4 +1,4 @@
-"""The selection of algorithms that a machine and a run ask for: a table, a file of the user's, forced algorithms."""
+"""Selection of algorithms by a machine and a run: a table, a file of the user, forced algorithms."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _OURS: Final = "smpy_"
 
 
 def selection_of(choice: CollectiveChoice, more: Iterable[tuple[str, str]] = ()) -> Selection:
-    """The selection that a machine has, with some algorithms forced.
+    """Return the selection of a machine, with some algorithms forced.
 
     Parameters
     ----------
     choice : CollectiveChoice
         The machine's choice.
     more : iterable of (str, str)
-        Operation and algorithm, as `selection_with` takes them, above those of the machine.
+        Operation and algorithm, as in `selection_with`; these override those of the machine.
 
     Raises
     ------
@@ -39,13 +39,13 @@ def selection_of(choice: CollectiveChoice, more: Iterable[tuple[str, str]] = ())
     selection = selection_with((*choice.algorithms, *more), choice.table)
     if not choice.file:
         return selection
-    from smpy.collectives.table_files import with_file  # few runs have one
+    from smpy.collectives.table_files import with_file  # few runs have a file
 
     return with_file(selection, choice.file, choice.content)
 
 
 def choice_of_hints(hints: Mapping[str, str]) -> CollectiveChoice | None:
-    """The choice that a communicator's hints make; None if they make none. An empty table is the run's.
+    """Return the choice in a communicator's hints; None without such hints. An empty table means that of the run.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def choice_of_hints(hints: Mapping[str, str]) -> CollectiveChoice | None:
 
 
 def hints_text(choice: CollectiveChoice | None) -> str:
-    """The hints that have made a choice, as they are shown in an error."""
+    """The hints behind a choice, as shown in errors."""
     if choice is None:
         return f"no {_OURS}... hints"
     named = choice.file or choice.table
@@ -96,7 +96,7 @@ def _check(choice: CollectiveChoice) -> None:
 
 
 def _selection_under(run: Selection, choice: CollectiveChoice) -> Selection:
-    """The selection of a communicator: its choice, above that of the run."""
+    """The selection of a communicator, whose own choice takes precedence over that of the run."""
     checked = selection_of(replace(choice, table=choice.table or run.table))
     default = {operation for operation, name in choice.algorithms if name == "default"}
     kept = {operation: name for operation, name in run.forced.items() if operation not in default}
@@ -106,7 +106,7 @@ def _selection_under(run: Selection, choice: CollectiveChoice) -> Selection:
 
 
 def algorithms_under(run: Algorithms, choice: CollectiveChoice | None) -> Algorithms:
-    """The algorithms of communicators with a choice of their own, in the world of the run's; None: the run's."""
+    """The algorithms of communicators with a choice of their own, in the world of `run`; those of `run` for None."""
     if choice is None:
         return run
     return run.part(choice, lambda: _selection_under(run.selection, choice))

@@ -8,23 +8,24 @@ from typing import Final
 from smpy.collectives.hosts import Hosts
 
 SEARCHED: Final = frozenset({"", "local", "leaders"})
-"""Ranks among which SMPI searches for hosts: all of a communicator, those of a host, and the first ones of hosts."""
+"""Groups among which SMPI searches for hosts: a whole communicator, the ranks of a host, the first ranks of hosts."""
 
 
 class HostSearch:
-    """State of SMPI's search for the ranks that share a host, which takes messages once a communicator.
+    """State of SMPI's search for the ranks that share a host, which sends messages once per communicator.
 
-    SMPI makes a communicator of the ranks of each host, and one of their first ranks: a table may search there again.
+    SMPI makes a communicator of the ranks of each host, and one of their first ranks. A table may search again in
+    these.
 
     Parameters
     ----------
     is_due : bool
-        Whether nobody has needed any of these searches yet.
+        Whether none of these searches has been made yet.
 
     Attributes
     ----------
     due : set of str
-        Those of `SEARCHED` that nobody has needed yet.
+        Members of `SEARCHED` whose search has not been made yet.
     """
 
     __slots__ = ("_part", "due")
@@ -35,22 +36,22 @@ class HostSearch:
 
     @property
     def is_due(self) -> bool:
-        """Whether nobody has needed the search among these ranks yet."""
+        """Whether the search among these ranks has not been made yet."""
         return self._part in self.due
 
     def finish(self) -> None:
-        """Note that the search among these ranks is made."""
+        """Note that the search among these ranks has been made."""
         self.due.discard(self._part)
 
     def among(self, part: str) -> HostSearch:
-        """The search among the ranks of a part, one of `SEARCHED`; what is due there is known in both."""
+        """The search among the ranks of a part, one of `SEARCHED`; it shares `due` with this search."""
         search = HostSearch(is_due=False)
         search.due, search._part = self.due, part
         return search
 
 
 class HostsOfComm:
-    """The hosts of a communicator's ranks, found when they are asked for, and the state of SMPI's search for them.
+    """The hosts of a communicator's ranks, found on first use, and the state of SMPI's search for them.
 
     Parameters
     ----------

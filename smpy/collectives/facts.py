@@ -1,7 +1,7 @@
-"""Facts of a collective call that rows of a table may ask for.
+"""Facts of a collective call that rows of a table may test.
 
-A fact is a function under a decorator, and rows ask for it by its name: a new fact is a new function. One that can be
-a number may be asked for with "_max" or "_min" after its name. It is computed when a row asks for it.
+A fact is a decorated function, and rows test it by its name: a new fact is a new function. A row may bound a numeric
+fact with "_max" or "_min" after its name. A fact is computed only when a row tests it.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Query(NamedTuple):
     are_equal : bool
         Whether the blocks of a reduce_scatter are equal.
     in_parts : bool
-        Whether an allgatherv brings along the parts of its blocks (`parts.ring_parts`).
+        Whether an allgatherv passes the parts of its blocks (`parts.ring_parts`).
     is_part : bool
-        Whether the ranks are some that another algorithm takes apart: the ranks of a host, or one a host.
+        Whether the ranks are a part of a call of another algorithm: the ranks of a host, or one rank per host.
     has_searched : bool
         Whether SMPI's search for hosts has been made among the ranks.
     """
@@ -72,14 +72,14 @@ HOST_FACTS: Final[dict[str, HostFact]] = {}
 
 
 def fact(function: F) -> F:
-    """Register a function of a `Query` as a fact that rows of tables may ask for by its name."""
+    """Register a function of a `Query` as a fact that rows of tables may test by its name."""
     _check_new(function.__name__)
     FACTS[function.__name__] = function
     return function
 
 
 def fact_of_hosts(function: H) -> H:
-    """Register a function of the ranks' `Hosts` as a fact that rows of tables may ask for by its name."""
+    """Register a function of the ranks' `Hosts` as a fact that rows of tables may test by its name."""
     _check_new(function.__name__)
     HOST_FACTS[function.__name__] = function
     return function
@@ -116,7 +116,7 @@ def mean_bytes(query: Query) -> int:
 
 @fact
 def mean_bytes_up(query: Query) -> int:
-    """The same, rounded up."""
+    """All ranks' blocks together, divided by the number of ranks and rounded up."""
     return -(-total_bytes(query) // query.n_ranks)
 
 
@@ -152,7 +152,7 @@ def are_equal(query: Query) -> bool:
 
 @fact
 def is_part(query: Query) -> bool:
-    """Whether another algorithm has taken the ranks apart."""
+    """Whether the ranks are a part of a call of another algorithm."""
     return query.is_part
 
 
@@ -176,19 +176,19 @@ def is_even(query: Query) -> bool:
 
 @fact
 def has_entry_each(query: Query) -> bool:
-    """Whether a reduction has an entry for each of the largest number of ranks that is a power of two."""
+    """Whether a reduction has at least as many entries as the largest power of two up to the number of ranks."""
     return 2 * query.n_entries >= 1 << query.n_ranks.bit_length()
 
 
 @fact_of_hosts
 def is_hierarchical(hosts: Hosts) -> bool:
-    """Whether the ranks are on several hosts, and several on some of them."""
+    """Whether the ranks are on several hosts, and some host has several of them."""
     return 1 < hosts.n_hosts < hosts.n_ranks
 
 
 @fact_of_hosts
 def shares_hosts(hosts: Hosts) -> bool:
-    """Whether some host has several of the ranks, be it the only one."""
+    """Whether some host has several of the ranks, even if there is only one host."""
     return hosts.n_hosts < hosts.n_ranks
 
 
@@ -200,11 +200,11 @@ def is_uniform(hosts: Hosts) -> bool:
 
 @fact_of_hosts
 def is_blocked(hosts: Hosts) -> bool:
-    """Whether the ranks of each host follow one another."""
+    """Whether the ranks of each host are consecutive."""
     return hosts.is_blocked
 
 
 @fact_of_hosts
 def ranks_per_host(hosts: Hosts) -> int:
-    """Ranks on each host, 1 where their numbers differ."""
+    """Ranks on each host; 1 if hosts have different numbers."""
     return hosts.n_local_max if hosts.is_uniform else 1

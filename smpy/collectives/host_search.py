@@ -1,6 +1,6 @@
-"""SMPI's search for the ranks that share a host: it takes messages, once a communicator (SimGrid 3.32, init_smp).
+"""SMPI's search for the ranks that share a host, which sends messages once per communicator (SimGrid 3.32, init_smp).
 
-Selectors and algorithms that take hosts first cause it; its messages are a part of the call that comes first.
+Selectors and algorithms that take hosts first cause the search. Its messages are part of the first such call.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _NUMBER_BYTES: Final = 4
 def search_hosts(steps: Schedule, call: Call) -> None:
     """Add the messages of the search, if it is due in the communicator.
 
-    All exchange a number, the first ranks of the hosts exchange one, each of these tells the ranks of its host, and
-    all reduce one.
+    All ranks exchange a number, the first ranks of hosts exchange one, each of these broadcasts one on its host, and
+    all ranks reduce one.
     """
-    # Import when a search is made: these modules register algorithms, which need this one.
+    # Import only when searching: these modules register algorithms, which import this module.
     from smpy.collectives.allgather.rings import ring
     from smpy.collectives.allreduce.trees import reduce_bcast
     from smpy.collectives.bcast.scattered import scatter_ring_allgather
@@ -35,7 +35,7 @@ def search_hosts(steps: Schedule, call: Call) -> None:
 
 
 def search_on_hosts(steps: Schedule, call: Call) -> None:
-    """Add the messages of the same search among the ranks of each host, if it is due in the communicator."""
+    """Add the messages of the search among the ranks of each host, if it is due in the communicator."""
 
     def search(part: Call) -> Schedule:
         own = Schedule(part)

@@ -1,4 +1,4 @@
-"""Hosts of a communicator's ranks, for facts of tables and for algorithms that take hosts first."""
+"""Hosts of a communicator's ranks, for the facts of tables and for algorithms that take hosts first."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class Hosts:
 
     @cached_property
     def is_uniform(self) -> bool:
-        """Whether the same number of ranks is on each host."""
+        """Whether each host has the same number of ranks."""
         return all(len(ranks) == self.n_local_max for ranks in self.ranks_of)
 
     @cached_property
     def is_blocked(self) -> bool:
-        """Whether the ranks of each host follow one another."""
+        """Whether the ranks of each host are consecutive."""
         return all(ranks[-1] - ranks[0] == len(ranks) - 1 for ranks in self.ranks_of)
 
     def local(self, rank: Value) -> Ranks:
@@ -73,7 +73,7 @@ class Hosts:
         return ListedRanks(host, self.n_hosts, self.n_hosts, lambda number: listed(first_ranks, number), "leaders")
 
     def beside(self, rank: Value, index: Value) -> Ranks:
-        """The ranks, one on each host, that have a number there; all hosts have as many ranks as the first one."""
+        """The ranks at position `index` of each host; all hosts must have as many ranks as the first one."""
         host, width = listed(self._host_of_rank, rank), len(self.ranks_of[0])
         flat = [each for ranks in self.ranks_of for each in ranks]
         return ListedRanks(host, self.n_hosts, self.n_hosts, lambda number: listed(flat, number * width + index))
@@ -88,10 +88,10 @@ class Hosts:
 
 
 def listed(numbers: Sequence[int], index: Value) -> Value:
-    """The number at an index of a list, -1 outside; of a symbol, a formula that is short when the list is regular.
+    """Return the number at an index of a list, -1 outside it; for a symbol, a formula that is short for a regular list.
 
-    Blocks of one length, as ranks fill hosts, and rounds of one length, as they are dealt out, take one division; other
-    lists a term for each place where they leave a straight line.
+    Two regular patterns need one division: runs of equal numbers (hosts filled one by one) and repeated rounds (ranks
+    dealt out to hosts). Any other list needs a term at each index where it leaves a straight line.
     """
     if not isinstance(index, Formula):
         return numbers[index] if 0 <= index < len(numbers) else -1
@@ -112,5 +112,5 @@ def listed(numbers: Sequence[int], index: Value) -> Value:
 
 
 def _first_change(numbers: Sequence[int], step: int) -> int:
-    """The first place that does not follow from the one before by `step`."""
+    """The first index whose number is not the previous one plus `step`."""
     return next((i for i in range(1, len(numbers)) if numbers[i] != numbers[i - 1] + step), len(numbers))

@@ -1,4 +1,4 @@
-"""Lists of the algorithms and of the tables that there are, for people and as records."""
+"""Lists of the available algorithms and tables, for people and as records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WIDTH: Final = 100
 
 
 def known_algorithms(operation: str | None = None) -> list[dict[str, Any]]:
-    """Records of the algorithms of an operation, or of all that have a choice; those of installed packages included.
+    """Records of the algorithms of an operation, or of all operations with a choice; installed packages are included.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def known_tables() -> dict[str, str]:
 
 
 def listing_text(algorithms: Sequence[Mapping[str, Any]], table_sources: Mapping[str, str]) -> str:
-    """The lists as text: for each algorithm a line, and one for what is known of it."""
+    """The lists as text: two lines per algorithm, its names and numbers, and its needs and source."""
     lines: list[str] = []
     operation = ""
     for record in algorithms:

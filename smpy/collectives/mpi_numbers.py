@@ -1,4 +1,4 @@
-"""Numbers that MPI libraries give to algorithms: data beside this file, by library and operation."""
+"""Numbers that MPI libraries give to algorithms, read from a data file by library and operation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OPEN_MPI: Final = "Open MPI"
 
 
 def numbers_of(operation: str) -> Mapping[str, Mapping[int, Algorithm]]:
-    """The algorithms of an operation by their numbers, for each library that numbers some; those that smpy has."""
+    """The algorithms of an operation by number, for each library that numbers some of smpy's algorithms."""
     found = {library: _known(operation, names) for library, names in _content().items()}
     return {library: numbered for library, numbered in found.items() if numbered}
 

@@ -6,12 +6,12 @@ from array import array
 from functools import lru_cache
 from typing import Final
 
-PART_BYTES: Final = 1 << 18  # 8 times MPIR_CVAR_ALLGATHERV_PIPELINE_MSG_SIZE, as SimGrid 3.32 has it
+PART_BYTES: Final = 1 << 18  # 8 times MPIR_CVAR_ALLGATHERV_PIPELINE_MSG_SIZE, as in SimGrid 3.32
 
 
 @lru_cache(maxsize=16)
 def ring_parts(counts: tuple[int, ...], item_bytes: int) -> tuple[array[int], array[int]] | None:
-    """The parts of all blocks in the order in which they pass a rank: from the last rank's back to the first one's.
+    """Split all blocks into parts, in the order in which they pass a rank: from the last rank's to the first one's.
 
     Parameters
     ----------

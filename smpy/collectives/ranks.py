@@ -1,4 +1,4 @@
-"""Ranks that a pattern runs on: all of a call, or some of them, numbered from 0 as one of them sees them."""
+"""Ranks that a pattern runs on: all ranks of a call or some of them, numbered from 0, with the position of one rank."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class Ranks:
     Parameters
     ----------
     index : int or Formula
-        The number of the rank whose steps are written.
+        The number, here, of the rank that performs the steps.
     size : int or Formula
         Number of ranks; if it differs from rank to rank, `size_max` is its largest value.
     size_max : int
-        Largest number of ranks, for which rounds are written.
+        Largest number of ranks, which sets the number of rounds.
     """
 
     index: Value
@@ -28,19 +28,19 @@ class Ranks:
 
     @property
     def part(self) -> str:
-        """The part of a communicator that they are: "local", "leaders", or none that has a name."""
+        """Name of the part of a communicator: "local", "leaders", or empty."""
         return ""
 
     def __getitem__(self, number: Value) -> Value:
-        """The rank, in the communicator, that has a number here."""
+        """The rank, in the communicator, that has this number here."""
         return number
 
     def ahead(self, distance: Value) -> Value:
-        """The rank that is `distance` numbers ahead of this one; the first ones follow the last."""
+        """The rank `distance` numbers ahead of this one; after the last number follows the first."""
         return self[(self.index + distance) % self.size]
 
     def behind(self, distance: Value) -> Value:
-        """The rank that is `distance` numbers behind this one."""
+        """The rank `distance` numbers behind this one."""
         return self[(self.index - distance) % self.size]
 
 
@@ -77,7 +77,7 @@ class ListedRanks(Ranks):
 
 
 def all_ranks(rank: Value, n_ranks: int) -> Ranks:
-    """All ranks, as `rank` sees them."""
+    """All ranks, with the position of `rank`."""
     return Ranks(rank, n_ranks, n_ranks)
 
 

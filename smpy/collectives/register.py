@@ -1,7 +1,7 @@
-"""Register of algorithms: a decorator adds them, and the modules of a folder are imported on first use.
+"""Register of algorithms: a decorator adds them, and the modules of an operation are imported on first use.
 
-An installed package names the modules of its algorithms as entry points of the group `smpy.algorithms`; they are
-imported when a run names an algorithm that is none of smpy's.
+An installed package names the modules of its algorithms as entry points of the group `smpy.algorithms`. They are
+imported when a run names an algorithm that smpy lacks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FOLDERS: Final = {
     "split": "gather",
     "exscan": "scan",
 }
-"""The folder of operations that share one."""
+"""The folder of each operation that shares the folder of another one."""
 BLOCKING: Final = (
     *("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"),
     *("gatherv", "scatterv", "allgatherv", "alltoallv", "alltoallw", "reduce_scatter", "reduce_scatter_block"),
@@ -42,12 +42,12 @@ BETWEEN_GROUPS: Final = tuple(
     f"inter_{form}{operation}" for form in ("", "i") for operation in BLOCKING if operation not in _WITHIN_A_GROUP
 )
 SPLIT: Final = "split"
-"""The gather in which a communicator's split collects colors: a table chooses it, and no forced gather."""
+"""The gather that collects the colors of a communicator's split; a table chooses it, never a forced gather."""
 OPERATIONS: Final = (*BLOCKING, SPLIT, *NON_BLOCKING, *BETWEEN_GROUPS)
 """
 Operations that have algorithms. Non-blocking ones begin with an "i", and their schedules only start things; those
-between two groups begin with "inter_", and each side has a schedule of its own. Messages of an ibarrier hold nobody
-back: its caller adds a latch that does.
+between two groups begin with "inter_", and each side has a schedule of its own. The messages of an ibarrier do not hold
+ranks back: its caller adds a latch that does.
 """
 
 
@@ -60,20 +60,20 @@ class Algorithm:
     operation, name : str
         The operation that it performs, and its name in tables, options and records.
     make : callable
-        Its schedule for a call.
+        Returns its schedule for a call.
     source : str
         The paper or the code it is known from.
     simgrid_names : tuple of str
         SimGrid's names for it.
     knows_hosts : bool
-        Whether it asks which ranks share a host.
+        Whether it depends on which ranks share a host.
     chooses : bool
-        Whether it leaves parts to a table, or searches for hosts: its schedule is made for one size.
+        Whether it leaves parts to a table, or searches for hosts; each schedule then holds for one size only.
     only_ranks : int or None
         The only number of ranks that it works for; None for any.
     in_order : str
-        The algorithm that takes its place for operations that are not commutative; "" if it keeps their order, or has
-        none.
+        The algorithm that replaces it for operations that are not commutative; "" if it keeps their order, or has no
+        replacement.
     """
 
     operation: str
@@ -90,7 +90,7 @@ class Algorithm:
         return f"{self.operation}:{self.name}"
 
     def check_ranks(self, n_ranks: int) -> None:
-        """Refuse a number of ranks that it does not work for.
+        """Refuse a number of ranks that the algorithm does not support.
 
         Raises
         ------
@@ -131,7 +131,7 @@ def algorithm(
     simgrid : str or iterable of str
         SimGrid's name for it, if SimGrid has it: `tests/peer` then compares the two.
     knows_hosts : bool
-        Whether it asks for `Call.local` or `Call.leaders`: it has a schedule for every placement of the ranks.
+        Whether it uses `Call.local` or `Call.leaders`: every placement of the ranks then has its own schedule.
     chooses : bool
         Whether it leaves parts to a table (`Call.add_chosen`) or searches for hosts (`Call.search`): it knows the
         hosts, `Call.nbytes` is a number where blocks are equal, and it has a schedule for every query.
@@ -179,7 +179,7 @@ def algorithms_of(operation: str) -> dict[str, Algorithm]:
 
 
 def algorithm_of(operation: str, name: str) -> Algorithm:
-    """The algorithm of an operation with a name of ours, or else of SimGrid's.
+    """The algorithm of an operation by our name, or else by SimGrid's.
 
     Raises
     ------
@@ -193,28 +193,28 @@ def algorithm_of(operation: str, name: str) -> Algorithm:
 
 
 def find_algorithm(operation: str, name: str) -> Algorithm | None:
-    """The same; None if it has none."""
+    """The algorithm of an operation by our name or SimGrid's; None if there is none."""
     known = algorithms_of(operation)
     theirs = (algorithm for algorithm in known.values() if name in algorithm.simgrid_names)
     return known.get(name) or next(theirs, None)
 
 
 def _known(operation: str) -> dict[str, Algorithm]:
-    """The algorithms of an operation that have registered so far."""
+    """The algorithms of an operation registered so far."""
     if operation not in _algorithms:
         raise ValueError(f"there is no operation {operation!r}: there are {', '.join(OPERATIONS)}")
     return _algorithms[operation]
 
 
 def algorithm_for(operation: str, name: str, *, commutative: bool) -> Algorithm:
-    """The algorithm with a name, or the one that takes its place for operations that are not commutative."""
+    """The algorithm with a name, or its replacement for operations that are not commutative."""
     named = algorithm_of(operation, name)
     return named if commutative or not named.in_order else algorithm_of(operation, named.in_order)
 
 
 @functools.cache
 def _find(folder: str) -> None:
-    """Import the modules of a folder, once."""
+    """Import the modules of a folder once."""
     package = f"{__package__}.{folder}"
     for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
         importlib.import_module(module.name)

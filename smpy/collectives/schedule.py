@@ -1,8 +1,8 @@
 """A collective's schedule: the steps of a rank, written once for every rank.
 
-An algorithm is a function of a `Call` that fills a `Schedule`. Given a call in symbols (`RANK`, `ROOT`, `NBYTES`,
-`ScheduleTable(0)`) it gives the words of a program that the kernel performs for any rank; given a call in numbers it
-gives the plain list of one rank's steps, which is what tests and figures read.
+An algorithm is a function of a `Call` that fills a `Schedule`. With a call in symbols (`RANK`, `ROOT`, `NBYTES`,
+`ScheduleTable(0)`) the result is a program that the kernel performs for any rank. With a call in numbers it is the
+list of one rank's steps, which tests and figures read.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _chosen(term: int, one: Value, other: Value) -> Formula:
 
 
 class ScheduleTable:
-    """Symbol for the numbers a rank brings along as its table `k`."""
+    """Symbol for the numbers that a rank passes as its table `k`."""
 
     __slots__ = ("_k",)
 
@@ -151,7 +151,7 @@ class ScheduleTable:
 
 
 class Offsets(Protocol):
-    """The beginnings of blocks, in bytes: block i lies between entries i and i + 1."""
+    """Offsets of blocks, in bytes: block i lies between entries i and i + 1."""
 
     def __getitem__(self, index: Any, /) -> Any: ...
 
@@ -182,7 +182,7 @@ def block_bytes(offsets: Offsets, index: Value) -> Value:
 
 
 class ScheduleStep(NamedTuple):
-    """One step of one rank; peers, sizes and numbers that a step does not have are -1, 0 and -1."""
+    """One step of one rank; a peer, size or number that the step lacks is -1, 0 and -1."""
 
     name: str
     to: int = -1
@@ -209,14 +209,14 @@ class Schedule:
     Parameters
     ----------
     call : Call
-        The call that it is for. Peers are numbers of its ranks.
+        The call to perform. Peers are numbers of its ranks.
 
     Attributes
     ----------
     steps : list of ScheduleStep
         The steps of a rank, when the algorithm was called with numbers.
     n_loops : int
-        Number of loops that the next step is in.
+        Number of loops around the next step.
     """
 
     def __init__(self, call: _Call) -> None:
@@ -232,7 +232,7 @@ class Schedule:
         return [*self._words, Instruction.HALT]
 
     def send(self, to: Value, nbytes: Value) -> None:
-        """Send, and go on when the buffer may be reused."""
+        """Send, and continue when the buffer may be reused."""
         self._add("send", Instruction.SEND, self._rank_of(to), nbytes)
 
     def recv(self, source: Value, nbytes: Value) -> None:
@@ -240,11 +240,11 @@ class Schedule:
         self._add("recv", Instruction.RECV, self._rank_of(source), nbytes)
 
     def isend(self, to: Value, nbytes: Value) -> None:
-        """Start a send, which a wait completes."""
+        """Start a send; a later wait completes it."""
         self._add("isend", Instruction.ISEND, self._rank_of(to), nbytes)
 
     def irecv(self, source: Value, nbytes: Value) -> None:
-        """Start a receive, which a wait completes."""
+        """Start a receive; a later wait completes it."""
         self._add("irecv", Instruction.IRECV, self._rank_of(source), nbytes)
 
     def exchange(self, to: Value, nbytes: Value, source: Value, nbytes_in: Value) -> None:
@@ -252,30 +252,30 @@ class Schedule:
         self._add("exchange", Instruction.EXCHANGE, self._rank_of(to), nbytes, self._rank_of(source), nbytes_in)
 
     def wait_all(self) -> None:
-        """Wait for everything started."""
+        """Wait for all started operations."""
         self._add("wait_all", Instruction.WAIT_ALL)
 
     def wait_oldest(self) -> None:
-        """Wait for the oldest send or receive that was started and not waited for; nothing happens if there is none."""
+        """Wait for the oldest started send or receive that has not been waited for; do nothing if there is none."""
         self._add("wait_oldest", Instruction.WAIT_OLDEST)
 
     def wait_for(self, number: Value) -> None:
-        """Wait for the send or receive that was started as this number, from 0, since all were waited for.
+        """Wait for the send or receive with this number, counted from 0 since the last wait for all.
 
-        Between two waits for all a schedule has these waits or such for the oldest, not both. An algorithm with these
-        begins with a wait for all, as it may be a part that follows others.
+        Between two waits for all, a schedule uses either these waits or waits for the oldest, not both. An algorithm
+        that uses them begins with a wait for all, because its steps may follow those of another algorithm.
         """
         self._add("wait_for", Instruction.WAIT_FOR, number)
 
     def extend(self, then: Schedule) -> None:
-        """Go on with all that `then` does; it knows the loops that it is in (`Call.among`)."""
+        """Append all steps of `then`, which was made with this schedule's depth of loops (`Call.among`)."""
         if not self._is_skipped:
             self.steps += then.steps
         self._words += then._words
 
     @contextmanager
     def when(self, condition: Value | bool) -> Iterator[None]:
-        """The steps inside are taken only by the ranks for which the condition holds."""
+        """Limit the steps inside to the ranks for which the condition holds."""
         if not isinstance(condition, Formula):
             outer, self._is_skipped = self._is_skipped, self._is_skipped or not condition
             start = len(self._words)
@@ -290,7 +290,7 @@ class Schedule:
         self._words[start - 1] = len(self._words) - start
 
     def loop(self, first: Value, bound: Value) -> Iterator[Value]:
-        """The steps inside are taken for every value from `first` while below `bound`."""
+        """Repeat the steps inside for every value from `first` while below `bound`."""
         if self._is_for_numbers:
             yield from range(int(first), int(bound))  # type: ignore[arg-type]  # numbers, like the rank
             return

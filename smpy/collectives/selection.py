@@ -14,7 +14,7 @@ from smpy.installed_parts import import_installed
 
 
 class Selection(NamedTuple):
-    """A table, and the algorithms that override it.
+    """A table, with the algorithms that override it.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class Selection(NamedTuple):
     forced : mapping of str to str
         Algorithm of each operation that does not use the table.
     own : mapping of str to Rules
-        Rules of a file of the user's, for operations that do not use the table.
+        Rules of a user's file, for operations that do not use the table.
     """
 
     table: str = "smpi"
@@ -31,7 +31,7 @@ class Selection(NamedTuple):
     own: Mapping[str, Rules] = MappingProxyType({})
 
     def rules(self, operation: str) -> Rules:
-        """The rules for an operation; where the table has no rows for it, they use its first algorithm."""
+        """The rules for an operation; if the table has no rows for it, they use its first algorithm."""
         name = self.forced.get(operation)
         if name is not None:
             return only_use(operation, name)
@@ -46,7 +46,7 @@ DEFAULT: Final = Selection()
 
 
 def selection_with(choices: Iterable[tuple[str, str]], table: str = DEFAULT.table) -> Selection:
-    """A table's selection with some algorithms forced.
+    """Return a table's selection with some algorithms forced.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A collective call of any rank: its values are symbols, so that an algorithm gives one program for all ranks."""
+"""A collective call in symbols, for which an algorithm gives one program for all ranks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def symbolic_call(
     hosts: Hosts | None = None,
     nbytes: int | None = None,
 ) -> Call:
-    """A call in symbols: an algorithm gives the program of every rank; with `nbytes`, of equal blocks of that size."""
+    """Return a call in symbols, for the program of every rank; with `nbytes`, all blocks have that size."""
     out, into, targets, sources = (ScheduleTable(k) for k in range(_N_TABLES))
     is_varying = _has_varying_blocks(operation)
     size = NBYTES if nbytes is None or is_varying else nbytes
@@ -43,7 +43,7 @@ def symbolic_call(
 
 
 def _has_varying_blocks(operation: str) -> bool:
-    """Whether the ranks pass tables with the offsets of the operation's blocks."""
+    """Whether ranks pass tables with the offsets of the operation's blocks."""
     name = operation.removeprefix("inter_")
     varying = _VARYING if name == operation else _VARYING_BETWEEN_GROUPS
     return name in varying or name.removeprefix("i") in varying

@@ -22,25 +22,25 @@ _CHOSEN_MAX: Final = 4096
 
 
 class ScheduleMaker(Protocol):
-    """Keeper of the programs of schedules, such as an engine."""
+    """Keeper of programs of schedules, such as an engine."""
 
     def new_schedule(self, words: Iterable[int]) -> int:
-        """Keep a program: its number."""
+        """Store a program and return its number."""
 
 
 class _Variant(NamedTuple):
-    """All that the program of a schedule depends on.
+    """All that determines the program of a schedule.
 
     Attributes
     ----------
     query : Query or None
         The call, for an algorithm that leaves parts to a table.
     due : frozenset of str
-        Searches for hosts that nobody in the communicator has made, as far as the schedule may make them.
+        Searches for hosts not yet made in the communicator, as far as the schedule may make them.
     searches_first : bool
         Whether the schedule begins with such a search.
     parts : tuple of (str, str)
-        What the algorithm uses in each of its parts.
+        Algorithm or table for each part of the algorithm.
     """
 
     algorithm: Algorithm
@@ -55,7 +55,7 @@ class _Variant(NamedTuple):
 
 
 def _variant(algorithm: Algorithm, row: SelectorRow, query: Query, hosts: HostsOfComm) -> _Variant:
-    """The variant of an algorithm for a call, of which a table's row has chosen it."""
+    """Return the variant of an algorithm for a call; a table's row has chosen the algorithm."""
     algorithm.check_ranks(query.n_ranks)
     due = frozenset() if query.n_remote else frozenset(hosts.search.due)
     searches_first = row.searches_hosts and hosts.search.is_due and not query.n_remote
@@ -74,14 +74,14 @@ def _variant(algorithm: Algorithm, row: SelectorRow, query: Query, hosts: HostsO
 
 
 def _search_of(variant: _Variant) -> HostSearch:
-    """The state of searches in which a variant begins."""
+    """The state of host searches at the begin of a variant."""
     search = HostSearch(is_due=False)
     search.due |= variant.due
     return search
 
 
 class Algorithms:
-    """The algorithms of one world: its selection, and the kernel's numbers for the schedules it has made.
+    """The algorithms of one world: its selection, and the kernel's numbers of the schedules made so far.
 
     Parameters
     ----------
@@ -159,14 +159,14 @@ class Algorithms:
         return number
 
     def part(self, key: Hashable, new_selection: Callable[[], Selection]) -> Algorithms:
-        """The algorithms of a part of the world's communicators, which have a selection of their own.
+        """The algorithms of a part of the world's communicators, with a selection of its own.
 
         Parameters
         ----------
         key : hashable
             Name of the part; not None.
         new_selection : callable
-            Gives the selection, when the part is asked for the first time.
+            Returns the selection; called on the first use of the part.
         """
         part = self._parts.get(key)
         if part is None:
@@ -176,7 +176,7 @@ class Algorithms:
         return part
 
     def _traced_number(self, engine: ScheduleMaker, operation: str, query: Query, variant: _Variant) -> int:
-        """A number for this operation, query and algorithm alone, so that a trace can name them."""
+        """The kernel's number used for only this operation, query and algorithm, so that a trace can name them."""
         assert self.asked is not None
         key = self._key, operation, query, variant
         number = self._traced_numbers.get(key)
@@ -204,7 +204,7 @@ class Algorithms:
         return self._number(engine, variant, HostSearch(is_due=False))
 
     def _number(self, engine: ScheduleMaker, variant: _Variant, search: HostSearch) -> int:
-        """The kernel's number for a variant, whose schedule may search for hosts, which then is not due any more."""
+        """The kernel's number of a variant; host searches that its schedule makes are no longer due."""
         known = self._numbers.get(variant)
         if known is None:
             own = _search_of(variant)
@@ -243,7 +243,7 @@ class Algorithms:
         return steps.words()
 
     def _schedule_of(self, algorithm: Algorithm, call: Call) -> Schedule:
-        """The schedule of an algorithm, which may have parts that are chosen."""
+        """The schedule of an algorithm; the algorithms of its parts may be chosen."""
         nbytes = call.nbytes if isinstance(call.nbytes, int) else -1
         self._under_way.append((algorithm.operation, algorithm.name, call.n_ranks, nbytes))
         try:
@@ -252,13 +252,13 @@ class Algorithms:
             self._under_way.pop()
 
     def chosen_part(self, operation: str, call: Call, by: str | None) -> Schedule:
-        """The schedule of a part of a call, which a table chooses, or of an algorithm."""
+        """The schedule of a part of a call, by the run's choice, a table or a named algorithm."""
         if not isinstance(call.nbytes, int):
             raise TypeError(f"a table chooses {operation} by a number of bytes, not by a formula")
         if by is None:
             rules = self.selection.rules(operation)
             if (operation, self.selection.forced.get(operation), call.n_ranks, call.nbytes) in self._under_way:
-                # Leave the choice to the table: an algorithm would be a part of itself for ever.
+                # Leave the choice to the table: otherwise an algorithm would contain itself without end.
                 rules = self.selection._replace(forced={}).rules(operation)
         else:
             rules = table(by)[operation] if by in table_names() else only_use(operation, by)
@@ -283,7 +283,7 @@ class Algorithms:
         return steps
 
     def used(self) -> dict[str, list[str]]:
-        """The collectives that ranks have called, and the algorithms that were chosen for each."""
+        """The operations called so far, with the names of their algorithms."""
         used: dict[str, set[str]] = {}
         for variant in self._numbers:
             used.setdefault(variant.algorithm.operation, set()).add(variant.algorithm.name)
@@ -299,5 +299,5 @@ def algorithms_in(engine: Engine) -> Algorithms:
 
 
 def choose(engine: Engine, selection: Selection) -> None:
-    """Have the world of `engine` choose its algorithms by `selection`."""
+    """Make the world of `engine` choose its algorithms by `selection`."""
     engine.algorithms = Algorithms(selection)

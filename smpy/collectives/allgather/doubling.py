@@ -13,7 +13,7 @@ from smpy.collectives.schedule import Schedule, Value, larger, smaller
 @algorithm("allgather", "recursive_doubling", simgrid="rdb", source="Thakur, Rabenseifner & Gropp 2005")
 @algorithm("allgatherv", "recursive_doubling", simgrid="mpich_rdb", source="Thakur, Rabenseifner & Gropp 2005")
 def recursive_doubling(call: Call) -> Schedule:
-    """Exchanges with rank ^ 2^k of all blocks so far; ranks whose partner is absent are served by a tree after each."""
+    """Exchange all blocks so far with rank ^ 2^k; a tree then serves the ranks that have no partner in the round."""
     rank, n_ranks, into = call.rank, call.n_ranks, call.into
     steps = Schedule(call)
 
@@ -43,7 +43,7 @@ def bruck(call: Call) -> Schedule:
 
 @algorithm("allgatherv", "bruck", simgrid="ompi_bruck", source="Bruck, Ho, Kipnis, Upfal & Weathersby 1997")
 def bruck_of_blocks(call: Call) -> Schedule:
-    """The same with blocks of many sizes."""
+    """`bruck` with blocks of different sizes."""
     rank, n_ranks, into = call.rank, call.n_ranks, call.into
 
     def bytes_from(first: Value, n_blocks: int) -> Value:
@@ -62,9 +62,9 @@ def bruck_of_blocks(call: Call) -> Schedule:
 
 @algorithm("allgather", "distance_halving", simgrid="rhv", source="SimGrid 3.32, allgather-rhv.cpp")
 def distance_halving(call: Call) -> Schedule:
-    """The own block to the rank with the reversed bits, then all blocks so far with ranks half as far each time.
+    """Send the own block to the rank with the bits reversed, then all blocks so far to ranks half as far each round.
 
-    A ring when the number of ranks is no power of two, where SimGrid gives up.
+    Where the number of ranks is no power of two, SimGrid gives up; a ring is used instead.
     """
     rank, n_ranks, nbytes = call.rank, call.n_ranks, call.nbytes
     if not is_power_of_two(n_ranks):

@@ -12,7 +12,7 @@ from smpy.collectives.schedule import Schedule
 
 @algorithm("allgather", "gather_bcast", simgrid="GB", source="SimGrid 3.32, allgather-GB.cpp", chooses=True)
 def gather_bcast(call: Call) -> Schedule:
-    """The gather that the run chooses to rank 0, then its broadcast of all blocks."""
+    """Gather all blocks at rank 0, then broadcast them, both with the algorithms that the run chooses."""
     steps, nbytes = Schedule(call), call.nbytes
     assert isinstance(nbytes, int)
     call.add_chosen(steps, "gather", nbytes)
@@ -22,7 +22,7 @@ def gather_bcast(call: Call) -> Schedule:
 
 @algorithm("allgatherv", "gather_bcast", simgrid="GB", source="SimGrid 3.32, allgatherv-GB.cpp", chooses=True)
 def gatherv_bcast(call: Call) -> Schedule:
-    """All send their blocks to rank 0 at once, then the broadcast that the run chooses of all blocks."""
+    """Send all blocks to rank 0 at once, then broadcast them with the algorithm that the run chooses."""
     steps = and_wait(to_root)(replace(call, root=0))
     call.add_chosen(steps, "bcast", call.total_bytes)
     return steps

@@ -1,4 +1,4 @@
-"""Allgather on hosts, between them, and on hosts again: Open MPI 5's han."""
+"""Allgather on each host, between hosts, and on each host again: Open MPI 5's component han."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from smpy.collectives.schedule import Schedule
 
 @algorithm("allgather", "han", source="Open MPI 5.0, coll_han_allgather.c", chooses=True)
 def han(call: Call) -> Schedule:
-    """Gather on each host, allgather of hosts' blocks between the first ranks, and broadcast of all on each host.
+    """Gather on each host, allgather the hosts' blocks between the first ranks, and broadcast all blocks on each host.
 
-    Where hosts have unequal numbers of ranks, the decisions on one level alone choose.
+    Where hosts have unequal numbers of ranks, Open MPI's decisions for one level choose the whole algorithm.
     """
     steps, hosts, nbytes = Schedule(call), call.known_hosts(), call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm

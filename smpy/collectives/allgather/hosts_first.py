@@ -1,6 +1,6 @@
 """Allgather on each host, then among hosts.
 
-SimGrid's own algorithms take consecutive ranks for those of a host (`patterns.consecutive_hosts`).
+SimGrid's own algorithms assume that consecutive ranks share a host (`patterns.consecutive_hosts`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from smpy.collectives.schedule import Schedule, Value
 
 
 def _ring_on_host(steps: Schedule, local: Ranks, nbytes: Value) -> None:
-    """In round i the own block to the i-th rank ahead on the host."""
+    """Send the own block to the i-th rank ahead on the host in round i."""
     for distance in steps.loop(1, local.size):
         steps.exchange(local.ahead(distance), nbytes, local.behind(distance), nbytes)
 
@@ -29,7 +29,7 @@ def _ring_on_host(steps: Schedule, local: Ranks, nbytes: Value) -> None:
     chooses=True,
 )
 def hosts_then_fan_out(call: Call) -> Schedule:
-    """A ring on each host, all to all among their first ranks, which send all blocks to the others one by one."""
+    """A ring on each host, then all to all among first ranks, which send all blocks to the others one by one."""
     steps, nbytes = Schedule(call), call.nbytes
     search_hosts(steps, call)
     local, leaders = consecutive_hosts(call)
@@ -52,7 +52,7 @@ def hosts_then_fan_out(call: Call) -> Schedule:
     "allgather", "hosts_then_chain", simgrid="SMP_NTS", source="SimGrid 3.32, allgather-SMP-NTS.cpp", chooses=True
 )
 def hosts_then_chain(call: Call) -> Schedule:
-    """A ring on each host, a ring of their first ranks, whose blocks go along a chain on each host."""
+    """A ring on each host, then a ring of first ranks, whose blocks are passed along a chain on each host."""
     steps, rank = Schedule(call), call.rank
     search_hosts(steps, call)
     local, leaders = consecutive_hosts(call)
@@ -89,9 +89,9 @@ def hosts_then_chain(call: Call) -> Schedule:
     "allgather", "loose_ring", simgrid="loosely_lr", source="SimGrid 3.32, allgather-loosely-lr.cpp", chooses=True
 )
 def loose_ring(call: Call) -> Schedule:
-    """A ring of hosts for each rank's number on its host; every block that comes goes to all ranks of the host at once.
+    """One ring across hosts for each position on a host; each rank also exchanges blocks with all ranks of its host.
 
-    A rank waits for the next block of the ring alone, and for all others at the end.
+    In each round a rank waits only for the next block of its ring. All other messages are waited for at the end.
     """
     steps, nbytes = Schedule(call), call.nbytes
     search_hosts(steps, call)
@@ -115,9 +115,9 @@ def loose_ring(call: Call) -> Schedule:
 
 @algorithm("allgather", "leaders", simgrid="mvapich2_smp", source="MVAPICH2, two-level allgather", chooses=True)
 def leaders(call: Call) -> Schedule:
-    """The gather that the run chooses on each host, MPICH's allgather among first ranks, and the run's broadcast.
+    """Gather on each host by the run's choice, allgather among first ranks by MPICH's, broadcast by the run's choice.
 
-    Where SimGrid gives up, it takes hosts as they are; with different numbers of ranks their first ranks form a ring.
+    Works for any placement, where SimGrid gives up. If hosts have unequal numbers of ranks, first ranks form a ring.
     """
     steps, nbytes, hosts = Schedule(call), call.nbytes, call.known_hosts()
     assert isinstance(nbytes, int)

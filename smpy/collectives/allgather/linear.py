@@ -17,7 +17,7 @@ algorithm(("allgather", "allgatherv"), "linear", source="SimGrid 3.32, smpi_defa
     "allgather", "shifted_linear", simgrid="spreading_simple", source="SimGrid 3.32, allgather-spreading-simple.cpp"
 )
 def shifted_linear(call: Call) -> Schedule:
-    """All receives, then all sends, both from the next rank on."""
+    """Start all receives, then all sends, both beginning with the next rank."""
     steps, ranks = Schedule(call), call.everyone
     for distance in steps.loop(1, call.n_ranks):
         steps.irecv(ranks.ahead(distance), call.nbytes)

@@ -10,7 +10,7 @@ from smpy.collectives.schedule import Schedule
 
 @algorithm("allgather", "mesh_2d", simgrid="2dmesh", source="SimGrid 3.32, allgather-2dmesh.cpp")
 def mesh_2d(call: Call) -> Schedule:
-    """The own block along the row, then the row's blocks along the column."""
+    """Send the own block along the row, then all blocks of the row along the column."""
     steps, nbytes = Schedule(call), call.nbytes
     _, width = rectangle(call.n_ranks)
     in_rectangle(steps, call, nbytes, width * nbytes)
@@ -19,7 +19,7 @@ def mesh_2d(call: Call) -> Schedule:
 
 @algorithm("allgather", "mesh_3d", simgrid="3dmesh", source="SimGrid 3.32, allgather-3dmesh.cpp")
 def mesh_3d(call: Call) -> Schedule:
-    """The own block along the row, the row's along the column, and the square's to its place in the other squares."""
+    """Send the own block along the row, the row's along the column, the square's to its position in other squares."""
     steps, nbytes = Schedule(call), call.nbytes
     side, _ = box(call.n_ranks)
     in_box(steps, call, nbytes, side * nbytes, side * side * nbytes)

@@ -1,4 +1,4 @@
-"""Allgather along rings, and with each rank in turn."""
+"""Allgather along rings, and in pairs of ranks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from smpy.collectives.schedule import Schedule, Value, block_bytes, larger
     ("allgather", "allgatherv"), "ring", simgrid="ring", source="SimGrid 3.32, allgather-ring.cpp, allgatherv-ring.cpp"
 )
 def ring(call: Call) -> Schedule:
-    """In round i its own block to the i-th rank ahead, and the block of the i-th behind."""
+    """Send the own block to the i-th rank ahead in round i, and receive the block of the i-th behind."""
     rank, n_ranks = call.rank, call.n_ranks
     steps = Schedule(call)
     for distance in steps.loop(1, n_ranks):
@@ -23,7 +23,7 @@ def ring(call: Call) -> Schedule:
 
 @algorithm("allgather", "logical_ring", simgrid="NTSLR", source="SimGrid 3.32, allgather-NTSLR.cpp; MPICH, ring")
 def logical_ring(call: Call) -> Schedule:
-    """Send to the next rank, receive from the previous one: first the own block, then the one received last."""
+    """Send to the next rank and receive from the previous one: first the own block, then the block received last."""
     rank, n_ranks, nbytes = call.rank, call.n_ranks, call.nbytes
     steps = Schedule(call)
     for _ in steps.loop(1, n_ranks):
@@ -33,7 +33,7 @@ def logical_ring(call: Call) -> Schedule:
 
 @algorithm("allgather", "logical_ring_nonblocking", simgrid="NTSLR_NB", source="SimGrid 3.32, allgather-NTSLR-NB.cpp")
 def logical_ring_nonblocking(call: Call) -> Schedule:
-    """The same with all receives posted before."""
+    """`logical_ring` with all receives posted beforehand."""
     ranks, nbytes, n_rounds = call.everyone, call.nbytes, call.n_ranks - 1
     steps = Schedule(call)
     steps.wait_all()
@@ -48,7 +48,7 @@ def logical_ring_nonblocking(call: Call) -> Schedule:
 
 @algorithm("allgatherv", "logical_ring", source="MPICH, ring")
 def logical_ring_of_blocks(call: Call) -> Schedule:
-    """The same with blocks of many sizes."""
+    """`logical_ring` with blocks of different sizes."""
     rank, n_ranks, into = call.rank, call.n_ranks, call.into
     steps = Schedule(call)
     for distance in steps.loop(1, n_ranks):
@@ -59,7 +59,7 @@ def logical_ring_of_blocks(call: Call) -> Schedule:
 
 @algorithm("allgather", "neighbour_exchange", simgrid="ompi_neighborexchange", source="Chen et al. 2005; Open MPI")
 def neighbour_exchange(call: Call) -> Schedule:
-    """A block with one neighbour, then two with the other and the first in turn; a ring when odd."""
+    """Exchange a block with one neighbour, then two with each neighbour in turn; a ring for an odd number of ranks."""
     rank, n_ranks, nbytes = call.rank, call.n_ranks, call.nbytes
     if n_ranks % 2:
         return ring(call)
@@ -75,7 +75,7 @@ def neighbour_exchange(call: Call) -> Schedule:
 
 @algorithm("allgatherv", "neighbour_exchange", simgrid="ompi_neighborexchange", source="Chen et al. 2005; Open MPI")
 def neighbour_exchange_of_blocks(call: Call) -> Schedule:
-    """The same with blocks of many sizes."""
+    """`neighbour_exchange` with blocks of different sizes."""
     rank, n_ranks, into = call.rank, call.n_ranks, call.into
     if n_ranks % 2:
         return ring(call)
@@ -83,7 +83,7 @@ def neighbour_exchange_of_blocks(call: Call) -> Schedule:
     first, second = (rank + 1 - 2 * is_odd) % n_ranks, (rank - 1 + 2 * is_odd) % n_ranks
 
     def pair_bytes(i: Value) -> Value:
-        """The two blocks that come in round i, from the other side in each; the own pair's are there after round 0."""
+        """Bytes of the two blocks that arrive in round i, from either side in turn; for i = 0, of the own pair."""
         n_pairs_away = (i + 1) // 2 * (1 - i % 2 * 2) * (1 - is_odd * 2)
         start = (rank - is_odd + 2 * n_pairs_away) % n_ranks
         size: Value = into[start + 2] - into[start]
@@ -129,7 +129,7 @@ def chunked_logical_ring(call: Call) -> Schedule:
     ("allgather", "allgatherv"), "pair", simgrid="pair", source="SimGrid 3.32, allgather-pair.cpp, allgatherv-pair.cpp"
 )
 def pair(call: Call) -> Schedule:
-    """In round i with rank XOR i; a ring when the number of ranks is no power of two, where SimGrid gives up."""
+    """Exchange blocks with rank XOR i in round i; a ring if the ranks are no power of two, where SimGrid gives up."""
     if not is_power_of_two(call.n_ranks):
         return ring(call)
     rank = call.rank

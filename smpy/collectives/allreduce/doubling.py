@@ -12,7 +12,7 @@ from smpy.collectives.schedule import Schedule
 
 @algorithm("allreduce", "recursive_doubling", simgrid="rdb", source="Thakur, Rabenseifner & Gropp 2005")
 def recursive_doubling(call: Call) -> Schedule:
-    """Every rank exchanges the whole vector with each of its partners."""
+    """Exchange the whole vector with each partner."""
     steps = Schedule(call)
     exchange_vectors(steps, call.everyone, call.nbytes)
     return steps
@@ -32,7 +32,7 @@ def rabenseifner(call: Call) -> Schedule:
 
 @algorithm("allreduce", "balanced_rabenseifner", source="Rabenseifner 2004; MPICH 4, reduce_scatter_allgather")
 def balanced_rabenseifner(call: Call) -> Schedule:
-    """The same with parts that differ by one entry at most."""
+    """`rabenseifner` with parts whose sizes differ by at most one entry."""
     return _halve_and_double(call, is_balanced=True)
 
 

@@ -1,4 +1,4 @@
-"""Allreduce on hosts and between them, in segments: Open MPI 5's han, with libnbc between hosts."""
+"""Allreduce on each host and between hosts, in segments: Open MPI 5's han, with libnbc between hosts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from smpy.collectives.schedule import Schedule
 def han(call: Call) -> Schedule:
     """Segments of 64 KiB: reduce on each host, reduce and broadcast between the first ranks, broadcast on each host.
 
-    A segment begins when the one before is through; Open MPI overlaps the four stages.
+    A segment begins when the previous one is complete; Open MPI overlaps the four stages.
     """
     steps, nbytes = Schedule(call), call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm

@@ -1,6 +1,6 @@
 """Allreduce within hosts, between them, and within them again.
 
-SimGrid's own algorithms take consecutive ranks for those of a host (`patterns.consecutive_hosts`).
+SimGrid's own algorithms assume that consecutive ranks share a host (`patterns.consecutive_hosts`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Between = Callable[[Schedule, Call, Ranks], None]
 
 
 def _on_two_levels(call: Call, between: Between) -> Schedule:
-    """Reduce on each host along a binomial tree, combine what hosts have, and broadcast along a binomial tree."""
+    """Reduce on each host along a binomial tree, combine the results of hosts, and broadcast along a binomial tree."""
     steps = Schedule(call)
     search_hosts(steps, call)
     levels = consecutive_hosts(call)
@@ -48,7 +48,7 @@ def _on_two_levels(call: Call, between: Between) -> Schedule:
     in_order="recursive_doubling",
 )
 def hosts_first_binomial_tree(call: Call) -> Schedule:
-    """Between hosts a binomial tree up and down."""
+    """Use a binomial tree up and down between hosts."""
 
     def up_and_down(steps: Schedule, call: Call, leaders: Ranks) -> None:
         binomial_tree.reduce(steps, leaders, call.nbytes)
@@ -66,7 +66,7 @@ def hosts_first_binomial_tree(call: Call) -> Schedule:
     in_order="recursive_doubling",
 )
 def hosts_first_binomial_pipeline(call: Call) -> Schedule:
-    """The same in segments of 4,096 entries, the four trees of as many segments one after the other."""
+    """Use four binomial trees for each segment of 4,096 entries, one segment after the other."""
     steps = Schedule(call)
     search_hosts(steps, call)
     levels = consecutive_hosts(call)
@@ -98,7 +98,7 @@ def hosts_first_binomial_pipeline(call: Call) -> Schedule:
     in_order="recursive_doubling",
 )
 def hosts_first_recursive_doubling(call: Call) -> Schedule:
-    """Between hosts recursive doubling."""
+    """Use recursive doubling between hosts."""
     return _on_two_levels(call, lambda steps, call, leaders: call.add(steps, recursive_doubling, leaders, call.nbytes))
 
 
@@ -111,7 +111,7 @@ def hosts_first_recursive_doubling(call: Call) -> Schedule:
     in_order="recursive_doubling",
 )
 def hosts_first_ring(call: Call) -> Schedule:
-    """Between hosts a ring in which a part a host goes round twice; the last part has the entries left over."""
+    """Use a ring between hosts, round which each host's part goes twice; the last part has the entries left over."""
     return _on_two_levels(call, _rings)
 
 
@@ -138,7 +138,7 @@ def _rings(steps: Schedule, call: Call, leaders: Ranks) -> None:
     in_order="recursive_doubling",
 )
 def hosts_first_rabenseifner(call: Call) -> Schedule:
-    """Between hosts Rabenseifner's algorithm."""
+    """Use Rabenseifner's algorithm between hosts."""
     return _on_two_levels(call, lambda steps, call, leaders: call.add(steps, rabenseifner, leaders, call.nbytes))
 
 
@@ -158,10 +158,10 @@ def one_level(call: Call) -> Schedule:
     chooses=True,
 )
 def mvapich2_two_level(call: Call) -> Schedule:
-    """Each host by MPICH's rule, then the first ranks of hosts by recursive doubling, then the run's broadcast.
+    """Reduce on each host by MPICH's rule, then recursive doubling among first ranks, then the run's broadcast.
 
-    Where hosts have no consecutive ranks, recursive doubling alone keeps the order. Parts: "local", which "reduce"
-    makes the run's reduction, and "leaders".
+    Where the ranks of a host are not consecutive, recursive doubling alone keeps the operands in order.
+    Parts: "local", whose value "reduce" selects the run's reduction, and "leaders".
     """
     steps, nbytes = Schedule(call), call.nbytes
     assert isinstance(nbytes, int)
@@ -189,7 +189,7 @@ def mvapich2_two_level(call: Call) -> Schedule:
     in_order="recursive_doubling",
 )
 def mvapich2_reduce_scatter(call: Call) -> Schedule:
-    """Rabenseifner's algorithm; recursive doubling of a vector of fewer entries than its ranks."""
+    """Use Rabenseifner's algorithm, or recursive doubling if the vector has fewer entries than there are ranks."""
     steps, nbytes = Schedule(call), call.nbytes
     has_entries = nbytes >= power_of_two_up_to(call.n_ranks) * call.item_bytes
     with steps.when(has_entries):

@@ -1,4 +1,4 @@
-"""Allreduce in which each rank reduces a part of the vector, which an allgather then spreads; and in halves."""
+"""Allreduce in which each rank reduces a part of the vector and an allgather spreads the parts; and in halves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from smpy.collectives.schedule import Schedule
     in_order="recursive_doubling",
 )
 def halving_allgather(call: Call) -> Schedule:
-    """Halve the vector, filled up to equal parts, then the run's allgather; for 2, 4, 8, ... ranks.
+    """Halve the vector, padded to equal parts, then use the run's allgather; for 2, 4, 8, ... ranks.
 
     On other numbers of ranks: Rabenseifner's algorithm.
     """
@@ -42,7 +42,7 @@ def halving_allgather(call: Call) -> Schedule:
     in_order="recursive_doubling",
 )
 def alltoall_allgather(call: Call) -> Schedule:
-    """The run's alltoall brings each rank its part of all vectors, filled up, and its allgather spreads the results.
+    """Bring each rank its padded part of all vectors by the run's alltoall, and spread results by its allgather.
 
     With fewer entries than ranks, each part has as many entries as there are ranks, as in SimGrid.
     """
@@ -56,7 +56,7 @@ def alltoall_allgather(call: Call) -> Schedule:
 
 
 def _part_bytes(call: Call) -> int:
-    """Bytes of a part of the vector; with entries left over, one entry more than their quotient."""
+    """Bytes of a part of the vector: one entry more than the quotient if entries are left over."""
     assert isinstance(call.nbytes, int)  # a choosing algorithm
     n_entries, rest = divmod(call.nbytes // call.item_bytes, call.n_ranks)
     return (n_entries + (rest > 0)) * call.item_bytes
@@ -72,7 +72,8 @@ def _part_bytes(call: Call) -> int:
 def rabenseifner_1997(call: Call) -> Schedule:
     """Halve the vector entry by entry, then double back along the same partners.
 
-    Of the first pairs each rank reduces a half; the even ones go on, and send the odd ones the result.
+    Each rank of the first pairs reduces a half. Only the even rank of a pair continues; it sends the odd one the
+    result.
     """
     rank, nbytes, power = call.rank, call.nbytes, power_of_two_up_to(call.n_ranks)
     steps, n_pairs = Schedule(call), call.n_ranks - power

@@ -23,7 +23,7 @@ _SEGMENT_BYTES: Final = 1 << 20
     in_order="recursive_doubling",
 )
 def ring(call: Call) -> Schedule:
-    """The parts of the vector go round twice, to be reduced and to be spread; the run's choice takes the entries left.
+    """Send the parts round twice, to be reduced and to be spread; the run's choice handles the entries left over.
 
     The parts have equal numbers of entries. With fewer entries than ranks: the run's reduction and broadcast.
     """
@@ -47,9 +47,9 @@ def ring(call: Call) -> Schedule:
     in_order="recursive_doubling",
 )
 def segmented_ring(call: Call) -> Schedule:
-    """Parts go round in segments of about 1 MiB to be reduced, one receive posted ahead, and whole to be spread.
+    """Reduce parts round the ring in segments of about 1 MiB, one receive posted ahead; then spread them whole.
 
-    Where a part is smaller than a segment: a ring.
+    If a part is smaller than a segment, a plain ring is used.
     """
     steps, n_ranks, item_bytes, nbytes = Schedule(call), call.n_ranks, call.item_bytes, call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm
@@ -91,7 +91,7 @@ def open_mpi_ring(call: Call) -> Schedule:
     """A ring, for datatypes that must be reduced in rank order.
 
     Open MPI's table chooses again for the entries left over: recursive doubling for some sizes on fewer than 4 ranks,
-    otherwise a ring, which with fewer entries than ranks is a reduction to rank 0 and a broadcast.
+    otherwise a ring. A ring with fewer entries than ranks is a reduction to rank 0 and a broadcast.
     """
     steps = Schedule(call)
     part, rest = _parts(call)

@@ -11,7 +11,7 @@ from smpy.collectives.schedule import Schedule, Value
 
 @algorithm("allreduce", "reduce_bcast", source="SimGrid 3.32, smpi_default_selector.cpp")
 def reduce_bcast(call: Call) -> Schedule:
-    """All send to rank 0 at once, which reduces, then a binomial tree."""
+    """Send all vectors to rank 0 at once, which reduces them and broadcasts along a binomial tree."""
     steps = Schedule(call)
     add_reduce_bcast(steps, call, call.nbytes)
     return steps
@@ -25,7 +25,7 @@ def reduce_bcast(call: Call) -> Schedule:
     chooses=True,
 )
 def chosen_reduce_bcast(call: Call) -> Schedule:
-    """The run's reduction to rank 0, then its broadcast."""
+    """Reduce to rank 0, then broadcast, both with the algorithms that the run chooses."""
     steps, nbytes = Schedule(call), call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm
     call.add_chosen(steps, "reduce", nbytes)
@@ -35,7 +35,7 @@ def chosen_reduce_bcast(call: Call) -> Schedule:
 
 @algorithm("allreduce", "basic_reduce_bcast", source="Open MPI, nonoverlapping allreduce")
 def basic_reduce_bcast(call: Call) -> Schedule:
-    """Rank 0 receives from the last rank to the first and reduces in rank order, then a binomial tree."""
+    """Reduce at rank 0 in rank order, receiving from the last rank to the first, then broadcast along a tree."""
     steps = Schedule(call)
     add_basic_reduce_bcast(steps, call, call.nbytes)
     return steps
@@ -55,7 +55,7 @@ def add_basic_reduce_bcast(steps: Schedule, call: Call, nbytes: Value) -> None:
 
 @algorithm("allreduce", "linear_reduce_bcast", source="Open MPI 4 and 5, basic linear allreduce")
 def linear_reduce_bcast(call: Call) -> Schedule:
-    """Rank 0 receives from the last rank to the first and reduces in rank order, then sends to all at once."""
+    """Reduce at rank 0 in rank order, receiving from the last rank to the first, then send to all at once."""
     steps, nbytes = Schedule(call), call.nbytes
     to_root_in_order(steps, call, 0, nbytes)
     with steps.when(call.rank == 0):

@@ -1,4 +1,4 @@
-"""Allreduce among the first ranks of hosts, for which each reduces on its host, by tables that a row names."""
+"""Allreduce among the first ranks of hosts, after a reduction on each host, by tables that a row names."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ SMALL_BATCH: Final = 4  # MV2_ALLTOALL_THROTTLE_FACTOR
 
 @algorithm(("alltoall", "alltoallv", "alltoallw"), "scattered", source="MPICH, scattered")
 def scattered(call: Call) -> Schedule:
-    """Receives from the next 32 ranks and sends to the previous 32, and a wait for them, and so on."""
+    """Exchange with 32 ranks at a time: receive from the next, send to the previous, and wait for all."""
     steps = Schedule(call)
     _in_batches(steps, call, BATCH, first=1)
     return steps
@@ -22,7 +22,7 @@ def scattered(call: Call) -> Schedule:
 
 @algorithm("alltoallv", "scattered_by_4", simgrid="bruck", source="SimGrid 3.32, alltoallv-bruck.cpp")
 def scattered_by_4(call: Call) -> Schedule:
-    """The same with batches of 4."""
+    """`scattered` with 4 ranks at a time."""
     steps = Schedule(call)
     _in_batches(steps, call, SMALL_BATCH, first=1)
     return steps
@@ -30,7 +30,7 @@ def scattered_by_4(call: Call) -> Schedule:
 
 @algorithm("alltoall", "scattered_by_4", simgrid="mvapich2_scatter_dest", source="MVAPICH2, scattered destinations")
 def scattered_by_4_with_self(call: Call) -> Schedule:
-    """The same with batches of 4, of which the first has a message to the rank itself; nothing if all are empty."""
+    """Exchange with 4 ranks at a time; the first batch includes the rank itself. Empty blocks are not sent."""
     steps = Schedule(call)
     with steps.when(call.nbytes > 0):
         _in_batches(steps, call, SMALL_BATCH, first=0)
@@ -38,7 +38,7 @@ def scattered_by_4_with_self(call: Call) -> Schedule:
 
 
 def _in_batches(steps: Schedule, call: Call, n_batch: int, first: int) -> None:
-    """Partners at the distances from `first` on, in batches that begin at multiples of `n_batch`."""
+    """Exchange with partners at the distances from `first` on, in batches that begin at multiples of `n_batch`."""
     rank, n_ranks = call.rank, call.n_ranks
     for batch in steps.loop(0, -(-n_ranks // n_batch)):
         start, end = larger(batch * n_batch, first), smaller((batch + 1) * n_batch, n_ranks)

@@ -10,7 +10,7 @@ from smpy.collectives.schedule import Schedule
 
 @algorithm("alltoall", "bruck", simgrid="bruck", source="Bruck, Ho, Kipnis, Upfal & Weathersby 1997")
 def bruck(call: Call) -> Schedule:
-    """Send to the rank 1, 2, 4, ... ahead all blocks whose distance to their target has that bit."""
+    """Send the rank 1, 2, 4, ... ahead all blocks whose distance to their target has that bit."""
     rank, n_ranks, nbytes = call.rank, call.n_ranks, call.nbytes
     steps, reach = Schedule(call), 1
     while reach < n_ranks:

@@ -10,7 +10,7 @@ from smpy.collectives.schedule import Schedule, block_bytes
 
 @algorithm("ialltoall", "linear", source="SimGrid 3.32, smpi_nbc_impl.cpp")
 def start(call: Call) -> Schedule:
-    """All receives, from the next rank on; then all sends, from the previous rank back."""
+    """Start all receives, from the next rank on; then all sends, from the previous rank backwards."""
     rank, n_ranks, nbytes = call.rank, call.n_ranks, call.nbytes
     steps = Schedule(call)
     for distance in steps.loop(1, n_ranks):
@@ -25,7 +25,7 @@ algorithm("alltoall", "linear", simgrid="basic_linear", source="Open MPI, linear
 
 @algorithm(("ialltoallv", "ialltoallw"), "linear", source="SimGrid 3.32, smpi_nbc_impl.cpp")
 def start_blocks(call: Call) -> Schedule:
-    """All receives, then all sends, from rank 0 on; empty blocks too."""
+    """Start all receives, then all sends, from rank 0 on; empty blocks are sent, too."""
     steps = Schedule(call)
     for peer in steps.loop(0, call.n_ranks):
         with steps.when(peer != call.rank):

@@ -10,7 +10,7 @@ from smpy.collectives.schedule import Schedule
 
 @algorithm("alltoall", "mesh_2d", simgrid="2dmesh", source="SimGrid 3.32, alltoall-2dmesh.cpp")
 def mesh_2d(call: Call) -> Schedule:
-    """All blocks to the ranks of the row, then those of each row for a rank down its column."""
+    """Send all blocks to the ranks of the row, then each rank of the column the row's blocks for it."""
     steps, nbytes = Schedule(call), call.nbytes
     _, width = rectangle(call.n_ranks)
     in_rectangle(steps, call, call.n_ranks * nbytes, width * nbytes)
@@ -19,7 +19,7 @@ def mesh_2d(call: Call) -> Schedule:
 
 @algorithm("alltoall", "mesh_3d", simgrid="3dmesh", source="SimGrid 3.32, alltoall-3dmesh.cpp")
 def mesh_3d(call: Call) -> Schedule:
-    """All blocks along rows, then columns of a square, then those of a square for a rank to its place in the others."""
+    """Exchange all blocks along rows, then along columns of a square, then between the same positions of squares."""
     steps, nbytes = Schedule(call), call.nbytes
     side, _ = box(call.n_ranks)
     in_box(steps, call, call.n_ranks * nbytes, side * call.n_ranks * nbytes, side * side * nbytes)

@@ -12,7 +12,7 @@ from smpy.collectives.schedule import Schedule, Value, block_bytes
 
 _of_both = partial(algorithm, ("alltoall", "alltoallv"), source="SimGrid 3.32, folders alltoall, alltoallv")
 _Partners = Callable[[Call, Value], tuple[Value, Value]]
-"""The ranks that a rank sends to and receives from in round 1, 2, ..., n - 1."""
+"""The target and the source of a rank in round 1, 2, ..., n - 1."""
 
 
 def _around(call: Call, distance: Value) -> tuple[Value, Value]:
@@ -20,7 +20,7 @@ def _around(call: Call, distance: Value) -> tuple[Value, Value]:
 
 
 def _in_pairs(call: Call, distance: Value) -> tuple[Value, Value]:
-    """A ring when the number of ranks is no power of two, where SimGrid gives up."""
+    """The partner of a rank in each round; a ring if the number of ranks is no power of two, where SimGrid gives up."""
     if not is_power_of_two(call.n_ranks):
         return _around(call, distance)
     return call.rank ^ distance, call.rank ^ distance
@@ -40,19 +40,19 @@ def _plainly(call: Call, partners: _Partners) -> Schedule:
 
 @algorithm("alltoall", "ring", simgrid="ring", source="SimGrid 3.32, alltoall-ring.cpp")
 def ring(call: Call) -> Schedule:
-    """In round i to the i-th rank ahead, from the i-th behind."""
+    """Send to the i-th rank ahead and receive from the i-th behind in round i."""
     return _plainly(call, _around)
 
 
 @algorithm("alltoall", "pair", simgrid="pair", source="SimGrid 3.32, alltoall-pair.cpp; MPICH, pairwise exchange")
 @algorithm("alltoallv", "pair", simgrid=("pair", "ring"), source="SimGrid 3.32, alltoallv-pair.cpp, alltoallv-ring.cpp")
 def pair(call: Call) -> Schedule:
-    """In round i with rank XOR i; a ring when the number of ranks is no power of two, where SimGrid gives up."""
+    """Exchange with rank XOR i in round i; a ring if the number of ranks is no power of two, where SimGrid gives up."""
     return _plainly(call, _in_pairs)
 
 
 def _with_a_word_between(call: Call, partners: _Partners) -> Schedule:
-    """Before each further round a byte from the rank that sends next, as it is ready to receive."""
+    """Send a byte to the source of each further round before it, which says that this rank is ready to receive."""
     steps = Schedule(call)
     for distance in steps.loop(1, call.n_ranks):
         _exchange(steps, call, partners(call, distance))
@@ -63,7 +63,7 @@ def _with_a_word_between(call: Call, partners: _Partners) -> Schedule:
 
 
 def _with_a_barrier_each(call: Call, partners: _Partners) -> Schedule:
-    """The barrier that the run chooses before each round, and before the one with the rank itself."""
+    """Enter the run's barrier before each round; the rank's round with itself counts as one."""
     steps = Schedule(call)
     call.add_chosen(steps, "barrier", 0)
     for distance in steps.loop(1, call.n_ranks):

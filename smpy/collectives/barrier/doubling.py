@@ -10,7 +10,7 @@ from smpy.collectives.schedule import Schedule
 
 @algorithm("barrier", "dissemination", simgrid="ompi_bruck", source="Hensgen, Finkel & Manber 1988")
 def dissemination(call: Call) -> Schedule:
-    """Rounds with the ranks 1, 2, 4, ... ahead and behind: ceil(log2 p) of them for any number p of ranks."""
+    """Send to the rank 1, 2, 4, ... ahead and receive from the one behind: ceil(log2 p) rounds for any p ranks."""
     rank, n_ranks = call.rank, call.n_ranks
     steps, reach = Schedule(call), 1
     while reach < n_ranks:
@@ -26,7 +26,7 @@ def dissemination(call: Call) -> Schedule:
     source="Open MPI, recursive doubling barrier; MVAPICH2, pairwise barrier",
 )
 def recursive_doubling(call: Call) -> Schedule:
-    """Exchanges among the first P ranks; a rank from P on exchanges with rank - P before and hears from it after."""
+    """Exchange among the first P ranks; a rank from P on exchanges with rank - P before and receives from it after."""
     rank, n_ranks = call.rank, call.n_ranks
     steps, power = Schedule(call), power_of_two_up_to(n_ranks)
     rest = n_ranks - power
@@ -44,7 +44,7 @@ def recursive_doubling(call: Call) -> Schedule:
 
 @algorithm("barrier", "two_ranks", simgrid="ompi_two_procs", source="Open MPI, two_procs barrier", only_ranks=2)
 def two_ranks(call: Call) -> Schedule:
-    """One exchange of two ranks."""
+    """Exchange of empty messages between two ranks."""
     steps = Schedule(call)
     steps.exchange(1 - call.rank, 0, 1 - call.rank, 0)
     return steps

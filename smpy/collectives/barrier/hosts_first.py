@@ -12,7 +12,7 @@ from smpy.collectives.schedule import Schedule
 
 @algorithm("barrier", "hosts_first", simgrid="mpich_smp", source="MPICH 3, SMP barrier", chooses=True)
 def hosts_first(call: Call) -> Schedule:
-    """A barrier on each host, one among the first ranks of hosts, and a byte from these to the ranks of their hosts."""
+    """A barrier on each host, one among first ranks, and a byte from each first rank to the ranks of its host."""
     steps = Schedule(call)
     search_hosts(steps, call)
     call.add(steps, dissemination, call.local, 0)

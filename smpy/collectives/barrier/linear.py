@@ -1,4 +1,4 @@
-"""All tell rank 0, which tells all."""
+"""Barrier in which all ranks send to rank 0, which answers all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from smpy.collectives.schedule import Schedule
 
 @algorithm("barrier", "linear", simgrid="ompi_basic_linear", source="Open MPI, basic linear barrier")
 def linear(call: Call) -> Schedule:
-    """All tell rank 0, then rank 0 tells all."""
+    """Send from all ranks to rank 0, then from rank 0 to all."""
     rank, n_ranks = call.rank, call.n_ranks
     steps = Schedule(call)
     with steps.when(rank != 0):
@@ -27,7 +27,7 @@ def linear(call: Call) -> Schedule:
 
 @algorithm("ibarrier", "linear", source="SimGrid 3.32, smpi_nbc_impl.cpp")
 def start(call: Call) -> Schedule:
-    """All tell rank 0, which tells all without waiting for them: the caller adds a latch that holds the ranks back.
+    """Send from all ranks to rank 0, which answers all without waiting for their messages.
 
     SMPI's rank 0 receives the messages in order of arrival; here it receives them in rank order.
     """

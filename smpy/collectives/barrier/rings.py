@@ -9,7 +9,7 @@ from smpy.collectives.schedule import Schedule
 
 @algorithm("barrier", "double_ring", simgrid="ompi_doublering", source="Open MPI, double ring barrier")
 def double_ring(call: Call) -> Schedule:
-    """A token that goes twice round all ranks, from rank 0."""
+    """Pass a token twice round all ranks, from rank 0."""
     rank, ranks = call.rank, call.everyone
     steps = Schedule(call)
     for _ in steps.loop(0, 2 if call.n_ranks > 1 else 0):

@@ -10,7 +10,7 @@ from smpy.collectives.schedule import Schedule
 
 @algorithm("barrier", "two_level", source="MPICH, ch4_coll_impl.h, composition alpha", chooses=True)
 def two_level(call: Call) -> Schedule:
-    """A barrier on each host, one among the first ranks, and a byte from these to the ranks of their hosts.
+    """A barrier on each host, one among first ranks, and a byte from each first rank to the ranks of its host.
 
     Parts: the tables "leaders" and "local"; by default, the run's.
     """
@@ -23,7 +23,7 @@ def two_level(call: Call) -> Schedule:
 
 @algorithm("barrier", "han", source="Open MPI 5.0, coll_han_barrier.c", chooses=True)
 def han(call: Call) -> Schedule:
-    """A barrier on each host, one among the first ranks, and one on each host again.
+    """A barrier on each host, one among first ranks, and one on each host again.
 
     Parts: the tables "leaders" and "local"; by default, the run's.
     """

@@ -1,4 +1,4 @@
-"""Broadcast by way of rank 0 in segments, along a tree that it is the root of."""
+"""Broadcast through rank 0 in segments, along a tree whose root is rank 0."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ SEGMENT_BYTES: Final = 8192
 
 
 def relay_from_first(steps: Schedule, call: Call, source: End, targets: Sequence[End], *, is_started: bool) -> None:
-    """The root hands over to rank 0, and each rank passes segments on; the run's broadcast takes the bytes left over.
+    """Send from the root to rank 0, and on in segments along the tree; the run's broadcast takes the bytes left over.
 
-    The root gets its own message again, as in SimGrid. Sends are started, or each is waited for.
+    The root receives its own message again, as in SimGrid. Sends are started and completed later, or each is waited
+    for.
     """
     nbytes = call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm

@@ -1,4 +1,4 @@
-"""Broadcast between hosts and then on them, in segments: Open MPI 5's han, with libnbc between hosts."""
+"""Broadcast between hosts and then on each host, in segments: Open MPI 5's han, with libnbc between hosts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from smpy.collectives.schedule import Schedule
 
 SEGMENT_BYTES: Final = 65_536
 ON_HOSTS: Final = "openmpi-4"
-"""The table for the ranks of a host: that of the decisions on one level, which Open MPI 5 has kept."""
+"""The table for the ranks of a host: that of Open MPI's decisions for one level, which Open MPI 5 has kept."""
 _CHAIN_BYTES: Final = 8192
 _FEW_RANKS: Final = 4
 
 
 def nonblocking_bcast(call: Call) -> Schedule:
-    """Libnbc's broadcast of at most a segment: linear among four, else along a binomial tree or in a chain."""
+    """Libnbc's broadcast of at most one segment: linear for up to four ranks, else along a binomial tree or a chain."""
     nbytes, ranks = call.nbytes, call.from_root
     assert isinstance(nbytes, int)  # a part of a choosing algorithm
     if call.n_ranks <= _FEW_RANKS:
@@ -34,7 +34,7 @@ def nonblocking_bcast(call: Call) -> Schedule:
 
 @algorithm("bcast", "han", source="Open MPI 5.0, coll_han_bcast.c, libnbc/nbc_ibcast.c", chooses=True)
 def han(call: Call) -> Schedule:
-    """Segments of 64 KiB from the root to the ranks with its number on other hosts, from each to its host.
+    """Send segments of 64 KiB from the root to the ranks at its position on other hosts, and then on each host.
 
     The first goes between hosts as the decisions on one level say. A segment's way between hosts begins here when the
     one before is on the host; Open MPI overlaps the two. Where hosts have unequal numbers of ranks, these decisions

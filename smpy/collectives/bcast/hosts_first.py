@@ -1,7 +1,7 @@
 """Broadcast between hosts, and then within them.
 
-SimGrid's own algorithms take consecutive ranks for those of a host (`patterns.consecutive_hosts`); where hosts have
-unequal numbers of ranks, they follow the rule that MPICH has for ranks on one level.
+SimGrid's own algorithms assume that consecutive ranks share a host (`patterns.consecutive_hosts`). Where hosts have
+unequal numbers of ranks, they follow MPICH's rule for ranks on one level.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def one_level(call: Call) -> Schedule:
     chooses=True,
 )
 def hosts_first_binary_tree(call: Call) -> Schedule:
-    """In segments of 8 KiB: the first ranks of hosts along a binary tree, and the ranks of a host along another."""
+    """Send segments of 8 KiB along a binary tree of first ranks, and along another on each host."""
     steps, rank, n_ranks = Schedule(call), call.rank, call.n_ranks
     search_hosts(steps, call)
     n_local = n_local_if_uniform(call)
@@ -71,7 +71,7 @@ def hosts_first_binary_tree(call: Call) -> Schedule:
     chooses=True,
 )
 def hosts_first_binomial_tree(call: Call) -> Schedule:
-    """By way of rank 0: the first ranks of hosts along a binomial tree, and the ranks of a host along another."""
+    """Send through rank 0 along a binomial tree of first ranks, and along another on each host."""
     steps = Schedule(call)
     search_hosts(steps, call)
     if n_local_if_uniform(call) == 0:
@@ -89,9 +89,9 @@ def hosts_first_binomial_tree(call: Call) -> Schedule:
     "bcast", "hosts_first_chain", simgrid="SMP_linear", source="SimGrid 3.32, bcast-SMP-linear.cpp", chooses=True
 )
 def hosts_first_chain(call: Call) -> Schedule:
-    """In segments of 8 KiB: the first ranks of hosts along a chain, and the ranks of a host along another.
+    """Send segments of 8 KiB along a chain of first ranks, and along another on each host.
 
-    On one host: a binomial tree.
+    If there is only one host, a binomial tree is used.
     """
     steps, rank, n_ranks = Schedule(call), call.rank, call.n_ranks
     search_hosts(steps, call)
@@ -118,7 +118,7 @@ def hosts_first_chain(call: Call) -> Schedule:
     chooses=True,
 )
 def knomial_tree(call: Call) -> Schedule:
-    """A tree like the binomial one with numbers to base 4: ranks 1, 2 and 3 times a power of 4 ahead are children."""
+    """A binomial-like tree to base 4: the ranks 1, 2 and 3 times a power of 4 ahead are children."""
     steps = Schedule(call)
     search_hosts(steps, call)
     knomial.broadcast(steps, call.from_root, call.nbytes)
@@ -139,9 +139,9 @@ def _knomial(call: Call) -> Schedule:
     chooses=True,
 )
 def mvapich2_between_hosts(call: Call) -> Schedule:
-    """The root hands over to the first rank of its host; the first ranks of hosts by MPICH's rule, then each host.
+    """Send from the root to the first rank of its host, among first ranks by MPICH's rule, then on each host.
 
-    SimGrid leaves the ranks of hosts out, which then have nothing.
+    SimGrid does not send to the other ranks of hosts, which then have no data.
     """
     steps = Schedule(call)
     search_hosts(steps, call)
@@ -165,7 +165,7 @@ def _between_hosts(steps: Schedule, call: Call) -> None:
     chooses=True,
 )
 def mvapich2_two_level(call: Call) -> Schedule:
-    """On two levels from 16 to 512 KiB, and on more than 64 ranks; else a binomial tree, or a scatter and a ring."""
+    """Use two levels from 16 to 512 KiB and on more than 64 ranks; else a binomial tree, or a scatter and a ring."""
     steps, nbytes = Schedule(call), call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm
     if nbytes == 0:
@@ -174,7 +174,7 @@ def mvapich2_two_level(call: Call) -> Schedule:
     if call.hosts is not None and (_SHORT_BYTES < nbytes < _LARGE_BYTES or call.n_ranks > _TWO_LEVEL_RANKS):
         _between_hosts(steps, call)
         is_small = nbytes <= _KNOMIAL_BYTES
-        root = call.root if is_small and call.hosts.n_hosts == 1 else 0  # SimGrid means the root, wherever it is
+        root = call.root if is_small and call.hosts.n_hosts == 1 else 0  # SimGrid means the root, whatever its number
         if not is_small:
             search_on_hosts(steps, call)
         call.add(steps, one_level if is_small else _knomial, call.local, nbytes, root)

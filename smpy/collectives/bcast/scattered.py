@@ -17,7 +17,7 @@ from smpy.collectives.schedule import Schedule
     source="Thakur, Rabenseifner & Gropp 2005; MPICH",
 )
 def scatter_recursive_doubling_allgather(call: Call) -> Schedule:
-    """A part to each rank along a binomial tree, then recursive doubling.
+    """Scatter parts along a binomial tree, then use recursive doubling.
 
     On other than 2, 4, 8, ... ranks those without a partner get its parts along binomial trees.
     """
@@ -35,7 +35,7 @@ def scatter_recursive_doubling_allgather(call: Call) -> Schedule:
 
 @algorithm("bcast", "scatter_ring_allgather", simgrid="scatter_LR_allgather", source="van de Geijn 1994; MPICH")
 def scatter_ring_allgather(call: Call) -> Schedule:
-    """A part to each rank along a binomial tree, then a ring in which all parts go round."""
+    """Scatter parts along a binomial tree, then pass all parts round a ring."""
     steps = Schedule(call)
     scattered.scatter(steps, call)
     scattered.ring(steps, call)

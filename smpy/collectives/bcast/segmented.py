@@ -24,7 +24,7 @@ from smpy.collectives.schedule import Schedule, Value, larger
     chooses=True,
 )
 def segmented_chain(call: Call) -> Schedule:
-    """The root hands over to rank 0, from which segments of 8 KiB go to 1, 2, ..."""
+    """Send from the root to rank 0, then segments of 8 KiB along the chain 0, 1, 2, ..."""
     steps, rank = Schedule(call), call.rank
     if call.n_ranks > 1:
         targets = [End(rank < call.n_ranks - 1, rank + 1)]
@@ -34,7 +34,7 @@ def segmented_chain(call: Call) -> Schedule:
 
 @algorithm("bcast", "segmented_binary_tree", simgrid="NTSB", source="SimGrid 3.32, bcast-NTSB.cpp", chooses=True)
 def segmented_binary_tree(call: Call) -> Schedule:
-    """The same along a tree in which rank r has the children 2r + 1 and 2r + 2."""
+    """`segmented_chain` along a tree in which rank r has the children 2r + 1 and 2r + 2."""
     steps, rank = Schedule(call), call.rank
     if call.n_ranks > 1:
         targets = [End(child < call.n_ranks, child) for child in (2 * rank + 1, 2 * rank + 2)]
@@ -44,9 +44,9 @@ def segmented_binary_tree(call: Call) -> Schedule:
 
 @algorithm("bcast", "segmented_linear", simgrid="flattree_pipeline", source="SimGrid 3.32, bcast-flattree-pipeline.cpp")
 def segmented_linear(call: Call) -> Schedule:
-    """The root sends each other rank all segments of 8 KiB, one after the other.
+    """Send each other rank all segments of 8 KiB, one after the other.
 
-    A message of less than one segment goes to all ranks at once.
+    A message shorter than one segment goes to all ranks at once.
     """
     steps, root, nbytes = Schedule(call), call.root, call.nbytes
     segments = split(nbytes, SEGMENT_BYTES)
@@ -73,7 +73,7 @@ def segmented_linear(call: Call) -> Schedule:
     source="Open MPI, pipeline broadcast; SimGrid 3.32, bcast-ompi-pipeline.cpp",
 )
 def open_mpi_pipeline(call: Call) -> Schedule:
-    """A chain from the root on, in segments of 128, 64 or 16 KiB, with one receive posted ahead."""
+    """A chain from the root, in segments of 128, 64 or 16 KiB, with one receive posted ahead."""
     steps, ranks = Schedule(call), call.from_root
     segments = split(call.nbytes, _pipeline_segment_bytes(call))
     is_last = ranks.index == call.n_ranks - 1
@@ -95,19 +95,19 @@ def open_mpi_pipeline(call: Call) -> Schedule:
 
 
 def _receive_of(i: Value, is_last: Value) -> Value:
-    """Number of the i-th receive among operations: but for the last rank a send follows each further one."""
+    """Number of the i-th receive among started operations: a send follows each later one, except on the last rank."""
     return larger(i, (1 - is_last) * (2 * i - 1))
 
 
 def _pass_on(steps: Schedule, is_last: Value, ahead: Value, nbytes: Value, number: Value) -> None:
-    """Start a send, which has that number among operations, and wait for it alone."""
+    """Start a send, which has that number among the started operations, and wait for it."""
     with steps.when(is_last == 0):
         steps.isend(ahead, nbytes)
         steps.wait_for(number)
 
 
 def _pipeline_segment_bytes(call: Call) -> Value:
-    """128 KiB, or 64 KiB, then 16 KiB where messages are large enough for that and not for more."""
+    """Segment size for a message: 128, 64 or 16 KiB, and 128 KiB again for the smallest messages."""
     n, item_bytes = call.n_ranks, call.item_bytes
     last_128, last_64, last_16 = (
         last_size(lambda size, slope=slope, start=start: n >= slope * size + start)  # type: ignore[misc]
@@ -128,9 +128,9 @@ def _pipeline_segment_bytes(call: Call) -> Value:
     chooses=True,
 )
 def split_binary_tree(call: Call) -> Schedule:
-    """Half of the message down each side of a binary tree, in segments of 1 or 8 KiB; then pairs swap halves.
+    """Send half of the message down each side of a binary tree, in segments of 1 or 8 KiB; then pairs swap halves.
 
-    Where a half is smaller than a segment, host by host along a chain.
+    If a half is smaller than a segment, the message goes along a chain instead, host by host.
     """
     nbytes, item_bytes, n_ranks = call.nbytes, call.item_bytes, call.n_ranks
     assert isinstance(nbytes, int)  # a choosing algorithm
@@ -160,7 +160,7 @@ def split_binary_tree(call: Call) -> Schedule:
 
 
 def _down(steps: Schedule, call: Call, halves: tuple[int, int], segment: int) -> None:
-    """The first half to the odd numbers from the root, the left side of the tree; the second to the others."""
+    """Send the first half to odd numbers from the root, the left side of the tree, and the second half to even ones."""
     n_ranks, ranks = call.n_ranks, call.from_root
     index, parts = ranks.index, [split(half, segment) for half in halves]
     with steps.when(index == 0):

@@ -16,9 +16,9 @@ from smpy.collectives.schedule import Schedule
     chooses=True,
 )
 def two_level(call: Call) -> Schedule:
-    """The root hands over to the first rank of its host, these ranks broadcast, and then each on its host.
+    """Send from the root to the first rank of its host, broadcast among first ranks, and then on each host.
 
-    Parts: "leaders" and "local"; by default, MPICH's rule in SimGrid.
+    Parts: "leaders" and "local"; by default, MPICH's rule as in SimGrid.
     """
     steps, nbytes = Schedule(call), call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm

@@ -14,7 +14,7 @@ from smpy.collectives.schedule import Schedule, Value
 
 
 def _down(call: Call, parent: Value, children: Sequence[End]) -> Schedule:
-    """From the parent, unless it is the root, then to all children at once; ranks are numbers from the root."""
+    """Receive from the parent, if there is one, then send to all children at once; ranks count from the root."""
     steps, ranks = Schedule(call), call.from_root
     with steps.when(ranks.index > 0):
         steps.recv(ranks[parent], call.nbytes)
@@ -27,21 +27,21 @@ def _down(call: Call, parent: Value, children: Sequence[End]) -> Schedule:
 
 @algorithm("bcast", "chain", source="Open MPI 4 and 5, chain and pipeline broadcast without segments")
 def chain(call: Call) -> Schedule:
-    """From each rank to the next one."""
+    """Send from each rank to the next one."""
     index = call.from_root.index
     return _down(call, index - 1, [End(index + 1 < call.n_ranks, index + 1)])
 
 
 @algorithm("bcast", "binary_tree", source="Open MPI 4 and 5, binary tree broadcast without segments")
 def binary_tree(call: Call) -> Schedule:
-    """Along Open MPI's binary tree."""
+    """Send along Open MPI's binary tree."""
     index, n_ranks = call.from_root.index, call.n_ranks
     return _down(call, binary_parent(index, n_ranks), binary_children(index, n_ranks))
 
 
 @algorithm("bcast", "doubling_tree", source="Open MPI 4 and 5, binomial tree broadcast without segments")
 def doubling_tree(call: Call) -> Schedule:
-    """Along a binomial tree in which the ranks that have the message double: child 1, 2, 4, ... numbers ahead."""
+    """Send along a binomial tree: the ranks that have the message double each round."""
     index, n_ranks = call.from_root.index, call.n_ranks
     parent = index - power_of_two_up_to_value(index + (index == 0), n_ranks)
     children = [
@@ -52,11 +52,11 @@ def doubling_tree(call: Call) -> Schedule:
 
 @algorithm("bcast", "radix_4_tree", source="Open MPI 4.1 and 5, k-nomial tree broadcast without segments")
 def radix_4_tree(call: Call) -> Schedule:
-    """Along a tree like the binomial one with numbers to base 4, the farthest children first."""
+    """Send along a binomial-like tree to base 4, the farthest children first."""
     index, n_ranks = call.from_root.index, call.n_ranks
     distances = knomial.powers_below(n_ranks)
     parent: Value = 0
-    for distance in reversed(distances):  # that of the lowest digit counts
+    for distance in reversed(distances):  # the lowest non-zero digit
         is_lowest = (index % distance == 0) & (index % (knomial.RADIX * distance) != 0)
         parent = parent + is_lowest * knomial.parent(index, distance)
     children = [

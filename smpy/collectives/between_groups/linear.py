@@ -1,4 +1,4 @@
-"""Operations between two groups: ranks talk to ranks of the other group only.
+"""Operations between two groups: ranks exchange messages with ranks of the other group only.
 
 The blocking forms of allreduce and barrier go through rank 0 of each group; all others are direct.
 """
@@ -13,12 +13,12 @@ from smpy.collectives.register import Maker, algorithm
 from smpy.collectives.schedule import Schedule, block_bytes
 
 AT_ROOT: Final = -4
-"""The root that the root of an operation between groups passes (MPI_ROOT)."""
+"""The value that the root of an operation between groups passes as root (MPI_ROOT)."""
 SOURCE: Final = "MPI 4.1, 6.2.3, says what moves between the groups; the order is smpy's"
 
 
 def from_root(call: Call) -> Schedule:
-    """The root sends every rank of the other group its block."""
+    """Send every rank of the other group its block, from the root."""
     steps = Schedule(call)
     with steps.when(call.root >= 0):
         steps.irecv(call.root, call.nbytes)
@@ -29,7 +29,7 @@ def from_root(call: Call) -> Schedule:
 
 
 def to_root(call: Call) -> Schedule:
-    """Every rank of the other group sends the root its block."""
+    """Send the root a block from every rank of the other group."""
     steps = Schedule(call)
     with steps.when(call.root >= 0):
         steps.isend(call.root, call.nbytes)
@@ -40,7 +40,7 @@ def to_root(call: Call) -> Schedule:
 
 
 def to_everyone(call: Call) -> Schedule:
-    """Every rank sends its block to every rank of the other group; blocks of the groups may differ."""
+    """Send the own block to every rank of the other group; blocks of the two groups may differ in size."""
     steps = Schedule(call)
     for peer in steps.loop(0, call.n_remote):
         steps.isend(peer, call.nbytes)
@@ -49,7 +49,7 @@ def to_everyone(call: Call) -> Schedule:
 
 
 def through_the_first(call: Call) -> Schedule:
-    """All send to the other group's rank 0; both ranks 0 exchange the result and send it to all of the other group."""
+    """Reduce at the other group's rank 0; the two ranks 0 exchange results and send them to all of the other group."""
     rank, nbytes = call.rank, call.nbytes
     steps = Schedule(call)
     steps.isend(0, nbytes)
@@ -67,7 +67,7 @@ def through_the_first(call: Call) -> Schedule:
 
 
 def vectors_to_everyone(call: Call) -> Schedule:
-    """Every rank sends its vector to every rank of the other group."""
+    """Send the own vector to every rank of the other group."""
     steps = Schedule(call)
     for peer in steps.loop(0, call.n_remote):
         steps.isend(peer, call.nbytes)
@@ -76,7 +76,7 @@ def vectors_to_everyone(call: Call) -> Schedule:
 
 
 def blocks_to_everyone(call: Call) -> Schedule:
-    """All receives, then all sends."""
+    """Start all receives, then all sends."""
     steps = Schedule(call)
     for peer in steps.loop(0, call.n_remote):
         steps.irecv(peer, block_bytes(call.into, peer))
@@ -86,7 +86,7 @@ def blocks_to_everyone(call: Call) -> Schedule:
 
 
 def news_through_the_first(call: Call) -> Schedule:
-    """All tell the other group's rank 0, which tells them all without waiting."""
+    """Send from all ranks to the other group's rank 0, which answers all without waiting for their messages."""
     steps = Schedule(call)
     steps.isend(0, 0)
     steps.irecv(0, 0)
@@ -98,9 +98,9 @@ def news_through_the_first(call: Call) -> Schedule:
 
 
 def shares_to_everyone(call: Call) -> Schedule:
-    """Every rank sends every rank of the other group its share, as large as if all had equal ones.
+    """Send every rank of the other group its share, as large as if all shares were equal.
 
-    A rank does not know the blocks of the other group.
+    A rank has no access to the block sizes of the other group.
     """
     steps = Schedule(call)
     for peer in steps.loop(0, call.n_remote):
@@ -116,7 +116,7 @@ _START: Final[tuple[tuple[tuple[str, ...], Maker], ...]] = (
     (("gather", "gatherv", "reduce"), to_root),
     (("reduce_scatter", "reduce_scatter_block"), shares_to_everyone),
 )
-"""Operations, and the schedule of their non-blocking form: the blocking one waits for it."""
+"""Operations, each with the schedule of its non-blocking form; the blocking form waits for that schedule."""
 for _operations, _start in _START:
     algorithm((f"inter_i{operation}" for operation in _operations), "linear", source=SOURCE)(_start)
     algorithm((f"inter_{operation}" for operation in _operations), "linear", source=SOURCE)(and_wait(_start))

@@ -10,9 +10,9 @@ from smpy.collectives.schedule import Schedule
 
 @algorithm("gather", "han", source="Open MPI 5.0, coll_han_gather.c", chooses=True)
 def han(call: Call) -> Schedule:
-    """On each host to the rank with the root's number there, and from these, a host's blocks at once, to the root.
+    """Gather on each host at the rank with the root's number there, then send each host's blocks at once to the root.
 
-    Where hosts have unequal numbers of ranks, the decisions on one level alone choose.
+    Where hosts have unequal numbers of ranks, Open MPI's decisions for one level choose the whole algorithm.
     """
     steps, hosts, nbytes = Schedule(call), call.known_hosts(), call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm

@@ -13,10 +13,10 @@ from smpy.collectives.schedule import Schedule
 
 @algorithm("gather", "two_level", simgrid="mvapich2_two_level", source="MVAPICH2, two-level gather", chooses=True)
 def two_level(call: Call) -> Schedule:
-    """Trees to the first rank of each host, from these one by one to that of the root's host, which sends all to it.
+    """Gather along trees to the first rank of each host, from these to that of the root's host, then to the root.
 
-    Part: "local", instead of the trees. Where hosts have different numbers of ranks, the first ranks of hosts send all
-    at once. SimGrid stops there, and where the root is not the first rank of its host.
+    Part: "local", instead of the trees. The first ranks of hosts send one by one, or all at once where hosts have
+    different numbers of ranks. SimGrid gives up there, and where the root is not the first rank of its host.
     """
     steps, hosts, nbytes = Schedule(call), call.known_hosts(), call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm

@@ -19,7 +19,7 @@ algorithm(("gather", "gatherv", "split"), "linear", source="SimGrid 3.32, smpi_d
 
 @algorithm("gather", "basic_linear", simgrid="ompi_basic_linear", source="Open MPI, basic linear gather")
 def basic_linear(call: Call) -> Schedule:
-    """The root receives from the first rank to the last, one by one."""
+    """Receive at the root from the first rank to the last, one by one."""
     rank, root, nbytes = call.rank, call.root, call.nbytes
     steps = Schedule(call)
     with steps.when(rank != root):
@@ -33,7 +33,7 @@ def basic_linear(call: Call) -> Schedule:
 
 @algorithm("gather", "linear_on_demand", simgrid="ompi_linear_sync", source="Open MPI, linear_sync gather")
 def linear_on_demand(call: Call) -> Schedule:
-    """The root asks rank after rank, and goes on when it has a first part; the other parts come meanwhile.
+    """Ask each rank in turn for a first part, and continue when it is there; the other parts arrive meanwhile.
 
     The first part has 32 KiB of a block above 92,160 B, and 1 KiB of others; the second one may be empty.
     """
@@ -45,12 +45,12 @@ def linear_on_demand(call: Call) -> Schedule:
     "gather", "linear_on_demand_whole", source="Open MPI 4 and 5, linear_sync gather as the fixed decision calls it"
 )
 def linear_on_demand_whole(call: Call) -> Schedule:
-    """The same with the whole block as the first part, and an empty second one."""
+    """`linear_on_demand` with the whole block as the first part, and an empty second part."""
     return _on_demand(call, call.nbytes)
 
 
 def _on_demand(call: Call, first: Value) -> Schedule:
-    """The root asks each rank for a first part of some size."""
+    """Ask each rank for a first part of the given size, from the root."""
     rank, root, nbytes = call.rank, call.root, call.nbytes
     steps = Schedule(call)
     steps.wait_all()

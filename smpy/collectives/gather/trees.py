@@ -10,7 +10,7 @@ from smpy.collectives.schedule import Schedule, Value, smaller
 
 @algorithm(("gather", "split"), "binomial_tree", simgrid="ompi_binomial", source="Open MPI, binomial gather; MPICH")
 def up(call: Call) -> Schedule:
-    """Receive the blocks of the subtrees 1, 2, 4, ... behind, then send them all on."""
+    """Receive the blocks of the subtrees 1, 2, 4, ... numbers ahead, then send them all on."""
     steps = Schedule(call)
     _gather(steps, call.from_root, call.nbytes)
     return steps

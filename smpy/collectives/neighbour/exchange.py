@@ -1,4 +1,4 @@
-"""A block from every source and to every target."""
+"""Neighbourhood exchange: a block from every source and to every target."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from smpy.collectives.schedule import Schedule, block_bytes
 
 @algorithm("ineighbour", "linear", source="MPI 4.1, 8.6, says what moves")
 def start(call: Call) -> Schedule:
-    """A block from every source, then one to every target, each in the order of its list."""
+    """Receive a block from every source, then send one to every target, each in the order of its list."""
     targets, sources = call.targets, call.sources
     steps = Schedule(call)
     for i in steps.loop(0, sources[0]):

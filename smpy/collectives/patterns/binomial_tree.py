@@ -7,7 +7,7 @@ from smpy.collectives.schedule import Schedule, Value
 
 
 def broadcast(steps: Schedule, ranks: Ranks, nbytes: Value, mask: int = 1) -> None:
-    """Receive from the parent, then serve the children, the farthest first; by ranks without a bit below `mask`."""
+    """Receive from the parent, then send to the children, the farthest first; for ranks with no bit below `mask`."""
     if mask >= ranks.size_max:
         return
     with steps.when(ranks.index & mask != 0):
@@ -19,7 +19,7 @@ def broadcast(steps: Schedule, ranks: Ranks, nbytes: Value, mask: int = 1) -> No
 
 
 def reduce(steps: Schedule, ranks: Ranks, nbytes: Value, mask: int = 1) -> None:
-    """Receive from the children 1, 2, 4, ... ahead, then send to the parent; by ranks without a bit below `mask`."""
+    """Receive from the children 1, 2, 4, ... ahead, then send to the parent; for ranks with no bit below `mask`."""
     if mask >= ranks.size_max:
         return
     with steps.when(ranks.index & mask != 0):

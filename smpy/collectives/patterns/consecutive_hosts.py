@@ -1,6 +1,7 @@
-"""Two levels of ranks as SimGrid's own algorithms count them: each host has as many consecutive ones.
+"""Two levels of ranks as SimGrid's own algorithms count them: equally many consecutive ranks per host.
 
-They go by the number of ranks a host, wherever these are; where hosts have unequal numbers, each rank is a host.
+They use only the number of ranks per host, wherever the ranks really are. If hosts have unequal numbers, each rank
+counts as a host.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class ConsecutiveHosts(NamedTuple):
 
 
 def n_local_if_uniform(call: Call) -> int:
-    """Number of ranks on each host; 0 if they are unequal. The ranks of a part are on a host each."""
+    """Number of ranks on each host; 0 if hosts are unequal. Each rank of a part counts as a host."""
     if call.hosts is None:
         return 1
     return call.hosts.n_local_max if call.hosts.is_uniform else 0

@@ -1,4 +1,4 @@
-"""Halving a vector of whole entries among a power of two of ranks (Rabenseifner 2004)."""
+"""Recursive halving of a vector of whole entries among a power of two of ranks (Rabenseifner 2004)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from smpy.collectives.schedule import Schedule, Value, larger, smaller
 def halves(
     number: Value, power: int, nbytes: Value, item_bytes: int, *, is_balanced: bool
 ) -> list[tuple[int, Value, Value]]:
-    """Partner's bit, bytes of the half to keep and bytes of the other half, of each round.
+    """Partner's bit, bytes of the half to keep and bytes of the other half, per round.
 
-    The entries that are left after division by `power` go to the last part, as in SMPI, or one each to the first parts
-    if `is_balanced`, as in MPICH 4.
+    Entries left over after division by `power` go to the last part, as in SMPI. With `is_balanced` they go one each
+    to the first parts, as in MPICH 4.
     """
     n_entries = nbytes // item_bytes
     share, rest = n_entries // power, n_entries % power
@@ -37,19 +37,20 @@ def halves(
 
 
 def folded(rank: Value, n_pairs: int) -> Value:
-    """The number, among a power of two of ranks, of a rank: of the first pairs the even ones go on."""
+    """Number of a rank among the power of two of ranks that continue: all but the odd ranks of the first pairs."""
     return smaller(rank // 2, n_pairs) + larger(0, rank - 2 * n_pairs)
 
 
 def unfolded(number: Value, n_pairs: int) -> Value:
-    """The rank with a number among those that go on."""
+    """The rank with a number among the ranks that continue."""
     return number + smaller(number, n_pairs)
 
 
 def fold_in_halves(steps: Schedule, call: Call) -> tuple[Value, Value]:
-    """Each rank of the first pairs reduces a half, and the odd one hands its half over (Rabenseifner 1997).
+    """Reduce a half on each rank of the first pairs; the odd rank then hands its half over (Rabenseifner 1997).
 
-    There are as many pairs as ranks beyond a power of two. Returns the rank's number, and whether it goes on.
+    There are as many pairs as ranks beyond a power of two. Returns the rank's number among those that continue, and
+    whether it continues.
     """
     rank, nbytes, item_bytes = call.rank, call.nbytes, call.item_bytes
     n_pairs = call.n_ranks - power_of_two_up_to(call.n_ranks)
@@ -66,7 +67,7 @@ def fold_in_halves(steps: Schedule, call: Call) -> tuple[Value, Value]:
 
 
 def parts_of(number: Value, power: int, nbytes: Value, item_bytes: int) -> list[tuple[int, Value, Value]]:
-    """Partner's bit, bytes of the half to keep and of the other, of each round: lower halves are the smaller ones."""
+    """Partner's bit, bytes of the half to keep and of the other half, per round; the lower half is not the larger."""
     rounds: list[tuple[int, Value, Value]] = []
     n_entries = nbytes // item_bytes
     for mask in powers_of_two_below(power):

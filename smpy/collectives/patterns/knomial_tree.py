@@ -1,4 +1,4 @@
-"""Trees like the binomial ones with numbers to base 4: 1, 2 and 3 times a power of 4 ahead are children."""
+"""K-nomial trees of radix 4: the ranks 1, 2 and 3 times a power of 4 ahead are children."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RADIX: Final = 4
 
 
 def broadcast(steps: Schedule, ranks: Ranks, nbytes: Value) -> None:
-    """Receive from the parent, then send to the children of one power at once, the farthest power first."""
+    """Receive from the parent, then send to the children at the same power at once, the farthest power first."""
     distances = powers_below(ranks.size_max)
     for distance in distances:
         with steps.when(_is_below(ranks.index, distance)):
@@ -40,15 +40,15 @@ def reduce(steps: Schedule, ranks: Ranks, nbytes: Value) -> None:
 
 
 def powers_below(n: int) -> list[int]:
-    """1, 4, 16, ... below `n`."""
+    """The powers 1, 4, 16, ... below `n`."""
     return [RADIX**k for k in range(n.bit_length()) if RADIX**k < n]
 
 
 def parent(index: Value, distance: int) -> Value:
-    """The parent of a rank that is 1, 2 or 3 times `distance` ahead of it."""
+    """The parent of a rank that is 1, 2 or 3 times `distance` ahead of its parent."""
     return index // (RADIX * distance) * (RADIX * distance)
 
 
 def _is_below(index: Value, distance: int) -> Value:
-    """Whether a rank is as far ahead of its parent."""
+    """Whether a rank is 1, 2 or 3 times `distance` ahead of its parent."""
     return (index % (RADIX * distance) != 0) & (index % distance == 0)

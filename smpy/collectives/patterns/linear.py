@@ -1,7 +1,8 @@
-"""Linear patterns: one rank talks to all others, or every rank to every other.
+"""Linear patterns: one rank exchanges messages with all others, or every rank with every other.
 
-Functions of a call start sends and receives and do not wait: a non-blocking collective is such a schedule alone, a
-blocking linear one waits for it (`Schedule.wait_all`). Functions of a schedule add steps to it, and wait.
+Functions that return a schedule start sends and receives without waiting. A non-blocking collective is such a
+schedule alone; a blocking one adds a wait (`Schedule.wait_all`). Functions that take a schedule add steps to it, and
+wait.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from smpy.collectives.schedule import Schedule, Value, block_bytes
 
 
 def to_root(call: Call) -> Schedule:
-    """All send their blocks to the root."""
+    """Send all blocks to the root."""
     steps = Schedule(call)
     with steps.when(call.rank != call.root):
         steps.isend(call.root, call.nbytes)
@@ -25,7 +26,7 @@ def to_root(call: Call) -> Schedule:
 
 
 def from_root(call: Call) -> Schedule:
-    """The root sends all others their blocks."""
+    """Send all blocks from the root."""
     steps = Schedule(call)
     with steps.when(call.rank != call.root):
         steps.irecv(call.root, call.nbytes)
@@ -37,7 +38,7 @@ def from_root(call: Call) -> Schedule:
 
 
 def to_everyone(call: Call) -> Schedule:
-    """Every pair exchanges its blocks; send and receive in turn, from rank 0 on."""
+    """Exchange blocks with every other rank: a send and a receive with each, from rank 0 on."""
     steps = Schedule(call)
     for peer in steps.loop(0, call.n_ranks):
         with steps.when(peer != call.rank):
@@ -47,7 +48,7 @@ def to_everyone(call: Call) -> Schedule:
 
 
 def to_first(steps: Schedule, ranks: Ranks, nbytes: Value) -> None:
-    """All send as many bytes to the first of the ranks at once."""
+    """Send `nbytes` from all ranks to the first of them at once."""
     with steps.when(ranks.index != 0):
         steps.isend(ranks[0], nbytes)
     with steps.when(ranks.index == 0):
@@ -57,7 +58,7 @@ def to_first(steps: Schedule, ranks: Ranks, nbytes: Value) -> None:
 
 
 def hand_over(steps: Schedule, call: Call, source: Value, target: Value, nbytes: Value) -> None:
-    """One rank sends to another, unless they are the same."""
+    """Send from one rank to another, unless they are the same."""
     with steps.when((call.rank == source) & (source != target)):
         steps.send(target, nbytes)
     with steps.when((call.rank == target) & (source != target)):
@@ -65,7 +66,7 @@ def hand_over(steps: Schedule, call: Call, source: Value, target: Value, nbytes:
 
 
 def to_root_in_order(steps: Schedule, call: Call, root: Value, nbytes: Value) -> None:
-    """All send to a root, which receives from the last rank to the first, one by one."""
+    """Send from all ranks to a root, which receives from the last rank to the first, one by one."""
     rank, n_ranks = call.rank, call.n_ranks
     with steps.when(rank != root):
         steps.send(root, nbytes)
@@ -77,7 +78,7 @@ def to_root_in_order(steps: Schedule, call: Call, root: Value, nbytes: Value) ->
 
 
 def and_wait(start: Maker) -> Maker:
-    """The blocking form of a schedule that starts things: it waits for all of them."""
+    """The blocking form of a schedule that only starts operations: it waits for all of them."""
 
     def blocking(call: Call) -> Schedule:
         steps = start(call)

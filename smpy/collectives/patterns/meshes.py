@@ -1,4 +1,4 @@
-"""Ranks as a mesh of rows, columns and planes, in which those of a line exchange all at once."""
+"""Ranks as a mesh of rows, columns and planes, in which the ranks of a line exchange all at once."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from smpy.collectives.schedule import Schedule, Value
 
 
 def rectangle(n: int) -> tuple[int, int]:
-    """Height and width of the rectangle of `n` ranks that is next to a square; one row where SimGrid has none."""
+    """Height and width of the rectangle of `n` ranks closest to a square; one row where SimGrid finds none."""
     height = next((height for height in range(isqrt(n), n // 2 + 1) if n % height == 0), 1)
     return min(height, n // height), max(height, n // height)
 
 
 def box(n: int) -> tuple[int, int]:
-    """Side and number of squares of the box of `n` ranks that is next to a cube; a line where SimGrid has none."""
+    """Side and number of squares of the box of `n` ranks closest to a cube; a line where SimGrid finds none."""
     first = next(side for side in range(n, 0, -1) if side**3 <= n)
     side = next((side for side in range(first, n // 3 + 1) if n % (side * side) == 0), 1)
     return side, n // (side * side)
 
 
 def in_rectangle(steps: Schedule, call: Call, row_bytes: Value, column_bytes: Value) -> None:
-    """In each row, then in each column, all send as many bytes to all."""
+    """Exchange `row_bytes` among all ranks of each row, then `column_bytes` among all of each column."""
     height, width = rectangle(call.n_ranks)
     row, column = call.rank // width, call.rank % width
     _in_line(steps, row * width, 1, width, column, row_bytes)
@@ -30,7 +30,7 @@ def in_rectangle(steps: Schedule, call: Call, row_bytes: Value, column_bytes: Va
 
 
 def in_box(steps: Schedule, call: Call, row_bytes: Value, column_bytes: Value, plane_bytes: Value) -> None:
-    """In each row and in each column of a square, then with the same place in the next squares, all send to all."""
+    """Exchange in each row and each column of a square, then among ranks at the same position in all squares."""
     rank, n_ranks = call.rank, call.n_ranks
     side, n_squares = box(n_ranks)
     place = rank % (side * side)
@@ -45,7 +45,7 @@ def in_box(steps: Schedule, call: Call, row_bytes: Value, column_bytes: Value, p
 
 
 def _in_line(steps: Schedule, first: Value, stride: int, size: int, index: Value, nbytes: Value) -> None:
-    """Receives from all others of a line, then sends to them one by one."""
+    """Receive from all others of a line and send to them, one by one."""
     for i in steps.loop(0, size):
         with steps.when(i != index):
             steps.irecv(first + i * stride, nbytes)

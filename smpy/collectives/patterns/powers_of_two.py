@@ -1,8 +1,7 @@
-"""Numbers of ranks that are powers of two, and the folding of other numbers to one.
+"""Powers of two as numbers of ranks, and the folding of other numbers of ranks to one.
 
-With p ranks, P being the largest power of two that is not above p, the first 2 (p - P) ranks are folded into half as
-many: even ones hand over to the next rank and get the result back (Thakur, Rabenseifner & Gropp 2005). All ranks must
-agree on p.
+With p ranks, P is the largest power of two up to p. The first 2 (p - P) ranks are folded into half as many: even ones
+hand over to the next rank and get the result back (Thakur, Rabenseifner & Gropp 2005). All ranks must agree on p.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ def is_power_of_two(n: int) -> bool:
 
 
 def power_of_two_up_to(n: int) -> int:
-    """The largest power of two that is not above `n`."""
+    """The largest power of two up to `n`."""
     return 1 << (n.bit_length() - 1)
 
 
 def powers_of_two_below(n: int) -> list[int]:
-    """1, 2, 4, ... below `n`."""
+    """The powers 1, 2, 4, ... below `n`."""
     return [1 << bit for bit in range((n - 1).bit_length())]
 
 
 def subtree(rank: Value, size: int) -> Value:
-    """First rank of the aligned `size` ranks around a rank."""
+    """First rank of the aligned group of `size` ranks that contains `rank`."""
     return rank // size * size
 
 
@@ -38,9 +37,9 @@ def subtree(rank: Value, size: int) -> Value:
 def reduced_to_power_of_two(
     steps: Schedule, ranks: Ranks, nbytes: Value, result_bytes: Value | None = None
 ) -> Iterator[Value]:
-    """The rank's number among the P ranks that take part; even ranks of the first pairs hand over and wait meanwhile.
+    """Yield the rank's number among the P ranks that take part; even ranks of the first pairs hand over and wait.
 
-    The even ranks get as many bytes back as they give, or `result_bytes`.
+    The even ranks receive `result_bytes` back, by default as many bytes as they sent.
     """
     index, n_pairs = ranks.index, _n_pairs(ranks)
     result_bytes = nbytes if result_bytes is None else result_bytes

@@ -14,7 +14,7 @@ from smpy.collectives.schedule import Schedule, Value
 
 
 def exchange_vectors(steps: Schedule, ranks: Ranks, nbytes: Value) -> None:
-    """Every rank exchanges the whole vector with each of its partners; all ranks agree on the number of ranks."""
+    """Exchange the whole vector with each partner; all ranks must agree on the number of ranks."""
     with reduced_to_power_of_two(steps, ranks, nbytes) as number:
         for mask in powers_of_two_below(power_of_two_up_to(ranks.size_max)):
             partner = expanded(ranks, number ^ mask)
@@ -24,9 +24,9 @@ def exchange_vectors(steps: Schedule, ranks: Ranks, nbytes: Value) -> None:
 def serve_those_without_partner(
     steps: Schedule, rank: Value, n_ranks: int, size: int, nbytes: Value, *, ranks: Ranks | None = None
 ) -> None:
-    """Pass on received blocks, along a binomial tree, to the ranks of an aligned `size` whose partner is absent.
+    """Pass received blocks on, along a binomial tree, to the ranks of an aligned group of `size` that have no partner.
 
-    `rank` and its partners are numbers of `ranks`; None: of the communicator.
+    `rank` and its partners are indices into `ranks`; None: ranks of the communicator.
     """
     n_served = n_ranks - subtree(rank, size) - size
     with steps.when(((rank & size) == 0) & (n_served > 0) & (n_served < size)):

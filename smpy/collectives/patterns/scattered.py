@@ -1,6 +1,6 @@
-"""A broadcast in parts: a part to each rank along a binomial tree, then whatever brings every rank all parts.
+"""Broadcast in parts: a part for each rank along a binomial tree, before a second pattern brings all parts to all.
 
-Part k is with the k-th rank after the root. Parts are of equal size but for the last ones, which may be empty.
+Part k belongs to the k-th rank after the root. Parts are of equal size except for the last ones, which may be empty.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from smpy.collectives.schedule import Schedule, Value, larger, smaller
 
 
 def parts_bytes(call: Call, first: Value, n: int) -> Value:
-    """Size of n parts from `first` on."""
+    """Bytes of n parts from `first` on."""
     part = (call.nbytes + call.n_ranks - 1) // call.n_ranks
     return larger(0, smaller(call.nbytes - first * part, n * part))
 
 
 def scatter(steps: Schedule, call: Call, mask: int = 1) -> None:
-    """The parts of a rank and its subtree; nothing where nothing is left. By ranks without a bit below `mask`."""
+    """Receive the parts of the own subtree, then send on those of the children; for ranks with no bit below `mask`."""
     ranks = call.from_root
     if mask >= ranks.size_max:
         return
@@ -30,7 +30,7 @@ def scatter(steps: Schedule, call: Call, mask: int = 1) -> None:
 
 
 def ring(steps: Schedule, call: Call) -> None:
-    """All parts go round in a ring."""
+    """Pass all parts round a ring."""
     rank, n_ranks, root = call.rank, call.n_ranks, call.root
     part = (call.nbytes + n_ranks - 1) // n_ranks
 

@@ -34,20 +34,20 @@ class Segments(NamedTuple):
 
 
 def whole_entries(segment_bytes: int, item_bytes: int) -> int:
-    """Bytes of as many whole entries as come closest to a segment size, as Open MPI rounds; of one at least."""
+    """Size of a segment of whole entries, rounded to the closest as in Open MPI; no limit if not one fits."""
     n_entries, rest = divmod(segment_bytes, item_bytes)
     if n_entries == 0:
-        return _SIZE_MAX  # no segments
+        return _SIZE_MAX  # a message is one segment
     return (n_entries + (rest > item_bytes // 2)) * item_bytes
 
 
 def split(nbytes: Value, segment_bytes: Value) -> Segments:
-    """A message in segments of a size, or in one if it is smaller."""
+    """Split a message into segments of a size; a smaller message is one segment."""
     return Segments(nbytes, smaller(segment_bytes, nbytes))
 
 
 def last_size(holds: Callable[[int], bool]) -> int:
-    """The largest message size for which a condition holds that holds up to some size; -1 for none."""
+    """The largest message size for which a condition holds, if it holds for all smaller sizes, too; -1 for none."""
     if not holds(0):
         return -1
     first, bound = 0, _SIZE_MAX
@@ -58,7 +58,7 @@ def last_size(holds: Callable[[int], bool]) -> int:
 
 
 class End(NamedTuple):
-    """The other end of a relay's message, which only some ranks have.
+    """The other end of a relay's message; some ranks have none.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ def relay(
 ) -> None:
     """Receive segments of `nbytes` and pass each on to the targets in order, with all receives posted ahead.
 
-    Sends are started, and waited for at the end, or each is waited for.
+    Sends are only started and completed at the end if `is_started`; otherwise each is waited for.
     """
     with steps.when(source.exists):
         for _ in steps.loop(0, n_segments):

@@ -7,7 +7,7 @@ from smpy.collectives.schedule import Value
 
 
 def power_of_two_up_to_value(value: Value, bound: int) -> Value:
-    """The largest power of two that is not above a value from 1 to `bound`."""
+    """The largest power of two up to a value from 1 to `bound`."""
     power: Value = 1
     bit = 2
     while bit <= bound:
@@ -19,7 +19,7 @@ def power_of_two_up_to_value(value: Value, bound: int) -> Value:
 def binary_parent(index: Value, n_ranks: int) -> Value:
     """The parent in Open MPI's binary tree.
 
-    A rank on a level of `width` ranks has the children that are `width` and twice as many numbers ahead.
+    On a level of `width` ranks, the children of a rank are `width` and twice `width` numbers ahead of it.
     """
     width = power_of_two_up_to_value(index + 1, n_ranks)
     is_second = index - width // 2 >= width - 1
@@ -27,6 +27,6 @@ def binary_parent(index: Value, n_ranks: int) -> Value:
 
 
 def binary_children(index: Value, n_ranks: int) -> list[End]:
-    """The two children in Open MPI's binary tree, as far as they are ranks."""
+    """The two children in Open MPI's binary tree, with whether each exists."""
     width = power_of_two_up_to_value(index + 1, n_ranks)
     return [End(child < n_ranks, child) for child in (index + width, index + 2 * width)]

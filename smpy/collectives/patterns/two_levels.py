@@ -1,7 +1,7 @@
-"""Parts of a call on two levels, the ranks of each host and the first ranks of hosts, as a table's row names them.
+"""Parts of a call on two levels, the ranks of each host and the first ranks of hosts, as a row of a table names them.
 
-A row has the parts "local" and "leaders", each an algorithm or a table that chooses one; without them, a default does,
-or else the run.
+A row may have the parts "local" and "leaders", each an algorithm or a table that chooses one. A missing part takes
+the default of the algorithm, or else the run's choice.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from smpy.collectives.schedule import Schedule, Value, larger, smaller
 def rabenseifner(call: Call) -> Schedule:
     """Halve the vector, then gather to the root along the same partners; the last part has the remainder.
 
-    A vector of fewer entries than ranks is filled up to one each.
+    A vector with fewer entries than ranks is padded to one entry per rank.
     """
     nbytes = larger(call.nbytes, (call.nbytes > 0) * call.n_ranks * call.item_bytes)
     return _halve_and_gather(replace(call, nbytes=nbytes), is_balanced=False)
@@ -30,14 +30,14 @@ def rabenseifner(call: Call) -> Schedule:
 
 @algorithm("reduce", "balanced_rabenseifner", source="Rabenseifner 2004; MPICH 4, reduce_scatter_gather")
 def balanced_rabenseifner(call: Call) -> Schedule:
-    """The same with parts that differ by one entry at most."""
+    """`rabenseifner` with parts whose sizes differ by at most one entry."""
     return _halve_and_gather(call, is_balanced=True)
 
 
 def _halve_and_gather(call: Call, *, is_balanced: bool) -> Schedule:
-    """Odd ones of the first ranks hand over to the rank before.
+    """Halve and gather; odd ranks of the first pairs first hand their vector over to the rank before.
 
-    A root among them takes rank 0's place in the gather, with its part of the result.
+    If the root is one of these odd ranks, it replaces rank 0 in the gather and takes its part of the result.
     """
     rank, n_ranks, root, nbytes = call.rank, call.n_ranks, call.root, call.nbytes
     steps, power = Schedule(call), power_of_two_up_to(n_ranks)
@@ -64,7 +64,7 @@ def _halve_and_gather(call: Call, *, is_balanced: bool) -> Schedule:
         for mask, mine_bytes, its_bytes in halves_of(number):
             steps.exchange(rank_of(number ^ mask), its_bytes, rank_of(number ^ mask), mine_bytes)
 
-    replaces = stands_aside(root)  # whether the root takes rank 0's number for the gather
+    replaces = stands_aside(root)  # whether the root replaces rank 0 in the gather
     _, part_bytes, _ = halves_of(0)[-1]
     with steps.when(replaces & (rank == 0)):
         steps.send(root, part_bytes)
@@ -76,7 +76,7 @@ def _halve_and_gather(call: Call, *, is_balanced: bool) -> Schedule:
     with steps.when((rank == root) | (is_replaced == 0)):
         for mask, mine_bytes, its_bytes in reversed(halves_of(number)):
             partner = rank_of(number ^ mask) + (number ^ mask == 0) * replaces * root
-            with steps.when(number // (2 * mask) == root_number // (2 * mask)):  # the others have sent all they had
+            with steps.when(number // (2 * mask) == root_number // (2 * mask)):  # the others have already sent all
                 with steps.when(number & mask != root_number & mask):
                     steps.send(partner, mine_bytes)
                 with steps.when(number & mask == root_number & mask):
@@ -94,8 +94,8 @@ def _halve_and_gather(call: Call, *, is_balanced: bool) -> Schedule:
 def rabenseifner_1997(call: Call) -> Schedule:
     """Halve the vector entry by entry, then gather to the root in pairs, from the smallest parts on.
 
-    Of the first pairs each rank reduces a half, and the even ones go on. A root among the others takes rank 0's place.
-    Ranks whose part is with the root already go on in pairs, too.
+    Each rank of the first pairs reduces a half, and only the even one continues. A root that is an odd one replaces
+    rank 0. Ranks whose part the root already has continue in pairs, too.
     """
     rank, n_ranks, root, item_bytes = call.rank, call.n_ranks, call.root, call.item_bytes
     steps = Schedule(call)

@@ -1,4 +1,4 @@
-"""Reduce on hosts and then between them, in segments: Open MPI 5's han, with libnbc between hosts."""
+"""Reduce on each host and then between hosts, in segments: Open MPI 5's han, with libnbc between hosts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from smpy.collectives.schedule import Schedule, Value
 
 
 def nonblocking_reduce(call: Call) -> Schedule:
-    """Libnbc's reduction of at most a segment: Rabenseifner's, or a binomial tree where there are few entries."""
+    """Libnbc's reduction of at most one segment: Rabenseifner's, or a binomial tree if there are few entries."""
     nbytes = call.nbytes
     assert isinstance(nbytes, int)  # a part of a choosing algorithm
     has_entries = nbytes // call.item_bytes >= power_of_two_up_to(call.n_ranks)
@@ -21,14 +21,14 @@ def nonblocking_reduce(call: Call) -> Schedule:
 
 
 def segments_of(nbytes: int, item_bytes: int) -> tuple[int, int, int]:
-    """Bytes of a segment of whole entries, the number of segments before the last one, and the bytes of that."""
+    """Bytes of a segment of whole entries, number of segments before the last one, and bytes of the last one."""
     segment = max(SEGMENT_BYTES // item_bytes, 1) * item_bytes
     n_full = max(nbytes - 1, 0) // segment
     return segment, n_full, nbytes - n_full * segment
 
 
 def add_segment(steps: Schedule, call: Call, nbytes: int, index: Value, beside: Ranks, root_host: Value) -> None:
-    """A segment to the rank with a number on each host, and from these to that on the root's host."""
+    """Reduce a segment at the rank with a number on each host, and from these at the one on the root's host."""
     call.add_chosen(steps, "reduce", nbytes, ranks=call.local, root=index, table=ON_HOSTS)
     with steps.when(call.local.index == index):
         call.add(steps, nonblocking_reduce, beside, nbytes, root_host)
@@ -36,10 +36,10 @@ def add_segment(steps: Schedule, call: Call, nbytes: int, index: Value, beside: 
 
 @algorithm("reduce", "han", source="Open MPI 5.0, coll_han_reduce.c, libnbc/nbc_ireduce.c", chooses=True)
 def han(call: Call) -> Schedule:
-    """Segments of 64 KiB on each host to the rank with the root's number there, then between these to the root.
+    """Reduce segments of 64 KiB on each host at the rank with the root's number there, then between these at the root.
 
-    A segment begins when the one before is through; Open MPI overlaps the two. Where hosts have unequal numbers of
-    ranks, the decisions on one level alone choose.
+    A segment begins when the previous one is complete; Open MPI overlaps the two stages. Where hosts have unequal
+    numbers of ranks, Open MPI's decisions for one level choose the whole algorithm.
     """
     steps, nbytes = Schedule(call), call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm

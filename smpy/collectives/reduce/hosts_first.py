@@ -1,4 +1,4 @@
-"""Reduce within hosts, and then between them; and k-nomial trees, as MVAPICH2 has them."""
+"""Reduce on each host and then between hosts, and along k-nomial trees, as in MVAPICH2."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LONG_BYTES: Final = 1 << 17  # of each rank of a host
     in_order="in_order_binomial_tree",
 )
 def knomial_tree(call: Call) -> Schedule:
-    """A tree like the binomial one with numbers to base 4; all children are received at once, the nearest first."""
+    """A k-nomial tree of radix 4; all children are received at once, the nearest first."""
     steps = Schedule(call)
     knomial.reduce(steps, call.from_root, call.nbytes)
     return steps
@@ -40,11 +40,12 @@ def knomial_tree(call: Call) -> Schedule:
     chooses=True,
 )
 def mvapich2_two_level(call: Call) -> Schedule:
-    """Each host to its first rank by MPICH's rule, then these to that of the root's host, then to the root.
+    """Reduce on each host at its first rank, from these at the first rank of the root's host, then send to the root.
 
-    On one host: to rank 0, in order, and then to the root, or along a k-nomial tree if the vector is long. Parts:
-    "local" and "leaders", instead of MPICH's rule; a linear reduction of a long vector on a host is k-nomial. Where
-    this would lose the order of the ranks that an operation needs: the in-order binomial tree.
+    MPICH's rule chooses both reductions; the parts "local" and "leaders" override it. A linear reduction of a long
+    vector on a host is replaced by a k-nomial tree. On a single host, a short vector is reduced at rank 0 in order
+    and sent to the root; a long one takes a k-nomial tree. A reduction that must keep the order of ranks, where this
+    would lose it, takes the in-order binomial tree.
     """
     steps, nbytes, root = Schedule(call), call.nbytes, call.root
     by, choose = call.parts.get("local", "smpi-mpich"), call.choose

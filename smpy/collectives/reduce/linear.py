@@ -13,7 +13,7 @@ algorithm("reduce", "linear", source="SimGrid 3.32, smpi_default_selector.cpp")(
 
 @algorithm("reduce", "basic_linear", simgrid=("ompi_basic_linear", "flat_tree"), source="Open MPI, basic linear reduce")
 def basic_linear(call: Call) -> Schedule:
-    """The root receives from the last rank to the first, one by one: the order a non-commutative operation needs."""
+    """Receive at the root from the last rank to the first, one by one: the order for non-commutative operations."""
     steps = Schedule(call)
     to_root_in_order(steps, call, call.root, call.nbytes)
     return steps

@@ -15,7 +15,7 @@ _FANOUT_MAX: Final = 32
 
 
 class Tree(NamedTuple):
-    """A rank's place in a tree: its parent, number of children, and each child. The root has no parent."""
+    """Position of a rank in a tree: its parent, number of children, and each child. The root has no parent."""
 
     is_root: Value
     parent: Value
@@ -24,7 +24,7 @@ class Tree(NamedTuple):
 
 
 def up(call: Call, tree: Tree, segments: Segments) -> Schedule:
-    """Each segment from all children in order, the next receive posted before the wait for one; then to the parent."""
+    """Receive each segment from all children in order, the next receive posted before each wait; then send it on."""
     steps = Schedule(call)
     if call.n_ranks == 1:
         return steps
@@ -47,7 +47,7 @@ def up(call: Call, tree: Tree, segments: Segments) -> Schedule:
 
 
 def chains(call: Call, n_chains: int) -> Tree:
-    """Chains of ranks after the root; the first ones are longer by one if they cannot be equal."""
+    """Chains of ranks after the root; if they cannot be equal, the first ones are one rank longer."""
     ranks, n_others = call.from_root, call.n_ranks - 1
     n_chains = max(1, min(n_chains, _FANOUT_MAX, n_others))
     length, n_longer = max(1, -(-n_others // n_chains)), n_others % n_chains or n_chains
@@ -84,7 +84,7 @@ def binomial(call: Call) -> Tree:
     ranks, n_ranks = call.from_root, call.n_ranks
     index, powers = ranks.index, powers_of_two_below(call.n_ranks)
     parent: Value = index
-    for power in reversed(powers):  # the smallest power of two in it counts
+    for power in reversed(powers):  # the lowest set bit
         is_lowest = index % (2 * power) == power
         parent = parent - is_lowest * power
     n_children: Value = sum(((index % (2 * power) == 0) & (index + power < n_ranks)) * 1 for power in powers)

@@ -16,7 +16,7 @@ _SEGMENT_BYTES: Final = 8192
 
 @algorithm("reduce", "segmented_chain", simgrid="NTSL", source="SimGrid 3.32, reduce-NTSL.cpp", chooses=True)
 def segmented_chain(call: Call) -> Schedule:
-    """From the last rank behind the root on to the root, in segments of 8 KiB; the bytes left over to the root at once.
+    """Reduce along a chain from the last rank to the root, in segments of 8 KiB; the bytes left over go at once.
 
     All receives are posted ahead.
     """
@@ -48,7 +48,7 @@ def segmented_chain(call: Call) -> Schedule:
 
 
 def _at_once(call: Call) -> Schedule:
-    """SimGrid's default reduction."""
+    """SimGrid's default reduction, for the bytes left over."""
     if call.commutative and not call.is_derived:
         steps = to_root(call)
         steps.wait_all()
@@ -65,7 +65,7 @@ def _at_once(call: Call) -> Schedule:
     source="Open MPI, chain reduce; SimGrid 3.32, reduce-ompi.cpp",
 )
 def open_mpi_chain(call: Call) -> Schedule:
-    """Half as many chains as ranks, in segments of 64 KiB."""
+    """Use half as many chains as ranks, in segments of 64 KiB."""
     return up(call, chains(call, call.n_ranks // 2), split(call.nbytes, whole_entries(64 << 10, call.item_bytes)))
 
 
@@ -76,7 +76,7 @@ def open_mpi_chain(call: Call) -> Schedule:
     source="Open MPI, pipeline reduce; SimGrid 3.32, reduce-ompi.cpp",
 )
 def open_mpi_pipeline(call: Call) -> Schedule:
-    """One chain; segments of 1 KiB for messages that are small for the number of ranks, then 32 KiB, then 64 KiB."""
+    """Use one chain, in segments of 1, 32 or 64 KiB: the larger the message for the number of ranks, the larger."""
     n, nbytes = call.n_ranks, call.nbytes
     last_small = last_size(lambda size: n > 0.0410 / 1024 * size + 9.7128)
     last_medium = last_size(lambda size: n > 0.0033 / 1024 * size + 1.6761)
@@ -104,7 +104,7 @@ def open_mpi_binary_tree(call: Call) -> Schedule:
     source="Open MPI, binomial tree reduce; SimGrid 3.32, reduce-ompi.cpp",
 )
 def open_mpi_binomial_tree(call: Call) -> Schedule:
-    """A binomial tree; in segments of 1 KiB where the message is small for the number of ranks, and not very small."""
+    """A binomial tree; messages of medium size for the number of ranks go in segments of 1 KiB, others whole."""
     n_ranks, nbytes = call.n_ranks, call.nbytes
     last_whole = max(20_479 if n_ranks < 8 else 2047, call.item_bytes)
     last_segmented = last_size(lambda size: n_ranks > 0.6016 / 1024 * size + 1.3496)

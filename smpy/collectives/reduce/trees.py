@@ -19,7 +19,7 @@ from smpy.collectives.schedule import Schedule
     in_order="in_order_binomial_tree",
 )
 def up(call: Call) -> Schedule:
-    """Receive from the ranks 1, 2, 4, ... behind, up to the lowest set bit; then send to the rank without it."""
+    """Receive from the ranks 1, 2, 4, ... ahead, up to the lowest set bit; then send to the rank without that bit."""
     steps = Schedule(call)
     binomial_tree.reduce(steps, call.from_root, call.nbytes)
     return steps
@@ -27,7 +27,7 @@ def up(call: Call) -> Schedule:
 
 @algorithm("reduce", "in_order_binomial_tree", source="MPICH 4, binomial reduce of non-commutative operations")
 def up_in_order(call: Call) -> Schedule:
-    """The tree of rank 0, whose subtrees are ranks in order, then from it to the root: operands stay where they are."""
+    """Reduce along the tree of rank 0, whose subtrees keep operands in rank order, then send to the root."""
     steps = Schedule(call)
     binomial_tree.reduce(steps, call.everyone, call.nbytes)
     hand_over(steps, call, 0, call.root, call.nbytes)
@@ -41,7 +41,7 @@ def up_in_order(call: Call) -> Schedule:
     source="Open MPI, in-order binary tree reduce; SimGrid 3.32, reduce-ompi.cpp",
 )
 def open_mpi_in_order_binary_tree(call: Call) -> Schedule:
-    """A binary tree of the last rank, whose subtrees are ranks in order; the last rank sends the result to the root."""
+    """Reduce along a binary tree of consecutive ranks; its root, the last rank, sends the result to the root."""
     steps, last = Schedule(call), call.n_ranks - 1
     _in_order(steps, call, 0, call.n_ranks, ())
     hand_over(steps, call, last, call.root, call.nbytes)
@@ -49,7 +49,7 @@ def open_mpi_in_order_binary_tree(call: Call) -> Schedule:
 
 
 def _in_order(steps: Schedule, call: Call, first: int, size: int, parent: Sequence[int]) -> None:
-    """The subtree of `size` ranks from `first` on: its last rank is its root, whose children are roots of the rest."""
+    """Reduce `size` ranks from `first` on at the last of them; its children are the last ranks of two halves."""
     root, n_right = first + size - 1, size // 2
     children = [root - 1] * (size > 1) + [first + n_right - 1] * (size > 2)
     with steps.when(call.rank == root):

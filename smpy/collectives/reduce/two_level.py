@@ -11,7 +11,7 @@ from smpy.collectives.schedule import Schedule
 
 @algorithm("reduce", "two_level", source="MPICH, ch4_coll_impl.h, composition alpha", chooses=True)
 def two_level(call: Call) -> Schedule:
-    """Reduce on each host, then among the first ranks at rank 0, which sends the result to the root.
+    """Reduce on each host, then among the first ranks to rank 0, which sends the result to the root.
 
     Parts: the tables "leaders" and "local"; by default, the run's.
     """
@@ -25,7 +25,7 @@ def two_level(call: Call) -> Schedule:
 
 @algorithm("reduce", "two_level_host_of_root_last", source="MPICH, ch4_coll_impl.h, composition beta", chooses=True)
 def two_level_host_of_root_last(call: Call) -> Schedule:
-    """Reduce on each host but the root's, then among the first ranks at the root's host, and there at the root.
+    """Reduce on each host except the root's, then among first ranks at the root's host, and last on the root's host.
 
     Parts: the tables "leaders" and "local"; by default, the run's.
     """

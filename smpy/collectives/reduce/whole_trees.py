@@ -11,17 +11,17 @@ from smpy.collectives.schedule import Schedule
 
 @algorithm("reduce", "chain", source="Open MPI 4 and 5, chain and pipeline reduce without segments")
 def chain(call: Call) -> Schedule:
-    """From each rank to the one before, the whole vector."""
+    """Reduce the whole vector along a chain, from each rank to the one before."""
     return up(call, chains(call, 1), split(call.nbytes, call.nbytes))
 
 
 @algorithm("reduce", "binary_tree", source="Open MPI 4 and 5, binary tree reduce without segments")
 def binary_tree(call: Call) -> Schedule:
-    """A binary tree, the whole vector."""
+    """Reduce the whole vector along a binary tree."""
     return up(call, binary(call), split(call.nbytes, call.nbytes))
 
 
 @algorithm("reduce", "posted_binomial_tree", source="Open MPI 4 and 5, binomial tree reduce without segments")
 def posted_binomial_tree(call: Call) -> Schedule:
-    """A binomial tree, the whole vector; the next child's is posted before the wait for one."""
+    """Reduce the whole vector along a binomial tree; the next child's receive is posted before each wait."""
     return up(call, binomial(call), split(call.nbytes, call.nbytes))

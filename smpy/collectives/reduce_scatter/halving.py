@@ -23,7 +23,7 @@ from smpy.collectives.schedule import Schedule, Value, block_bytes, smaller
     source="Bernaschi, Iannello & Lauria 2003; MPICH, noncommutative",
 )
 def halving(call: Call) -> Schedule:
-    """Half of the vector, a quarter, ... in an order that keeps operands in rank order; for 2, 4, 8, ... ranks.
+    """Exchange half of the vector, a quarter, ... with operands kept in rank order; for 2, 4, 8, ... ranks.
 
     On other numbers of ranks: recursive doubling.
     """
@@ -41,13 +41,13 @@ def halving(call: Call) -> Schedule:
     ("reduce_scatter", "reduce_scatter_block"), "recursive_halving", source="Thakur, Rabenseifner & Gropp 2005; MPICH"
 )
 def recursive_halving(call: Call) -> Schedule:
-    """The half of the vector that the partner's half of the ranks needs, then a quarter, ...; for commutative ones."""
+    """Send the half of the vector that the partner's half of ranks needs, then a quarter, ...; for commutative ones."""
     steps, ranks, out = Schedule(call), call.everyone, call.out
     n_ranks, power = call.n_ranks, power_of_two_up_to(call.n_ranks)
     n_pairs = n_ranks - power
 
     def blocks_bytes(first: Value, n: int) -> Value:
-        """Bytes of the blocks of the ranks numbered first to first + n - 1, and of the ranks folded into them."""
+        """Bytes of the blocks of `n` numbers from `first` on, including the blocks of ranks folded into them."""
         start, end = (number + smaller(number, n_pairs) for number in (first, first + n))
         size: Value = out[end] - out[start]
         return size
@@ -67,7 +67,7 @@ def recursive_halving(call: Call) -> Schedule:
     source="MPICH, recursive doubling",
 )
 def recursive_doubling(call: Call) -> Schedule:
-    """Every rank sends each of its partners all blocks that its own subtree does not need."""
+    """Send each partner all blocks that the own subtree does not need."""
     rank, n_ranks, out = call.rank, call.n_ranks, call.out
     steps = Schedule(call)
     for mask in powers_of_two_below(n_ranks):

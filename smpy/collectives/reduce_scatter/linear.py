@@ -1,4 +1,4 @@
-"""Every rank reduces its own block."""
+"""Reduce-scatter in which every rank reduces its own block."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from smpy.collectives.schedule import Schedule, block_bytes
 
 @algorithm(("ireduce_scatter", "ireduce_scatter_block"), "linear", source="SimGrid 3.32, smpi_nbc_impl.cpp")
 def start(call: Call) -> Schedule:
-    """Every rank gets its block of all others and reduces it itself."""
+    """Receive the own block of all other vectors and reduce it."""
     steps = Schedule(call)
     for peer in steps.loop(0, call.n_ranks):
         with steps.when(peer != call.rank):

@@ -16,7 +16,7 @@ _OPERATIONS = ("reduce_scatter", "reduce_scatter_block")
 
 
 def _blocks_bytes(call: Call, first: Value, n: int) -> Value:
-    """Bytes of the blocks of n ranks that take part, from a number on, and of the ranks folded into them."""
+    """Bytes of the blocks of `n` ranks that take part, from number `first` on, and of the ranks folded into them."""
     n_pairs = call.n_ranks - power_of_two_up_to(call.n_ranks)
     start, end = (number + smaller(number, n_pairs) for number in (first, first + n))
     size: Value = call.out[end] - call.out[start]
@@ -31,7 +31,7 @@ def _blocks_bytes(call: Call, first: Value, n: int) -> Value:
     in_order="recursive_doubling",
 )
 def open_mpi_recursive_halving(call: Call) -> Schedule:
-    """Halve the vector as MPICH does, with a receive posted before a blocking send; nothing is sent of empty blocks."""
+    """Halve the vector as MPICH does, with a receive posted before each blocking send; empty messages are not sent."""
     steps, out, n_ranks, rank = Schedule(call), call.out, call.n_ranks, call.rank
     power = power_of_two_up_to(n_ranks)
     is_paired = rank < 2 * (n_ranks - power)
@@ -67,7 +67,7 @@ def open_mpi_recursive_halving(call: Call) -> Schedule:
     in_order="recursive_doubling",
 )
 def open_mpi_ring(call: Call) -> Schedule:
-    """The blocks go round once, each from the rank ahead of its own on; one receive is posted ahead."""
+    """Pass the blocks round once, each starting at the rank after its own; one receive is posted ahead."""
     steps, rank, n_ranks = Schedule(call), call.rank, call.n_ranks
     if n_ranks == 1:
         return steps
@@ -93,9 +93,9 @@ def open_mpi_ring(call: Call) -> Schedule:
     source="Traff 2005; Open MPI, butterfly reduce-scatter; SimGrid 3.32, reduce_scatter-ompi.cpp",
 )
 def butterfly(call: Call) -> Schedule:
-    """Halve the vector from the nearest partner on, which keeps the order of the ranks; then blocks go to their ranks.
+    """Halve the vector, the nearest partner first, which keeps the order of ranks; then send blocks to their ranks.
 
-    Rank r ends with the block whose number has the bits of r mirrored; the first blocks are those of pairs of ranks.
+    Number r ends with the block whose number has the bits of r in reverse order. The first blocks are those of pairs.
     """
     steps, ranks, rank, n_ranks = Schedule(call), call.everyone, call.rank, call.n_ranks
     power = power_of_two_up_to(n_ranks)
@@ -128,7 +128,7 @@ def butterfly(call: Call) -> Schedule:
 
 
 def _mirrored(number: Value, power: int) -> Value:
-    """The number below a power of two with its bits in the reverse order."""
+    """The number with its bits in reverse order, below the power of two `power`."""
     mirrored: Value = 0
     for mask in powers_of_two_below(power):
         mirrored = mirrored + (number // mask) % 2 * (power // (2 * mask))

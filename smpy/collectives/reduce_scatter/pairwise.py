@@ -9,7 +9,7 @@ from smpy.collectives.schedule import Schedule, block_bytes
 
 @algorithm(("reduce_scatter", "reduce_scatter_block"), "pair", simgrid="mpich_pair", source="MPICH, pairwise exchange")
 def pair(call: Call) -> Schedule:
-    """In round i the block of the i-th rank ahead to it, its own from the i-th behind."""
+    """Send the i-th rank ahead its block in round i, and receive the own block from the i-th behind."""
     rank, n_ranks = call.rank, call.n_ranks
     steps = Schedule(call)
     for distance in steps.loop(1, n_ranks):

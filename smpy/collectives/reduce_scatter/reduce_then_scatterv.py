@@ -1,4 +1,4 @@
-"""A reduction to rank 0, which then sends all others their blocks."""
+"""Reduce-scatter as a reduction to rank 0, which then sends all others their blocks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from smpy.collectives.schedule import Schedule, block_bytes
     ("reduce_scatter", "reduce_scatter_block"), "reduce_then_scatterv", source="SimGrid 3.32, smpi_default_selector.cpp"
 )
 def reduce_then_scatterv(call: Call) -> Schedule:
-    """All send the whole vector to rank 0 at once, which then sends all others their blocks."""
+    """Send all vectors to rank 0 at once, which then sends all others their blocks."""
     steps = Schedule(call)
     to_first(steps, call.everyone, call.out[call.n_ranks])
     _scatterv(steps, call)
@@ -25,7 +25,7 @@ def reduce_then_scatterv(call: Call) -> Schedule:
     source="SimGrid 3.32, smpi_default_selector.cpp",
 )
 def basic_reduce_then_scatterv(call: Call) -> Schedule:
-    """The same with a reduction in rank order."""
+    """`reduce_then_scatterv` with a reduction in rank order."""
     steps = Schedule(call)
     to_root_in_order(steps, call, 0, call.out[call.n_ranks])
     _scatterv(steps, call)
@@ -39,7 +39,7 @@ def basic_reduce_then_scatterv(call: Call) -> Schedule:
     chooses=True,
 )
 def chosen_reduce_then_scatterv(call: Call) -> Schedule:
-    """The same with the run's reduction."""
+    """Reduce to rank 0 by the run's algorithm, then send all others their blocks."""
     steps, whole = Schedule(call), call.out[call.n_ranks]
     call.add_chosen(steps, "reduce", whole if isinstance(whole, int) else call.total_bytes)
     _scatterv(steps, call)

@@ -1,4 +1,4 @@
-"""Reduce-scatter that is made twice."""
+"""Reduce-scatter performed twice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from smpy.collectives.schedule import Schedule
     source="SimGrid 3.32, smpi_mvapich2_selector.cpp, for operations that may not be reordered",
 )
 def noncommutative_twice(call: Call) -> Schedule:
-    """Halving, and then recursive doubling of the same vector, the result of which remains."""
+    """Halve the vector, then perform recursive doubling on the same vector; the second result remains."""
     steps = halving(call)
     steps.extend(recursive_doubling(replace(call, n_loops=steps.n_loops)))
     return steps

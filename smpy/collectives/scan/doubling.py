@@ -10,7 +10,7 @@ from smpy.collectives.schedule import Schedule
 
 @algorithm(("scan", "exscan"), "recursive_doubling", source="MPICH, recursive doubling")
 def recursive_doubling(call: Call) -> Schedule:
-    """Every rank exchanges the reduction of its subtree with each of its partners; a rank without one needs nothing."""
+    """Exchange the reduction of the own subtree with each partner; a rank without a partner needs nothing."""
     rank, nbytes = call.rank, call.nbytes
     steps = Schedule(call)
     for mask in powers_of_two_below(call.n_ranks):

@@ -1,4 +1,4 @@
-"""Every rank sends to all behind it."""
+"""Scan in which every rank sends to all ranks after it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from smpy.collectives.schedule import Schedule
 
 @algorithm(("iscan", "iexscan"), "linear", source="SimGrid 3.32, smpi_nbc_impl.cpp")
 def start(call: Call) -> Schedule:
-    """Every rank receives from all before it and sends to all behind it."""
+    """Receive from all ranks before this one and send to all after it."""
     steps = Schedule(call)
     for peer in steps.loop(0, call.rank):
         steps.irecv(peer, call.nbytes)

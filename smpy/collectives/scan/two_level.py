@@ -14,11 +14,12 @@ _FLAG_BYTES: Final = 4
 
 @algorithm("scan", "two_level", source="MPICH, ch4_coll_impl.h, composition alpha", chooses=True)
 def two_level(call: Call) -> Schedule:
-    """A scan on each host, one of the hosts' results among first ranks, and what is before a host to its ranks.
+    """Scan on each host, scan the hosts' results among first ranks, and broadcast the prefix of earlier hosts on each.
 
-    The last rank of a host hands its result to the first one, and this one hands the result of the first ranks to that
-    of the next host. A flag tells the ranks of a host whether anything is before them. Where the ranks of a host do not
-    follow one another, all take part alike. Parts: the tables "leaders" and "local"; by default, the run's.
+    The last rank of a host sends its result to the first one. The first rank sends the result of the scan among first
+    ranks to that of the next host. A flag says on each host whether there are earlier ranks. Where the ranks of a
+    host are not consecutive, recursive doubling among all ranks is used. Parts: the tables "leaders" and "local"; by
+    default, the run's.
     """
     steps, nbytes, local, leaders = Schedule(call), call.nbytes, call.local, call.leaders
     assert isinstance(nbytes, int)  # a choosing algorithm

@@ -10,9 +10,9 @@ from smpy.collectives.schedule import Schedule
 
 @algorithm("scatter", "han", source="Open MPI 5.0, coll_han_scatter.c", chooses=True)
 def han(call: Call) -> Schedule:
-    """From the root, a host's blocks at once, to the ranks with its number on other hosts, and from each on its host.
+    """Send each host's blocks at once from the root to the rank with its number there, then scatter on each host.
 
-    Where hosts have unequal numbers of ranks, the decisions on one level alone choose.
+    Where hosts have unequal numbers of ranks, Open MPI's decisions for one level choose the whole algorithm.
     """
     steps, hosts, nbytes = Schedule(call), call.known_hosts(), call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm

@@ -20,10 +20,10 @@ from smpy.collectives.schedule import Schedule
     chooses=True,
 )
 def two_level_linear(call: Call) -> Schedule:
-    """The root gives all blocks to the first rank of its host, which sends each host's to it, and trees bring them on.
+    """Send all blocks to the first rank of the root's host, then to first ranks one by one, then along trees on hosts.
 
-    The first ranks of hosts get their blocks one by one, all at once where hosts have different numbers of ranks. On
-    one host the root sends to all itself. Part: "local", instead of the trees.
+    Where hosts have different numbers of ranks, the first ranks get their blocks all at once. If there is only one
+    host, the root itself sends to all. Part: "local", instead of the trees.
     """
     return _two_level(call, basic_linear)
 
@@ -36,7 +36,7 @@ def two_level_linear(call: Call) -> Schedule:
     chooses=True,
 )
 def two_level_tree(call: Call) -> Schedule:
-    """The same with a binomial tree among hosts of equal numbers of ranks."""
+    """`two_level_linear` with a binomial tree among hosts of equal numbers of ranks."""
     return _two_level(call, down)
 
 

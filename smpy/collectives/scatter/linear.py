@@ -16,7 +16,7 @@ algorithm("scatterv", "linear", source="SimGrid 3.32, smpi_default_selector.cpp"
 
 @algorithm("scatter", "basic_linear", simgrid="ompi_basic_linear", source="Open MPI, basic linear scatter")
 def basic_linear(call: Call) -> Schedule:
-    """The root sends to the first rank, ..., to the last, one by one."""
+    """Send from the root to the first rank, ..., to the last, one by one."""
     rank, root, nbytes = call.rank, call.root, call.nbytes
     steps = Schedule(call)
     with steps.when(rank != root):

@@ -10,7 +10,7 @@ from smpy.collectives.schedule import Schedule, smaller
 
 @algorithm("scatter", "binomial_tree", simgrid="ompi_binomial", source="Open MPI, binomial scatter; MPICH")
 def down(call: Call) -> Schedule:
-    """Receive the blocks of the own subtree, then send on those of the subtrees 1, 2, 4, ... behind."""
+    """Receive the blocks of the own subtree, then send on those of the subtrees 1, 2, 4, ... numbers ahead."""
     steps, ranks, nbytes = Schedule(call), call.from_root, call.nbytes
     index, size = ranks.index, ranks.size
     for mask in powers_of_two_below(call.n_ranks):

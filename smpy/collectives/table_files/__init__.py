@@ -1,4 +1,4 @@
-"""Tables of the user's: our own form, Open MPI's dynamic rules, MPICH's tuning files; the file itself tells which."""
+"""Tables of the user: our own format, Open MPI's dynamic rules, MPICH's tuning files, told apart by their content."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from smpy.errors import UsageError
 
 
 def with_file(selection: Selection, path: str, content: str) -> Selection:
-    """A selection with the rules of a file of the user's above those of its table.
+    """Return a selection in which the rules of a user's file override those of the table.
 
     Parameters
     ----------

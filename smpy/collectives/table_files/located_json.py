@@ -1,4 +1,4 @@
-"""JSON whose objects know the line that they begin at."""
+"""JSON whose objects hold the number of the line on which they begin."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read_located(path: str, text: str) -> Any:
 
 
 class _Decoder(json.JSONDecoder):
-    """Decoder that notes the line of each object; Python's own scanner, unlike the compiled one, asks for it."""
+    """Decoder that notes each object's line, by Python's own scanner: the compiled one does not call `parse_object`."""
 
     def __init__(self, path: str) -> None:
         super().__init__(parse_constant=_refuse)

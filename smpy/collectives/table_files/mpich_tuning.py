@@ -1,7 +1,7 @@
-"""Reads a tuning file of MPICH (MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE): tests in one another, the first that holds.
+"""Reads a tuning file of MPICH (MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE): nested tests; the first that holds counts.
 
 Only blocking collectives within a group have rules here. MPICH's in-place calls use the same algorithm as others. The
-compositions over hosts stand above the file: its rules are for their parts, and for calls that MPICH does not compose.
+compositions over hosts come before the file: its rules apply to their parts, and to calls that MPICH does not compose.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ _ALGORITHMS: Final = {
     "scan": {"recursive_doubling": "recursive_doubling"},
     "exscan": {"recursive_doubling": "recursive_doubling"},
 }
-"""Our names of MPICH's algorithms of blocking collectives within a group."""
+"""Our names for MPICH's algorithms of blocking collectives within a group."""
 _NEIGHBOURS: Final = tuple(
     f"neighbor_{name}" for name in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw")
 )
 _OTHERS: Final = (*_NEIGHBOURS, *(f"i{name}" for name in (*_ALGORITHMS, *_NEIGHBOURS)))
-"""MPICH's other collectives, whose rules are not taken."""
+"""MPICH's other collectives, whose rules are ignored."""
 _IN_ORDER: Final = {("reduce", "binomial"): "in_order_binomial_tree"}
-"""Algorithms of MPICH's that are others for operations that do not commute."""
+"""Replacements of MPICH's algorithms for operations that do not commute."""
 _SIZES: Final = {"comm_size": "ranks", "avg_msg_size": "bytes", "total_msg_size": "total_bytes"}
 _YES_OR_NO: Final = {
     "is_commutative": "commutative",
@@ -116,7 +116,7 @@ def read_mpich(path: str, content: LocatedObject) -> FileTable:
 
 
 def _compositions(base: str, operation: str) -> Iterator[FileRow]:
-    """The compositions of a table, whose parts the file chooses."""
+    """The compositions of a table, for whose parts the file chooses."""
     for row in table_rows(base)[operation]:
         if "parts" in row:
             yield FileRow({key: value for key, value in row.items() if key != "parts"}, OUTSIDE)
@@ -125,7 +125,7 @@ def _compositions(base: str, operation: str) -> Iterator[FileRow]:
 def _rows(
     path: str, operation: str, branch: LocatedObject, above: _Conditions, base: str, lacking: dict[str, int]
 ) -> Iterator[FileRow]:
-    """Rows of the leaves of a branch, each under the conditions above it; notes algorithms that are not here."""
+    """Rows for the leaves of a branch, each with the conditions above it; notes the algorithms that smpy lacks."""
     for key, below in branch.items():
         name, relation, value = _test(path, branch.line, key)
         _branch(path, branch.line, key, below)
@@ -171,7 +171,7 @@ def _branch(path: str, line: int, key: str, below: Any) -> None:
 
 
 def _conditions(path: str, line: int, key: str, name: str, relation: str, value: str) -> _Conditions | None:
-    """The conditions of a test; None: it never holds here."""
+    """The conditions of a test; None if it never holds here."""
     if value == "any" and relation == "=":
         return {}
     if (name, relation) in _READERS and value in _READERS[name, relation]:
@@ -203,7 +203,7 @@ _READERS: Final[Mapping[tuple[str, str], Mapping[str, _Conditions | None]]] = {
 
 
 def _together(above: _Conditions, more: _Conditions) -> _Conditions | None:
-    """The conditions of two tests; None if they exclude each other."""
+    """The conditions of two tests together; None if they exclude each other."""
     both = dict(above)
     for key, value in more.items():
         if key not in both:

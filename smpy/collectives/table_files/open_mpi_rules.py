@@ -1,4 +1,4 @@
-"""Reads the dynamic rules of Open MPI's tuned component (coll_tuned_dynamic_rules_filename), as 4.1 and 5.0 take them.
+"""Reads the dynamic rules of Open MPI's tuned component (coll_tuned_dynamic_rules_filename), as in 4.1 and 5.0.
 
 Numbers in this order, comments from # to the end of the line: collectives; of each its number and how many sizes of
 communicators follow; of each of these its ranks and how many sizes of messages; of each its bytes, algorithm, fan-out
@@ -89,7 +89,7 @@ def _rules_of(numbers: _RuleNumbers, operation: str, base: str, tuned_lines: lis
                 messages.insert(0, FileRow(content, line))
         communicators.insert(0, (n_most, messages))
     for place, (n_ranks, messages) in enumerate(communicators):
-        is_first = place == len(communicators) - 1  # in the file: fewer ranks use it, too
+        is_first = place == len(communicators) - 1  # as in the file, fewer ranks use it, too
         for row in messages:
             yield row if is_first else row._replace(content={"ranks_min": n_ranks, **row.content})
         if not messages:
@@ -97,7 +97,7 @@ def _rules_of(numbers: _RuleNumbers, operation: str, base: str, tuned_lines: lis
 
 
 def _size_test(operation: str, nbytes: int) -> dict[str, Any]:
-    """The condition that a call has so many bytes or more, as Open MPI counts them for the operation."""
+    """The condition that a call has at least so many bytes, as Open MPI counts them for the operation."""
     if not nbytes or operation in _WITHOUT_SIZE:
         return {}
     return {f"{'total_' if operation in _TOTAL else 'mean_' if operation in _MEAN else ''}bytes_min": nbytes}
@@ -155,12 +155,12 @@ class _RuleNumbers:
         return int(word)
 
     def next_on_line(self) -> int:
-        """The number of requests, which may stand on the line of the last number; else 0."""
+        """The number of requests, if it follows on the line of the last number; else 0."""
         follows = self._place < len(self._words) and self._words[self._place][0] == self.line
         return self.next("a number of requests") if self._has_requests and follows else 0
 
     def check_end(self) -> None:
-        """Refuse numbers behind the last rule."""
+        """Refuse numbers after the last rule."""
         if self._place < len(self._words):
             line, word = self._words[self._place]
             raise UsageError(f"{self.path}, line {line}: {word!r} stands behind the last rule: are the counts right?")

@@ -1,4 +1,4 @@
-"""Reads a table of the user's in our own JSON, the form of `smpy.collectives.tables`."""
+"""Reads a table of the user in our own JSON, the format of `smpy.collectives.tables`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a user's table, which know the line they are from, and the checks of them that all formats share."""
+"""Rows of a user's table, each with its line, and the checks that all formats share."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from smpy.collectives.tables import table, table_names
 from smpy.errors import PlatformWarning, UsageError, closest, meant
 
 NO_CONDITIONS: Final = ("use", "use_table", "searches_hosts", "parts")
-"""Keys of a row that are no conditions."""
+"""Keys of a row that are not conditions."""
 _PARTS_MAX: Final = 1000
 
 
 OUTSIDE: Final = 0
-"""The line of a row that stands above those of a file, and not in it."""
+"""Line number of a row that precedes those of a file, and is not in the file."""
 
 
 class FileRow(NamedTuple):
@@ -42,22 +42,22 @@ class FileTable(NamedTuple):
     Attributes
     ----------
     rows : mapping of str to sequence of FileRow
-        Rows of each operation that it speaks of.
+        Rows of each operation in the file.
     base : str
-        Name of the table that chooses for all others; empty: the machine's.
+        Name of the table that chooses for all other operations; empty: the machine's.
     """
 
     rows: Mapping[str, Sequence[FileRow]]
     base: str = ""
 
     def contents(self, operation: str) -> list[Mapping[str, Any]]:
-        """Contents of an operation's rows, the last of which fits every call: that of `base`, if the file has none."""
+        """Contents of an operation's rows, with a last row that uses `base` unless the last one fits all calls."""
         contents = [row.content for row in self.rows[operation]]
         return contents if set(contents[-1]) <= set(NO_CONDITIONS) else [*contents, {"use_table": self.base}]
 
 
 def checked_row(where: str, operation: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row whose keys and values are those of a table; its algorithm has our name.
+    """Return a row with checked keys and values, as in a table, and our name of its algorithm.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def _check_condition(where: str, key: str, value: Any) -> None:
 
 
 def say_unreached(path: str, operation: str, rows: Sequence[FileRow]) -> None:
-    """Warn of rows that are never reached: those above fit all calls that they fit, or they fit none."""
+    """Warn of rows that are never reached: rows above fit all their calls, or their conditions exclude each other."""
     rows = [row for row in rows if row.line != OUTSIDE]
     boxes = [_box(row.content) for row in rows]
     for number, row in enumerate(rows):
@@ -138,7 +138,7 @@ def say_unreached(path: str, operation: str, rows: Sequence[FileRow]) -> None:
 
 
 def say(path: str, line: int, message: str) -> None:
-    """Warn of something in a line that is not taken as its author may expect."""
+    """Warn of something in a line that has another effect than its author may expect."""
     warnings.warn_explicit(message, PlatformWarning, path, line)
 
 
@@ -147,7 +147,7 @@ def _say(path: str, line: int, operation: str, number: int, why: str) -> None:
 
 
 _Box = dict[str, tuple[float, float]]
-"""Facts that a row asks for, with the least and the largest value that it fits; true is 1."""
+"""Facts that a row tests, each with the least and the largest value that fits; true is 1."""
 
 
 def _box(row: Mapping[str, Any]) -> _Box:
@@ -170,7 +170,7 @@ def _all_values(name: str) -> tuple[float, float]:
 
 
 def _are_covered(box: _Box, others: Sequence[_Box]) -> bool:
-    """Whether others fit all calls of a box: none of it is left without them. Of many parts it is not told."""
+    """Whether others together fit all calls of a box; False if the remainder has too many parts to decide."""
     left = [box]
     for other in others:
         left = [part for each in left for part in _without(each, other)]
@@ -180,7 +180,7 @@ def _are_covered(box: _Box, others: Sequence[_Box]) -> bool:
 
 
 def _without(box: _Box, other: _Box) -> Iterator[_Box]:
-    """Parts of a box that are outside another one; no two have a call in common."""
+    """Parts of a box that are outside another one; no two of them overlap."""
     common = {}
     for name, (low, high) in other.items():
         least, most = box.get(name, _all_values(name))

@@ -1,4 +1,4 @@
-"""Tables that choose algorithms: rows of data, the first that fits wins.
+"""Tables that choose algorithms: rows of data, of which the first that fits wins.
 
 A table is a JSON file that names its source and has a list of rows for each operation. A row names the algorithm to
 "use", by our name or SimGrid's, and the conditions for that: a fact and its value, or a fact with "_max" or "_min"
@@ -40,9 +40,9 @@ class SelectorRow:
     Attributes
     ----------
     searches_hosts : bool
-        Whether choosing it takes SMPI's messages that find which ranks share a host, once a communicator.
+        Whether choosing it sends SMPI's messages that find the ranks of a host, once per communicator.
     parts : tuple of (str, str)
-        What the algorithm uses in each of its parts.
+        Algorithm or table for each part of the algorithm.
     """
 
     operation: str
@@ -67,14 +67,14 @@ class SelectorRow:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rows of one operation, the last of which fits everything.
+    """The rows of one operation, the last of which fits every call.
 
     Attributes
     ----------
     host_facts : tuple of callable
         Facts of the hosts that the rows ask for; these and the query decide the choice.
     may_search : bool
-        Whether some row searches for hosts, or asks whether that is done.
+        Whether some row searches for hosts, or tests whether that has been done.
     """
 
     operation: str
@@ -98,13 +98,13 @@ def only_use(operation: str, name: str) -> Rules:
 
 @functools.cache
 def table_names() -> tuple[str, ...]:
-    """The names of the tables that smpy has."""
+    """The names of smpy's own tables."""
     return tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.json")))
 
 
 @functools.cache
 def table_rows(name: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    """The rows of each operation in a table that smpy has, as its file has them."""
+    """The rows of each operation in one of smpy's own tables, as in its file."""
     data = json.loads((Path(__file__).parent / f"{name}.json").read_text(encoding="utf-8"))
     del data["source"]
     if "reduce_scatter" in data:
@@ -115,9 +115,9 @@ def table_rows(name: str) -> Mapping[str, Sequence[Mapping[str, Any]]]:
 
 @functools.cache
 def table(name: str) -> Mapping[str, Rules]:
-    """The rules of each operation in a table that smpy has.
+    """The rules of each operation in one of smpy's own tables.
 
-    Facts are checked here, and names of algorithms when they are first used, for short start-up.
+    Facts are checked here. Names of algorithms are checked on first use, for short start-up.
     """
     return {operation: _parsed(operation, rows) for operation, rows in table_rows(name).items()}
 
@@ -137,7 +137,7 @@ def _knows_search(row: SelectorRow) -> bool:
 
 
 def _rows(operation: str, row: Mapping[str, Any]) -> Sequence[SelectorRow]:
-    """The row of a file, or those of the table that it leaves the choice to, each under the row's conditions."""
+    """The row of a file, or the rows of the table to which it leaves the choice, each under the row's conditions."""
     if (_USE in row) == (_USE_TABLE in row):
         raise ValueError(f"{operation}: the row {dict(row)} does not say which algorithm, or which table, to use")
     tests: list[_Test] = []
