@@ -1,1 +1,1 @@
-"""The tables a run leaves behind, and their exporters."""
+"""Results of a run: profile, trace, summary and other files, with their readers and writers."""

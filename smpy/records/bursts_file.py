@@ -1,24 +1,26 @@
-"""The file of a run's bursts: computing of ranks between two calls, in the seconds that were measured.
+"""The file of a run's bursts: measured seconds of each rank's computing between two calls.
 
-    smpy bursts 2 <bytes of the head>      a line
+    smpy bursts 3 <bytes of the head>      a line
     head                                   a JSON object, filled up with spaces to its length; rewritten at the end
     block, block, ...                      each a JSON line, then compressed columns of the lengths that it names
 
-A sequence is of bursts that a rank met in the same situation: the place in the program where the burst ended, the one
-where it began, and its kind. A row says that `n_short` bursts of its sequence come next that were too short to be
-charged, then one of `seconds`; 0: none. Columns of a block:
+A sequence holds the bursts of one rank, one kind, and one pair of places in the program where they begin and end. A
+row stands for the next bursts of its sequence: `n_short` bursts that were too short to be charged, then one of
+`seconds`, or none if this is 0. Columns of a block:
 
-    sequences    uint32   new ones: their ranks, then numbers of the places where they begin and end, then their kinds
+    sequences    uint32   new sequences: all ranks, then all places of begin, all places of end, and all kinds
     sequence     uint32   of each row; sequences are numbered in the order in which they appear
     n_short      uint32
     seconds      float64
 
-A line's `places` are new ones ("program.py:12"), numbered likewise; number 0 is outside the program. Its `spawned` are
-new ranks that others have spawned: the rank that spawned each, and how many that one had spawned before; they are
-numbered after the run's first ranks. Its `sources` are the SHA-256 of files that the program consists of. A row takes
-16 bytes, and fewer when it is compressed. After any end of a recording, its blocks can be read: the head says whether
-it was over. The head's `crc32` is of its other keys, that of a block's line of its other keys and of the columns.
-Version 1, which had no `crc32`, and version 2, which had no `spawned`, are read, too.
+The JSON line of a block has these keys, too. `places` are new places ("program.py:12"), numbered in the order in which
+they appear; number 0 is outside the program. `spawned` are new ranks that others have spawned, each with the rank that
+spawned it and how many ranks that one had spawned before; they are numbered after the run's first ranks. `sources` are
+the SHA-256 of the program's files.
+
+A row takes 16 bytes before compression. Blocks can be read however the recording ended; the head says whether it was
+completed. The head's `crc32` covers its other keys; that of a block's line covers its other keys and the columns.
+Readers also accept version 1, which had no `crc32`, and version 2, which had no `spawned`.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ _WITH_SPAWNED: Final = 3
 _ROWS_MAX: Final = 1 << 15  # rows of a block
 _N_COLUMNS: Final = 4
 _NUMBERS_MAX: Final = 1 << 22  # numbers of a column: no more are unpacked, whatever the file says
-_SPARE_BYTES: Final = 1024  # bytes of the head for additions at the end of a recording
+_SPARE_BYTES: Final = 1024  # spare bytes of the head for entries at the end of a recording
 _COMPRESSION: Final = 1
 _UNDER_WAY: Final = "under way"
 _WHOLE: Final = "whole"
@@ -75,9 +77,9 @@ class RecordedRun:
 
 
 class BurstsWriter:
-    """Writes bursts while they are measured, beside the file that they are for.
+    """Writes bursts while they are measured, into a file beside the final one.
 
-    If writing fails, as on a full disk, the blocks that were written stay, and nothing is added.
+    If writing fails, as on a full disk, the blocks written so far stay, and nothing more is added.
 
     Parameters
     ----------
@@ -89,9 +91,9 @@ class BurstsWriter:
     Attributes
     ----------
     n_bursts : int
-        Number of bursts given to it that are longer than 0.
+        Number of bursts added that are longer than 0.
     trouble : OSError or None
-        Why it cannot write any more.
+        Reason why it no longer writes; None while it does.
 
     Raises
     ------
@@ -130,27 +132,27 @@ class BurstsWriter:
             raise UsageError(complaint(path, error)) from error
 
     def add_rank(self, parent: int, ordinal: int) -> None:
-        """Note the next rank that another one has started, after `ordinal` ones."""
+        """Note the next rank started by rank `parent`, which had started `ordinal` ranks before."""
         self._spawned.append((parent, ordinal))
 
     def add_sequence(self, rank: int, begins: int, ends: int, kind: int) -> int:
-        """The number of a new sequence."""
+        """Add a sequence and return its number."""
         for column, value in zip(self._sequences, (rank, begins, ends, kind), strict=True):
             column.append(value)
         self._n_sequences += 1
         return self._n_sequences - 1
 
     def add_place(self, text: str) -> None:
-        """Name the next place."""
+        """Add the next place."""
         self._places.append(text)
 
     def add_source(self, place: str, file: Path) -> None:
-        """Note the content of a file of the program; nothing if it does not exist."""
+        """Note the checksum of a file of the program; do nothing if the file does not exist."""
         with suppress(OSError):
             self._sources[place] = hash_of(file)
 
     def add(self, sequence: int, n_short: int, seconds: float) -> None:
-        """Note a burst, and how many short ones of its sequence came before."""
+        """Add a burst, and the number of short ones before it in its sequence."""
         of_row, short, took_s = self._rows
         of_row.append(sequence)
         short.append(n_short)
@@ -160,7 +162,7 @@ class BurstsWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Write the bursts that were added."""
+        """Write the bursts added since the last call."""
         if self.trouble is None:
             columns = [b"".join(column.tobytes() for column in self._sequences), *(row.tobytes() for row in self._rows)]
             packed = [zlib.compress(column, _COMPRESSION) for column in columns]
@@ -183,7 +185,7 @@ class BurstsWriter:
         self._places, self._spawned, self._sources = [], [], {}
 
     def close(self, cut_short: str = "") -> None:
-        """Write the rest, and put the file in its place.
+        """Write the rest, and move the file to its final place.
 
         Parameters
         ----------
@@ -193,7 +195,7 @@ class BurstsWriter:
         Raises
         ------
         UsageError
-            If not all could be written: the rest is there, and says that it was cut short.
+            If not all could be written. The file then holds the bursts written so far, and says that it was cut short.
         """
         with signals_held():
             self.flush()
@@ -212,12 +214,12 @@ class BurstsWriter:
             )
 
     def _head_text(self, status: str) -> bytes:
-        """The head, as long as it was: a longer status loses its end."""
+        """The head, filled up to its fixed length; a long status is cut."""
         head = self._head | {"status": status[: _SPARE_BYTES // 8], "bytes": self._end, "bursts": self._n_written}
         return json.dumps(head | {"crc32": _sum_of(head)}).ljust(self._head_bytes - 1).encode() + b"\n"
 
     def _append(self, data: bytes) -> None:
-        """Write at the end, all of it or nothing."""
+        """Write all bytes at the end, or none."""
         with signals_held():
             try:
                 self._write_at(self._end, data)
@@ -234,7 +236,7 @@ class BurstsWriter:
 
 
 def _sum_of(head: Mapping[str, Any], columns: Iterable[bytes] = ()) -> int:
-    """Checksum of a head, without its own, and of the bytes that follow it."""
+    """Checksum of a head, without its own entry, and of the bytes after it."""
     total = zlib.crc32(json.dumps({key: head[key] for key in head if key != "crc32"}, sort_keys=True).encode())
     for column in columns:
         total = zlib.crc32(column, total)
@@ -286,7 +288,7 @@ def read_bursts(path: Path) -> RecordedBursts:
     Raises
     ------
     UsageError
-        If it is none, or not as it was written.
+        If it is no such file, or has changed since it was written.
     """
     if path.exists() and not path.is_file():
         raise UsageError(f"cannot read bursts {path}: it is no plain file")
@@ -368,7 +370,7 @@ def _is_count(value: Any) -> bool:
 def _blocks(
     path: Path, file: BinaryIO, *, may_end: bool, has_sums: bool
 ) -> Iterator[tuple[Mapping[str, Any], list[bytes]]]:
-    """Each block's line and columns; of a recording that was killed, those that are whole."""
+    """Each block's line and columns; for a recording that was killed, only the complete blocks."""
     n_bytes = os.fstat(file.fileno()).st_size
     while line := file.readline():
         if not line.endswith(b"\n"):
@@ -389,7 +391,7 @@ def _blocks(
 
 
 def _unpacked(column: bytes, n_bytes: int) -> bytes:
-    """A column of so many bytes; unpacks no more of them."""
+    """A column of exactly `n_bytes` bytes; unpacks no more than that."""
     unpack = zlib.decompressobj()
     data = unpack.decompress(column, n_bytes + 1)
     if len(data) != n_bytes or not unpack.eof:
@@ -402,7 +404,7 @@ def _truncated(path: Path) -> NoReturn:
 
 
 def _check(recorded: RecordedBursts) -> None:
-    """Refuse numbers that name nothing."""
+    """Refuse numbers of places, ranks and sequences that do not exist."""
     of_row, short, took_s = recorded.rows
     n_places, n_ranks = len(recorded.places), recorded.run.n_ranks
     n_all_ranks = n_ranks + len(recorded.spawned)
@@ -425,7 +427,7 @@ def hash_of(file: Path) -> str:
 
 
 def _hash(file: BinaryIO) -> str:
-    found = sha256()
+    digest = sha256()
     while piece := file.read(1 << 20):
-        found.update(piece)
-    return found.hexdigest()
+        digest.update(piece)
+    return digest.hexdigest()

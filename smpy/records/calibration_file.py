@@ -1,4 +1,4 @@
-"""Calibrations, which `smpy calibrate` has written in TOML, as a run reads them."""
+"""Reader of calibrations, the TOML files that `smpy calibrate` writes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_result(path: Path) -> dict[str, Any]:
 
 
 def core_speed_flop_per_s(path: Path) -> float:
-    """The speed of a core of the machine that a calibration has measured.
+    """The core speed in a calibration of this machine.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Columns of a trace's tables as numpy arrays, and words as columns, by their memory.
+"""Columns of a trace's tables as numpy arrays, and words as columns, directly from their memory.
 
-pyarrow's own ways (`to_numpy`, `fill_null`, `pyarrow.array` of a list) import pandas where it is installed, which takes
-longer than to replay half a million messages, and 50 MB.
+pyarrow's own functions (`to_numpy`, `fill_null`, `pyarrow.array` of a list) import pandas where it is installed. That
+takes 50 MB and longer than a replay of half a million messages.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def numbers(column: pa.Array | pa.ChunkedArray, null: float | None = None) -> ND
     column : pyarrow.Array or pyarrow.ChunkedArray
         Integers, floats or truth values.
     null : number, optional
-        Number for missing values; without it they are arbitrary.
+        Number for missing values; by default, these are arbitrary.
     """
     chunks = getattr(column, "chunks", None)
     if chunks is None:
@@ -45,12 +45,12 @@ def _numbers_of_array(array: pa.Array, null: float | None) -> NDArray[Any]:
     _, memory = array.buffers()
     first, end = array.offset, array.offset + len(array)
     if str(array.type) == "bool":
-        found: NDArray[Any] = _bits(memory, first, end)
+        values: NDArray[Any] = _bits(memory, first, end)
     else:
-        found = np.frombuffer(memory if len(array) else b"", _KINDS[str(array.type)])[first * bool(len(array)) : end]
+        values = np.frombuffer(memory if len(array) else b"", _KINDS[str(array.type)])[first * bool(len(array)) : end]
     if null is not None and array.null_count:
-        found = np.where(_is_known_in_array(array), found, np.asarray(null, found.dtype))
-    return found
+        values = np.where(_is_known_in_array(array), values, np.asarray(null, values.dtype))
+    return values
 
 
 def _is_known_in_array(array: pa.Array) -> NDArray[np.bool_]:
@@ -66,7 +66,7 @@ def _bits(memory: pa.Buffer | None, first: int, end: int) -> NDArray[np.bool_]:
 
 
 def words(strings: Sequence[str]) -> pa.Array:
-    """A column of words; bytes of a name that are not UTF-8 are spelt out."""
+    """A column of words; bytes of a name that are not UTF-8 are escaped."""
     import pyarrow as pa
 
     encoded = [word.encode("utf-8", "backslashreplace") for word in strings]

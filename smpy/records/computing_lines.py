@@ -1,4 +1,4 @@
-"""Lines of the program in which ranks computed, from samples of their bursts."""
+"""Lines of the program in which ranks computed, from samples of bursts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COMPREHENSIONS: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 
 @dataclass(frozen=True, slots=True)
 class ComputingLine:
-    """A line of computing: bursts that one call ended were spent there.
+    """A line of the program in which ranks spent part of the bursts that one call ended.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class ComputingLine:
     line : str
         "heat.py:31".
     share : float
-        Part of the time of these bursts, of all ranks together.
+        Part of these bursts' time, of all ranks together.
     samples : int
         Number of samples in the line.
     """
@@ -61,7 +61,7 @@ def calling(function: str) -> str:
 
 
 def called(call: str | None, line: str | None) -> str:
-    """Words for a call, to stand before its line; user code goes up to that line.
+    """Words for a call, to stand before its line; user code extends up to that line.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def called(call: str | None, line: str | None) -> str:
 
 
 def function_name(qualified: str) -> str:
-    """Name of a function in the source, from the qualified name of its code.
+    """Name of a function in the source code, from the qualified name of its code object.
 
     Examples
     --------
@@ -127,8 +127,8 @@ def by_function(lines: Iterable[ComputingLine], seconds_of: Mapping[str, float])
 def sites_by_line(profile: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Call sites of a profile in JSON, with computing by its lines, the most expensive first.
 
-    A line of computing is a site whose `call` is its function, without calls and messages. Computing without samples
-    stays with the call that ended it.
+    A line of computing becomes a site whose `call` is its function, without calls and messages. Computing without
+    samples stays with the call that ended it.
 
     Parameters
     ----------

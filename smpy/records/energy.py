@@ -1,4 +1,4 @@
-"""The energy of a run: Joules of hosts and links, their cost, and the parts that people ask for."""
+"""The energy of a run: Joules of hosts and links, their cost, and sums that users ask for."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 _J_PER_KWH: Final = 3.6e6
 _NAMES_MAX: Final = 10_000
 _LARGEST: Final = 10
-_UNITS: Final = (("kWh", _J_PER_KWH, 0.1 * _J_PER_KWH), ("J", 1.0, 0.0))  # with their size, and from which energy on
+_UNITS: Final = (("kWh", _J_PER_KWH, 0.1 * _J_PER_KWH), ("J", 1.0, 0.0))  # with size and first energy
 
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """Joules of all parts whose power is known, from the beginning of a run to its end.
+    """Joules of all parts with known power, from the begin of a run to its end.
 
     Parameters
     ----------
     hosts_j, links_j : mapping of str to float
-        Of each host and link, by its name.
+        Joules of each host and link, by name.
     used_hosts_j : float
-        Of hosts that computed something; the others are idle, whatever they sent.
+        Joules of hosts that computed something; other hosts count as idle, even if they sent messages.
     above_idle_j : float
         Part of the hosts' Joules above their idle power, which the profile charges to ranks.
     switches_j : float or None
-        Of all switches; None: their power or number is not known.
+        Joules of all switches; None: their power or number is not known.
     kwh_eur : float or None
         Price of a kilowatt-hour; None: not known.
     lists_all : bool
-        Whether the record lists all hosts and links however many; else the ten largest of more than 10,000.
+        Whether the record lists all hosts and links; otherwise, of more than 10,000 it lists the ten largest.
     """
 
     hosts_j: Mapping[str, float]
@@ -60,7 +60,7 @@ class Energy:
 
     @property
     def total_j(self) -> float:
-        """Joules of hosts, links and switches."""
+        """Joules of hosts, links and switches together."""
         return self.hosts_total_j + self.links_total_j + (self.switches_j or 0.0)
 
     @property
@@ -88,7 +88,7 @@ class Energy:
         }
 
     def render(self) -> str:
-        """The energy for people, in one line.
+        """The energy as a line for people.
 
         Examples
         --------
@@ -124,12 +124,12 @@ def _listed(joules: Mapping[str, float], *, lists_all: bool) -> dict[str, float]
 def run_energy(
     engine: Engine, machine: Description, makespan_s: float, above_idle_j: float, *, lists_all: bool = False
 ) -> Energy | None:
-    """Energy of a run or replay that is over; None: no part of the machine says its power.
+    """Energy of a finished run or replay; None if no part of the machine has a power.
 
     Parameters
     ----------
     engine : Engine
-        Its world, before it is closed.
+        World of the run, before it is closed.
     machine : Description
         The machine.
     makespan_s : float

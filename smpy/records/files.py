@@ -1,4 +1,4 @@
-"""Files of records appear whole or not at all."""
+"""Atomic writing of record files: they appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from smpy.errors import UsageError
 
 
 def check_writable(path: Path) -> None:
-    """Find out before a long run whether its record can be written.
+    """Check before a long run that its record can be written.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def check_writable(path: Path) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write `text` beside `path`, then put it in its place.
+    """Write `text` to a file beside `path`, then move it there.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def write_whole(path: Path, text: str) -> None:
 
 @contextmanager
 def in_place_when_whole(path: Path) -> Iterator[Path]:
-    """A file to write beside `path`, for content too long to be held; it takes the place of `path` at the end.
+    """Yield a file to write beside `path`, for content too long for memory; it replaces `path` at the end.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def _write(path: str, flags: int, data: bytes) -> None:
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Block signals that would end the process until the file is there, or no trace of it."""
+    """Block signals that end the process, so that a file is either complete or absent."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -129,15 +129,15 @@ def signals_held() -> Iterator[None]:
 
 
 def _is_stream(path: Path) -> bool:
-    """A pipe or a device; /dev/stdout is one even where it leads to a file."""
+    """Whether a path is a pipe or a device; /dev/stdout counts even if redirected to a file."""
     return path.exists() and (not path.is_file() or path.absolute().is_relative_to("/dev"))
 
 
 def scratch_of(target: Path) -> Path:
-    """Path of a file while it is written, before it takes its place."""
+    """Temporary path of a file, while it is written."""
     return target.with_name(f".{target.name}.{os.getpid()}")
 
 
 def complaint(path: Path, error: OSError) -> str:
-    """The message for a file that cannot be written."""
+    """Error message for a file that cannot be written."""
     return f"cannot write {path}: {error.strerror or error}; name a file in a folder that takes it"

@@ -1,4 +1,4 @@
-"""A trace with tables that stay in memory once they were read: for callers that read it again and again."""
+"""A trace that keeps tables in memory once they are read, for callers that read it several times."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROWS_MAX: Final = 8_000_000
-"""Most rows of a table that is held, at about 50 bytes each; larger ones are read each time."""
+"""Largest number of rows of a table kept in memory, at about 50 bytes each; larger tables are read each time."""
 
 
 class HeldTrace(Trace):
-    """The same as `Trace`, which it is made from in the same way."""
+    """A `Trace` that keeps its small tables in memory."""
 
     def __init__(self, folder: str | Path) -> None:
         super().__init__(folder)
@@ -31,7 +31,7 @@ class HeldTrace(Trace):
         return self._n_rows[name]
 
     def table(self, name: str, columns: Sequence[str] | None = None, where: Any = None) -> pa.Table:
-        """Table, as `Trace.table` gives it; kept for later calls."""
+        """Table, as `Trace.table` returns it; kept for later calls."""
         if self.n_rows(name) > ROWS_MAX:
             return super().table(name, columns, where)
         key = name, None if columns is None else tuple(columns), repr(where)
@@ -42,7 +42,7 @@ class HeldTrace(Trace):
     def batches(
         self, name: str, columns: Sequence[str] | None = None, n_rows: int = BATCH_ROWS
     ) -> Iterator[pa.RecordBatch]:
-        """Batches, as `Trace.batches` gives them; kept for later calls."""
+        """Batches, as `Trace.batches` returns them; kept for later calls."""
         if self.n_rows(name) > ROWS_MAX:
             return super().batches(name, columns, n_rows)
         key = name, None if columns is None else tuple(columns), n_rows

@@ -1,4 +1,4 @@
-"""The inputs of a run: program, machine, placement, algorithms, seed. Equal inputs, free computing: equal runs."""
+"""The inputs of a run: program, machine, placement, algorithms, seed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Inputs:
     program : str
         File or module, as it was named.
     is_module : bool
-        Whether it is a module's name.
+        Whether `program` is a module's name.
     args : tuple of str
         The program's arguments.
     platform_file : str or None
@@ -44,11 +44,12 @@ class Inputs:
     noise_seed : int or None
         Seed of the noise on the time of kernels; None: none was drawn.
     recorded_to, replayed_from : str or None
-        File that bursts of computing were written to, or taken from, as it was named.
+        File to which bursts of computing were written, or from which they were taken, as it was named.
     bursts_sha256 : str or None
-        Checksum of the file that they were taken from.
+        Checksum of the file `replayed_from`.
     mapping : sequence of (str, int)
-        A host and how many ranks in a row run on it, and so on; after the last one from the first again (`mapping_of`).
+        Hosts in order, each with its number of consecutive ranks; the list repeats until all ranks are placed
+        (`mapping_of`).
     algorithms : mapping of str to sequence of str
         Collective operations and the algorithms that they used.
     seed : str
@@ -74,7 +75,7 @@ class Inputs:
 
 
 def mapping_of(host_of_rank: Sequence[int], host_names: Sequence[str]) -> list[tuple[str, int]]:
-    """Hosts and how many ranks in a row run on each; once, if they come again and again.
+    """Hosts, each with the number of consecutive ranks on it; a repeated sequence is listed once.
 
     In a list of more than a few thousand, hosts numbered on with the same number of ranks are written as one, such
     as `h[0-7]`.
@@ -93,7 +94,7 @@ def mapping_of(host_of_rank: Sequence[int], host_names: Sequence[str]) -> list[t
 
 
 def _period(runs: Sequence[tuple[int, int]]) -> int:
-    """Length of the sequence that is repeated, the last time perhaps not in full; that of all if none is found soon."""
+    """Length of the repeated sequence, whose last repetition may be partial; of all if none is found soon."""
     whole, (host, n_ranks) = runs[:-1], runs[-1]
     period = 0
     for _ in range(_PERIODS_MAX):

@@ -3,26 +3,26 @@
 Its JSON is one object:
 
     kinds               kinds of time, in the order below
-    sites               calls of the program: call (null: its own computing up to that line), line, comm (its
-                        number while it lived, -1: none, -2: COMM_SELF) and comm_size, its ranks; then, of all ranks
+    sites               calls of the program: call (null: its own computing up to that line), line, comm (number
+                        during its life, -1: none, -2: COMM_SELF) and comm_size, its ranks; then, for all ranks
                         together, count, spent_s by kind, sent_bytes, received_bytes, messages_of_size; and slowest, the
-                        rank that spent most there, and slowest_s; above_idle_j, their Joules above the idle power of
-                        their hosts, which executions on a host share equally; null: no host says its power
+                        rank that spent most there, and slowest_s; above_idle_j, Joules above the idle power of hosts,
+                        which executions on a host share equally; null: no host has a power
     message_sizes_bytes lower limits of messages_of_size
     calls               the same by rank, as columns: rank, site, count, spent_s, sent_bytes, received_bytes,
                         above_idle_j; null above 100,000 rows
-    computing_lines     lines of measured computing, from samples: ended_by, the line of the call up to
-                        which ranks computed (as in sites); function and line; seconds, of all
-                        ranks together; samples. Empty where nothing was measured
-    burst_spread        differences of equal bursts of measured computing on this machine: relative, which 95 % of pairs
-                        stay below, n_pairs, and largest_s, the largest difference of one; null: not known
+    computing_lines     lines of measured computing, from samples: ended_by, the line of the call that ended
+                        the bursts (as in sites); function and line; seconds, of all ranks
+                        together; samples. Empty if nothing was measured
+    burst_spread        differences of equal bursts of measured computing on this machine: relative, the limit for 95 %
+                        of pairs; n_pairs; and largest_s, the largest difference; null: not known
     noise_waiting_s     waiting that noise alone can cause: ranks that cause no more are not named
     kept_waiting_s      time that others waited for each rank; null above 100,000 ranks
     caused_waits_s      waiting of others that is certainly due to each rank's delays, however many ranks
                         passed them on; null above 100,000 ranks
     links               load of each link that was used, as columns: link, its name; most_flows, at once; bytes;
-                        busy_s, with messages on it; saturated_s, when they take all of it; is_shared, whether each
-                        has but a part of it then; null above 100,000
+                        busy_s, with messages on it; saturated_s, when they take all of it; is_shared, whether
+                        messages share it; null above 100,000
     hosts               columns: host, compute_s of its ranks together; null above 100,000 hosts
     messages            traffic of pairs: of (ranks or hosts), and as columns source, target, messages, bytes
 
@@ -57,14 +57,14 @@ KINDS: Final = (
     "late_receiver",
     "late_members",
 )
-"""Kinds of time: outside MPI; costs of MPI's calls; messages under way; waiting, by the late partner."""
+"""Kinds of time: outside MPI; costs of MPI calls; messages in flight; waiting, by the late partner."""
 
 INTERVAL_KINDS: Final = (*KINDS, "idle")
-"""The same, and the time after a rank's end."""
+"""The kinds of time, and the time after a rank's end."""
 
 LATE: Final = KINDS[-3:]
 SIZES_BYTES: Final = (0, *(4**k for k in range(15)))
-"""Lower limits of the sizes by which messages are counted."""
+"""Lower limits of the size classes in which messages are counted."""
 
 _ROUNDING: Final = 1e-9
 _ROWS_MAX: Final = 100_000
@@ -72,7 +72,7 @@ _ROWS_MAX: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """A call of the program's, in one line, on one communicator.
+    """A call in one line of the program, on one communicator.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class CallSite:
     line : str
         "program.py:12"; empty where it is not known.
     comm : int
-        The communicator's number while it lived; -1: none; -2: COMM_SELF.
+        The communicator's number during its life; -1: none; -2: COMM_SELF.
     comm_size : int
         Its ranks; 0: none, or freed.
     """
@@ -94,7 +94,7 @@ class CallSite:
 
 @dataclass(frozen=True, slots=True)
 class MessagePairs:
-    """Traffic of pairs, in order: source, target, messages and bytes; unpacked on demand, as there may be a million.
+    """Traffic of pairs, in order: source, target, messages and bytes; unpacked on demand, since there may be a million.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class LinkLoad(NamedTuple):
     link : str
         Its name.
     most_flows : int
-        Messages on it at once, at most.
+        Largest number of messages on it at once.
     bytes : float
         Bytes of messages, without headers and acknowledgements.
     busy_s, saturated_s : float
@@ -170,7 +170,7 @@ class SiteTotal:
 
     @property
     def total_s(self) -> float:
-        """Time of all kinds."""
+        """Time of all kinds together."""
         return sum(self.spent_s)
 
 
@@ -178,40 +178,7 @@ class SiteTotal:
 class RunProfile:
     """Time and bytes by rank and call site. Columns are of one length: a row for each rank and call site.
 
-    Parameters
-    ----------
-    sites : sequence of CallSite
-        Call sites that the column `site` numbers from 0.
-    rank, site, count : sequence of int
-        Rank, call site and number of calls of each row.
-    spent_s : sequence of sequence of float
-        A column for each of `KINDS`.
-    sent_bytes, received_bytes : sequence of int
-        In messages, those of collectives included.
-    messages_of_size : sequence of sequence of int
-        A column for each of `SIZES_BYTES`: messages sent.
-    kept_waiting_s : sequence of float
-        [ranks] how long others waited for each.
-    finish_s : sequence of float
-        [ranks] when each ended; NaN: it had not.
-    makespan_s : float
-        The run's.
-    pairs : MessagePairs
-        Messages and bytes by sender and receiver.
-    pairs_are_of_hosts : bool
-        Whether sources and targets are hosts, not ranks.
-    caused_waits_s : sequence of float
-        [ranks] waits that are certainly due to each: at most those that `smpy analyze waits` charges it with.
-    links : sequence of LinkLoad
-        Links that were used; empty where the network shares none.
-    host_of_rank : sequence of str
-        Host of each rank.
-    computing_lines : sequence of ComputingLine
-        Lines in which measured computing was spent.
-    burst_spread : Spread or None
-        Spread of equal bursts of measured computing on this machine; None: not known.
-    above_idle_j : sequence of float
-        A column: the rank's part of its host's Joules above idle power; empty: no host says its power.
+    The columns have equal length: a row for each rank and call site.
     """
 
     sites: Sequence[CallSite]
@@ -246,8 +213,8 @@ class RunProfile:
     def noise_waiting_s(self) -> float:
         """Waiting that noise alone can cause, in seconds.
 
-        The spread of equal bursts times the computing of all ranks, and a wait of all others for the burst that differs
-        most.
+        The sum of two parts: the spread of equal bursts times the computing of all ranks, and a wait of all other
+        ranks for the burst that differs most.
         """
         if self.burst_spread is None:
             return 0.0
@@ -284,7 +251,7 @@ class RunProfile:
         )
 
     def by_rank(self) -> list[list[float]]:
-        """Time of each rank by kind; and last, the time after its end: together the makespan."""
+        """Time of each rank by kind, and last the time after its end; a rank's times add up to the makespan."""
         spent_s = [[0.0] * (len(KINDS) + 1) for _ in self.finish_s]
         for kind, column in enumerate(self.spent_s):
             for rank, seconds in zip(self.rank, column, strict=True):
@@ -294,7 +261,7 @@ class RunProfile:
         return spent_s
 
     def above_idle_by_rank_j(self) -> list[float]:
-        """Joules of each rank above the idle power of its host; none where no host says its power."""
+        """Joules of each rank above the idle power of its host; empty if no host has a power."""
         joules = [0.0] * len(self.finish_s)
         for rank, part in zip(self.rank, self.above_idle_j, strict=False):
             joules[rank] += part
@@ -419,7 +386,7 @@ class RunProfile:
         ]
 
     def _calls(self) -> dict[str, Any]:
-        """Columns; sites are counted as in the record's own list."""
+        """Columns by rank and call site; sites are numbered as in the record's own list."""
         place = {total.site: number for number, total in enumerate(self.by_site())}
         rows = [row for row, site in enumerate(self.site) if self.sites[site] in place]
         return {

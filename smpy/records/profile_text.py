@@ -14,7 +14,7 @@ from smpy.records.time_words import KIND_WORDS, USER_CODE, kind_words
 from smpy.units import format_bytes, format_energy, format_time
 
 _COSTLIEST: Final = 3
-_SMALLEST_SHARE: Final = 0.005  # share of the ranks' time: smaller ones do not stand out
+_SMALLEST_SHARE: Final = 0.005  # share of the ranks' time: smaller ones are not named
 _MANY_ROWS: Final = 20
 _ROUNDING: Final = 1e-6
 _HOT_SHARE: Final = 0.1  # share of the makespan: a link that is saturated for less is not hot
@@ -29,7 +29,7 @@ _SUMS: Final = {
     "transfer": ("transfer",),
     "waiting": LATE,
 }
-_SELDOM: Final = ("sleep", "polling", "file I/O")  # columns that are shown if any rank has such time
+_SELDOM: Final = ("sleep", "polling", "file I/O")  # columns that are shown only if a rank has such time
 
 
 def highlights(profile: RunProfile) -> list[tuple[str, str]]:
@@ -49,9 +49,7 @@ def highlights(profile: RunProfile) -> list[tuple[str, str]]:
     whole_s = sum(each.total_s for each in totals)
     if whole_s <= 0:
         return []
-    calls = [
-        (each.total_s, _in_words(each)) for each in totals if each.total_s and not _is_told_by_lines(each, profile)
-    ]
+    calls = [(each.total_s, _in_words(each)) for each in totals if each.total_s and not _is_sampled(each, profile)]
     functions = by_function(profile.computing_lines, profile.computed_s())
     costly = sorted(
         calls + [(each.seconds, _function_in_words(each)) for each in functions if each.seconds],
@@ -77,7 +75,7 @@ def highlights(profile: RunProfile) -> list[tuple[str, str]]:
 
 
 def _cause(profile: RunProfile, waited_s: float) -> str:
-    """Words for the rank that causes most waits, if it certainly does, and causes more than noise explains."""
+    """Words for the rank that causes most waits, if that is certain and more than noise explains."""
     caused_s = profile.caused_waits_s
     unknown_s = max(waited_s - sum(caused_s), 0.0)
     is_known = unknown_s <= _ROUNDING * waited_s
@@ -95,7 +93,7 @@ def _cause(profile: RunProfile, waited_s: float) -> str:
 
 
 def _longer_than_others(profile: RunProfile, rank: int, caused_s: float) -> str:
-    """Words for the place where a rank takes longer than the mean of others, if that explains most of their waits."""
+    """Words for the place where a rank takes longer than the others' mean, if that explains most waits for it."""
     n_others = max(len(profile.finish_s) - 1, 1)
     places = [_place(site, profile) for site in profile.sites]
     longer_s = {place: 0.0 for place, _ in places}
@@ -112,7 +110,7 @@ def _longer_than_others(profile: RunProfile, rank: int, caused_s: float) -> str:
 
 
 def _as_long(rows: Iterable[tuple[int, str, float]], rank: int, place: str) -> str:
-    """Words for the other ranks that take as long in a place as the rank that is named."""
+    """Words for the other ranks that take as long in a place as the named rank."""
     spent_s: dict[int, float] = {}
     for whose, where, seconds in rows:
         if where == place:
@@ -125,7 +123,7 @@ def _as_long(rows: Iterable[tuple[int, str, float]], rank: int, place: str) -> s
 
 
 def _place(site: CallSite, profile: RunProfile) -> tuple[str, float]:
-    """A call and its line, or the function with most samples of a line's computing; its share of the time there."""
+    """Words for a site, and the part of its time there: a call and its line, or the function with most samples."""
     lines = [] if site.call else [row for row in profile.computing_lines if row.ended_by == site.line]
     if lines:
         function = by_function(lines, {site.line: 1.0})[0]
@@ -134,19 +132,19 @@ def _place(site: CallSite, profile: RunProfile) -> tuple[str, float]:
 
 
 def _hot_link(profile: RunProfile) -> LinkLoad | None:
-    """Shared link that several messages saturated longest; None: none was saturated for long."""
+    """The shared link saturated longest by several messages; None if none was saturated for long."""
     shared = [link for link in profile.links if link.is_shared and link.most_flows > 1 and link.saturated_s > 0]
     hottest = max(shared, key=lambda link: link.saturated_s, default=None)
     return hottest if hottest is not None and hottest.saturated_s >= _HOT_SHARE * profile.makespan_s else None
 
 
-def _is_told_by_lines(total: SiteTotal, profile: RunProfile) -> bool:
-    """Whether samples tell where the time of a site was spent."""
+def _is_sampled(total: SiteTotal, profile: RunProfile) -> bool:
+    """Whether samples show the lines in which the time of a site was spent."""
     return not total.site.call and any(row.ended_by == total.site.line for row in profile.computing_lines)
 
 
 def _in_words(total: SiteTotal) -> str:
-    """Words for a call site; for a call also the two largest kinds of its time."""
+    """Words for a call site; for a call, with the two largest kinds of its time."""
     site, whole_s = total.site, total.total_s
     if not site.call:
         return f"{called(site.call, site.line)} {site.line}".rstrip()
@@ -158,7 +156,7 @@ def _in_words(total: SiteTotal) -> str:
 
 
 def _function_in_words(function: FunctionTime) -> str:
-    """Words for a function with its costliest line; with the shares of the two costliest if several matter."""
+    """Words for a function with its costliest line; with the shares of the two costliest if both matter."""
     shares = [(line.rpartition(":")[2], seconds / function.seconds) for line, seconds in function.lines.items()]
     words = [f"line {number} {share:.0%}" for number, share in shares[:2] if share >= 0.05]
     split = f": {', '.join(words)}" if len(words) > 1 else ""
@@ -166,7 +164,7 @@ def _function_in_words(function: FunctionTime) -> str:
 
 
 def tables(profile: RunProfile, remarks: Iterable[Remark] = ()) -> str:
-    """The profile as tables: by call site, by line of computing, by rank, by pair of ranks or hosts, by link.
+    """Tables of the profile: by call site, by line of computing, by rank, by pair of ranks or hosts, by link.
 
     Parameters
     ----------
@@ -284,7 +282,7 @@ def _links_table(profile: RunProfile) -> str:
 
 
 def _first_and_last(numbers: range) -> tuple[list[int], int]:
-    """Numbers that a table shows, and the count of those it leaves out."""
+    """Numbers to show in a table, and how many others it leaves out."""
     if len(numbers) <= _MANY_ROWS:
         return list(numbers), 0
     half = _MANY_ROWS // 2

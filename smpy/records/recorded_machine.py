@@ -1,4 +1,4 @@
-"""Reader of the machine that a trace's run was on."""
+"""Reader of the machine of a trace's run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def recorded_machine(trace: Trace) -> Description:
-    """Machine that the run of a trace was on.
+    """Return the machine on which the run of a trace took place.
 
     Raises
     ------

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """One thing to know, for people and for programs.
+    """A remark, for people and for programs.
 
     Attributes
     ----------

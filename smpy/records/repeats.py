@@ -1,4 +1,4 @@
-"""Spread of makespans and shares of time over repeated runs."""
+"""Spread of the makespan and the shares of time over repeated runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Repeats:
     shares: Sequence[TimeShares]
 
     def to_record(self) -> dict[str, Any]:
-        """JSON-serialisable dict: the runs; of makespan and shares the median, the lowest and the highest."""
+        """JSON-serialisable dict: all makespans; median, lowest and highest of makespan and shares."""
         record: dict[str, Any] = {"makespans_s": list(self.makespans_s), "makespan_s": _spread(self.makespans_s)}
         columns = {name: [asdict(one)[name] for one in self.shares] for name in _names()}
         return record | {f"{name}_share": _spread(column) for name, column in columns.items()}

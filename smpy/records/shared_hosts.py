@@ -1,4 +1,4 @@
-"""Kernels that took longer than alone on their hosts, as the remarks on a run have them."""
+"""Kernels that took longer than alone on their hosts, from the remarks on a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CAUSE: Final = "memory of a host, or its cores: smpy analyze bounds tells the s
 
 
 def shared_hosts(remarks: Iterable[Mapping[str, Any]]) -> str:
-    """Kernels that ranks of a host slowed down by sharing it, and the cause, in words; empty: there are none.
+    """Words for kernels that ranks of a host slowed down by sharing it, with the cause; empty if there are none.
 
     Parameters
     ----------

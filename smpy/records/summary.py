@@ -1,6 +1,6 @@
 """The summary of a run: its inputs and its results, simulated and real.
 
-Its JSON is one object, a key a line. `schema` comes first and changes when a key changes its meaning or goes:
+Its JSON is one object, one line per key. `schema` comes first and changes when a key changes its meaning or goes:
 
     schema              3
     smpy                version that made the record
@@ -8,34 +8,35 @@ Its JSON is one object, a key a line. `schema` comes first and changes when a ke
     platform, platform_file, platform_sha256
     platform_fingerprint, settings   of the machine as data, whatever described it; settings that the run changed
     ranks
-    mapping             [host, ranks in a row], ...; after the last pair from the first again; of a large run,
-                        numbered hosts that take as many ranks each may be one: ["h[0-7]", 2]
+    mapping             [host, number of consecutive ranks], ...; the list repeats until all ranks are placed. In a
+                        large run, numbered hosts with equally many ranks are one entry: ["h[0-7]", 2]
     algorithms          operation: names of the algorithms it used
     seed                of the ranks' random numbers
     makespan_s, makespan_half_width_s, uncertainty
-                        of kernels' costs: of the interval that has 95 % of runs, to first order, and its parts; or null
+                        half width of the interval that contains 95 % of runs, and its parts, by first-order propagation
+                        of the uncertainty of kernels' costs; or null
     messages, bytes, ..._share
     compute, recorded_to, replayed_from, bursts_sha256
-                        with measured computing, files of bursts that were written, or charged instead of measuring; the
-                        sum is of the latter
+                        way from computing to time; file of bursts that was written; file whose bursts were charged
+                        instead of measured ones, and its checksum
     keeps_memory, kernels_file, noise_seed, is_partial, is_folded
                         keeps_memory: freed memory stayed with the process;
-                        kernels_file: the calibration that was named beside the machine;
-                        noise_seed: of the noise on calibrated kernels; null: none was drawn
-    repeats             of several runs (--repeat): makespans_s, and median, lowest and highest of makespan_s and
-                        ..._share; null: there was one
+                        kernels_file: the calibration given in addition to the machine;
+                        noise_seed: seed of the noise on calibrated kernels; null: none was drawn
+    repeats             for several runs (--repeat): makespans_s, and median, lowest and highest of makespan_s and
+                        ..._share; null for a single run
     energy              hosts_j and links_j by name (the ten largest of more than 10,000, all with --profile);
-                        hosts_total_j; used_hosts_j and idle_hosts_j, of those that computed something and nothing;
+                        hosts_total_j; used_hosts_j and idle_hosts_j, of hosts that computed something or nothing;
                         above_idle_j, of the ranks; links_total_j, switches_j, total_kwh, cost_eur; null: no part of
-                        the machine says its power
+                        the machine has a power
     profile             time and bytes by rank and call site (`smpy.records.profile`)
-    remarks             facts that a reader should know of the run: a topic and its facts each
+    remarks             facts that a reader should know about the run, each with a topic
     finish_s            of each rank; null if it had not ended
     host                this machine, this moment: name, processor, versions, wall_s, peak_rss_bytes, ...;
                         command: as it was written; of a run from Python, one that gives the same run
 
-Equal runs give equal text but for `host`, which stands last: if computing is free or replayed, or
-when nothing was measured.
+Equal runs give equal text except for `host`, which stands last, if computing is free or replayed, or if nothing was
+measured.
 """
 
 from __future__ import annotations
@@ -91,9 +92,9 @@ class Summary:
     compute : {"measured", "models", "none"}
         Way from computing to simulated time.
     host_speed_flop_per_s : float or None
-        Speed the machine that ran this was said to have; None: as fast as each simulated host.
+        Declared speed of the machine that ran this; None: as fast as each simulated host.
     keeps_memory : bool
-        Whether memory that was freed stayed with the process.
+        Whether freed memory stayed with the process.
     is_partial : bool
         The run stopped before every rank had ended.
     is_folded : bool
@@ -109,11 +110,11 @@ class Summary:
     profile : RunProfile or None
         Time and bytes by rank and call site.
     energy : Energy or None
-        Joules of hosts and links; None: none says its power.
+        Joules of hosts and links; None: no part has a power.
     repeats : Repeats or None
         Makespans and shares of all runs, this one first, where several were asked for.
     host : mapping or None
-        JSON-serialisable facts of the machine that ran it, and the date (`this_machine`); None: this one, now.
+        JSON-serialisable facts of the machine that ran it, and the date (`this_machine`); None: this machine, now.
     """
 
     inputs: Inputs
@@ -139,7 +140,7 @@ class Summary:
     host: Mapping[str, Any] | None = None
 
     def to_json(self) -> str:
-        """The summary as JSON, a key a line, as the module says."""
+        """The summary as JSON, a line per key, as described in the module's docstring."""
         from smpy.records.this_machine import this_machine
 
         finish_s = [None if math.isnan(date) else float(date) for date in self.finish_s]
@@ -195,7 +196,7 @@ class Summary:
         write_whole(path, self.to_json())
 
     def render(self) -> str:
-        """The summary for people: a line a fact, no newline at the end."""
+        """The summary for people: a line per fact, no newline at the end."""
         facts = [
             ("makespan", f"{format_time(self.makespan_s)} simulated{self._plus_or_minus()}"),
             *(

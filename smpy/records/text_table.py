@@ -1,4 +1,4 @@
-"""Tables of plain text."""
+"""Plain-text tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 def text_table(head: Sequence[str], rows: Iterable[Sequence[str]], n_words: int = 0) -> str:
-    """Columns aligned to the right; those of words, at the end, to the left.
+    """Columns aligned to the right; the last `n_words` columns, of words, to the left.
 
     Parameters
     ----------

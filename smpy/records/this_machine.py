@@ -1,4 +1,4 @@
-"""The machine that made a record, and when. It says nothing about the simulated machine."""
+"""Facts on the real machine that made a record, and the date; nothing on the simulated machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def this_machine(wall_s: float) -> dict[str, Any]:
-    """Name, processor, versions, and when a run of that length began; the command line that asked for it."""
+    """Name, processor and versions of this machine, the date when a run of that length began, and its command line."""
     numpy = sys.modules.get("numpy")
     return {
         "name": platform.node(),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from typing import Self
 
-_THOUSAND = 1000  # a share is printed as a per cent with one digit behind the point
+_THOUSAND = 1000  # a share is printed as a per cent with one decimal
 
 
 @dataclass(frozen=True, slots=True)
 class TimeShares:
-    """Parts of the time that the ranks lived; they add up to 1, unless no time passed: then they are 0.
+    """Parts of the ranks' lifetime; they add up to 1, or are all 0 if no time passed.
 
     Attributes
     ----------
@@ -38,13 +38,13 @@ class TimeShares:
     def of(
         cls, *, compute_s: float, communication_s: float, waiting_s: float, sleep_s: float, io_s: float = 0.0
     ) -> Self:
-        """The shares of these times in their sum."""
+        """The shares of the given times in their sum."""
         parts_s = (compute_s, communication_s, waiting_s, sleep_s, io_s)
         whole_s = sum(parts_s)
         return cls(*(part_s / whole_s if whole_s else 0.0 for part_s in parts_s))
 
     def render(self) -> str:
-        """The shares for people; the printed ones add up to 100 %, too.
+        """The shares for people; the printed numbers also add up to 100 %.
 
         Examples
         --------

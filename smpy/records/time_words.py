@@ -1,6 +1,6 @@
 """Words of tables and pages for kinds of time; `docs/glossary.md` explains each.
 
-Scalasca's words [1]_, where it has one: its *wait at N x N* is here *wait at all-to-all*.
+The words are Scalasca's [1]_ where it has one, except that its *wait at N x N* is *wait at all-to-all* here.
 
 References
 ----------
@@ -29,7 +29,7 @@ KIND_WORDS: Final[Mapping[str, str]] = MappingProxyType(
         "idle": "idle",
     }
 )
-"""Words by kind of time, whatever the call."""
+"""Words by kind of time, for any call."""
 
 BARRIER: Final = "wait at barrier"
 ALL_TO_ALL: Final = "wait at all-to-all"

@@ -1,4 +1,4 @@
-"""A trace, read: the folder that `smpy run --trace` writes; `schema.md` beside this file names tables and columns."""
+"""Reader of a trace, the folder that `smpy run --trace` writes; `schema.md` here lists tables and columns."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _BUFFER_BYTES: Final = 1 << 18
 class Trace:
     """The trace of a run.
 
-    Tables are read when they are asked for; of the large ones, only the columns and rows that are.
+    Tables are read on demand; large ones only in the columns and rows that the caller selects.
 
     Parameters
     ----------
     folder : path
-        Folder that `smpy run --trace` was told.
+        Folder that `smpy run --trace` wrote.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Trace:
     Raises
     ------
     UsageError
-        If there is no trace, or not one that this version reads; and, from every method, if pyarrow is not installed.
+        If there is no trace that this version can read; and, from every method, if pyarrow is not installed.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -89,7 +89,7 @@ class Trace:
         return 0 if file is None else int(file.metadata.num_rows)
 
     def table(self, name: str, columns: Sequence[str] | None = None, where: Any = None) -> pa.Table:
-        """A table, or some of it.
+        """A table, or selected columns and rows of it.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class Trace:
     def batches(
         self, name: str, columns: Sequence[str] | None = None, n_rows: int = BATCH_ROWS
     ) -> Iterator[pa.RecordBatch]:
-        """A table's rows in their order, some at a time: memory does not grow with the trace.
+        """Rows of a table in batches and in order: memory does not grow with the trace.
 
         Parameters
         ----------
@@ -176,17 +176,18 @@ class Trace:
 
     @property
     def calls(self) -> list[tuple[str, str]]:
-        """The calls of the program, each once for all ranks: `("Send", "ring.py:12")`; the first is empty: none."""
+        """The calls of the program, each once for all ranks: `("Send", "ring.py:12")`; entry 0 is empty.
+        """
         return self._sites[0]
 
     @property
     def labels(self) -> list[str]:
-        """The same as a word each: `"Send ring.py:12"`."""
+        """The calls of the program as one string each: `"Send ring.py:12"`."""
         return [" ".join(filter(None, call)) for call in self.calls]
 
     @property
     def label_of_site(self) -> NDArray[np.int32]:
-        """Number in `labels` of each row of `sites`; 0 for row 0, which is no site."""
+        """Index into `labels` for each row of `sites`; 0 for row 0, which is no site."""
         return self._sites[1]
 
     @property
@@ -205,7 +206,7 @@ class Trace:
         return self.folder / f"{name}.parquet"
 
     def _open(self, name: str) -> pq.ParquetFile | None:
-        """A table's file; None: it has no rows, and so there is none."""
+        """Open a table's file; None if the table has no rows, and so no file."""
         path = self._path(name)
         if not self._is_whole(path.name):
             return None
@@ -215,9 +216,9 @@ class Trace:
         except ImportError as error:
             raise UsageError(f"traces need pyarrow: {error}; pip install '.[analysis]'") from error
         pool = pa.default_memory_pool()
-        pa.set_memory_pool(pa.system_memory_pool())  # the file keeps it: pyarrow's own clears huge pages
+        pa.set_memory_pool(pa.system_memory_pool())  # kept by the file: pyarrow's own pool clears huge pages
         try:
-            # pre_buffer would keep all that has been read
+            # pre_buffer would keep all data read so far
             file = pq.ParquetFile(_source(path), buffer_size=_BUFFER_BYTES, pre_buffer=False)
         except (OSError, pa.ArrowException) as error:
             raise self._damaged(name, error) from error
@@ -227,13 +228,13 @@ class Trace:
         return file
 
     def _is_whole(self, name: str) -> bool:
-        """Whether the trace has a file, which is checked once; raises an error if it is not as it was written."""
+        """Whether the trace has a file; on first use its size and checksum are checked, and a mismatch is an error."""
         if name not in self._whole:
             self._whole[name] = check_file(self.folder, name, self.info["trace"]["files"])
         return self._whole[name]
 
     def file_bytes(self, name: str) -> bytes:
-        """Content of a file that is no table.
+        """Content of a file that is not a table.
 
         Raises
         ------
@@ -249,7 +250,7 @@ class Trace:
 
     @cached_property
     def _known(self) -> Known:
-        """Numbers and names that rows may refer to."""
+        """Numbers and names to which rows may refer."""
         import numpy as np
 
         from smpy.records.columns import numbers
@@ -297,7 +298,7 @@ class Trace:
 
 
 def _source(path: Path) -> Path | pa.BufferReader:
-    """A file for pyarrow: its content in memory if its name is not UTF-8."""
+    """A file for pyarrow; its content in memory if its name is not UTF-8."""
     try:
         str(path).encode()
     except UnicodeEncodeError:

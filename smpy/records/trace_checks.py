@@ -1,6 +1,6 @@
 """Checks of a trace's rows: ranks, sites and communicators exist, dates are in order, kinds are known.
 
-Each batch of rows is checked once, as it is read; columns that are not read are not checked.
+Each batch of rows is checked once, when it is read. Columns that are not read are not checked.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ROUNDING: Final = 1e-12  # share of the makespan: dates may be sums in another 
 
 
 class Known(NamedTuple):
-    """Numbers that rows of a trace may refer to.
+    """Numbers to which rows of a trace may refer.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Known(NamedTuple):
 
 
 class RowChecks:
-    """The checks of one table, batch by batch.
+    """Checks of one table, batch by batch.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class RowChecks:
     path : path
         Its file, for messages.
     known : callable
-        Gives the numbers that rows may refer to; called before the first row is checked.
+        Returns the numbers to which rows may refer; called before the first row is checked.
     in_order : bool
         Whether all rows are read, in their order.
     """
@@ -65,7 +65,7 @@ class RowChecks:
         self._last_end_s: NDArray[Any] | None = None
 
     def check(self, rows: pa.RecordBatch) -> None:
-        """Check more rows.
+        """Check the next batch of rows.
 
         Raises
         ------
@@ -96,7 +96,7 @@ class RowChecks:
         self._n_rows += rows.num_rows
 
     def _check_words(self, columns: dict[str, Any]) -> None:
-        """Check that words are UTF-8, and that each number of a word has one."""
+        """Check that words are UTF-8, and that each word number has a word."""
         import pyarrow as pa
 
         for name, column in columns.items():
@@ -107,7 +107,7 @@ class RowChecks:
 
     def _check_column(self, name: str, column: Any, known: Known) -> None:
         if name.endswith("_s"):
-            # a transfer alone on its links may take longer than the run had left
+            # a transfer alone on its links may take longer than the rest of the run
             latest_s = float("inf") if name == "alone_s" else known.makespan_s * (1 + _ROUNDING)
             date_s = numbers(column, null=0.0)
             self._refuse(~((date_s >= 0) & (date_s <= latest_s) & (date_s < float("inf"))), f"{name} beyond the run")
@@ -135,7 +135,7 @@ class RowChecks:
             self._within(column, 0, known.n_ranks, "more ranks than there are")
 
     def _check_order(self, columns: dict[str, Any], n_ranks: int) -> None:
-        """Check that nothing ends before it starts, and no interval starts before its rank's row above has ended."""
+        """Check that nothing ends before it starts, and that a rank's intervals do not overlap."""
         if not columns.keys() >= {"start_s", "end_s"}:
             return
         import numpy as np
@@ -215,6 +215,6 @@ class RowChecks:
 
 
 def refuse_rows(path: object, n_before: int, wrong: NDArray[Any], what: str) -> None:
-    """Raise an error that names the first of the rows that are wrong, counted from 1 behind `n_before` others."""
+    """Raise an error that names the first wrong row, counted from 1 after `n_before` earlier rows."""
     if wrong.any():
         raise damaged(f"{path}: row {n_before + int(wrong.argmax()) + 1:,} has {what}")

@@ -1,4 +1,4 @@
-"""`run.json` of a trace: the writer seals it with a checksum; the reader checks that and every key (`schema.md`)."""
+"""`run.json` of a trace: its writer seals it with a checksum; its reader checks seal and keys (`schema.md`)."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def sealed(data: bytes) -> dict[str, Any]:
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
-    """Checksum of a JSON object, whatever the layout of its text."""
+    """Checksum of a JSON object, independent of the layout of its text."""
     return sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def check_replaceable(folder: Path, program_path: str, *, overwrite: bool) -> None:
-    """Refuse to replace the trace of another program, unless the user says so.
+    """Refuse to replace the trace of another program, unless the user allows it.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def check_replaceable(folder: Path, program_path: str, *, overwrite: bool) -> No
         is_same = before == program_path or (
             before == content["program"] and Path(before).name == Path(program_path).name
         )
-    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):  # no trace that could be read
+    except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError):  # no readable trace
         return
     if not is_same and not overwrite:
         raise UsageError(
@@ -80,7 +80,7 @@ def check_replaceable(folder: Path, program_path: str, *, overwrite: bool) -> No
 
 
 def read_info(folder: Path) -> dict[str, Any]:
-    """Contents of the `run.json` of a trace.
+    """Content of the `run.json` of a trace.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def read_info(folder: Path) -> dict[str, Any]:
         raise UsageError(
             f"{folder} is not a trace: {path.name}: {error.strerror}; name the folder that `smpy run --trace` wrote"
         ) from error
-    except (ValueError, RecursionError) as error:  # no JSON, or no UTF-8
+    except (ValueError, RecursionError) as error:  # no JSON, or not UTF-8
         raise damaged(f"{path} is damaged: {error}") from error
     if not isinstance(content, dict) or not isinstance(content.get("trace"), dict):
         raise UsageError(f"{path} is not of a trace: name the folder that `smpy run --trace` wrote")
@@ -120,7 +120,7 @@ def read_info(folder: Path) -> dict[str, Any]:
 
 
 def check_file(folder: Path, name: str, files: Mapping[str, Any]) -> bool:
-    """Check that a file of a trace has not changed; False: there is none, and the trace lists none of that name.
+    """Check that a file of a trace has not changed; False if the file neither exists nor is listed.
 
     Parameters
     ----------

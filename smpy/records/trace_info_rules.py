@@ -1,4 +1,4 @@
-"""Rules of the keys of a trace's `run.json`, checked before any code relies on them."""
+"""Rules for the keys of a trace's `run.json`, checked before any code relies on them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from smpy.records.trace_layout import COLUMNS, MACHINE
 
-_LARGEST: Final = 1e300  # a number: sums and means of such numbers are still finite
+_LARGEST: Final = 1e300  # upper limit of a number, so that sums and means of such numbers stay finite
 _ROUNDING: Final = 1e-6  # relative to a share or a time, which may be a sum in another order
 
 _Rule = Callable[[Any], bool]
@@ -16,7 +16,7 @@ _Content = Mapping[str, Any]
 
 
 def broken_rule(content: _Content) -> str:
-    """Words for the first rule that `run.json` breaks; empty: it breaks none.
+    """Words for the first rule that `run.json` breaks; empty if it breaks none.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def broken_rule(content: _Content) -> str:
 
 
 def _value_at(content: _Content, place: str) -> tuple[bool, Any]:
-    """Whether a value is at this place, and the value."""
+    """Whether the content has a value at this place, and the value."""
     value: Any = content
     for key in place.split("."):
         if not isinstance(value, dict) or key not in value:
@@ -83,12 +83,12 @@ def _or_null(rule: _Rule) -> _Rule:
 
 
 def _object_of(**rules: _Rule) -> _Rule:
-    """Rule of an object with these keys, perhaps among others; a key that may be null may be missing."""
+    """Rule for an object with at least these keys; a key that may be null may also be missing."""
     return lambda value: isinstance(value, dict) and all(rule(value.get(name)) for name, rule in rules.items())
 
 
 def _columns_of(**rules: _Rule) -> _Rule:
-    """Rule of an object of columns of one length."""
+    """Rule for an object of columns of equal length."""
     are_lists = _object_of(**{name: _list_of(rule) for name, rule in rules.items()})
     return lambda value: are_lists(value) and len({len(value[name]) for name in rules}) == 1
 
@@ -106,7 +106,7 @@ def _is_file_table(value: Any) -> bool:
 
 
 def _is_line(value: Any) -> bool:
-    """Whether a value is a line of a file: "heat.py:31"."""
+    """Whether a value names a line of a file: "heat.py:31"."""
     return _is_text(value) and value.rpartition(":")[2].isdecimal()
 
 
@@ -164,7 +164,7 @@ _RULES: Final[tuple[tuple[str, _Rule, str], ...]] = (
     ("trace.host_speed_flop_per_s", _or_null(_is_number), "a speed, or null"),
     ("trace.files", _is_file_table, "a table of the trace's files"),
 )
-"""Keys that every trace has, with the rule of each and its words."""
+"""Keys of every trace, each with its rule and the words for it."""
 
 _OPTIONAL: Final[tuple[tuple[str, _Rule, str], ...]] = (
     ("smpy", _is_text, "a text"),
@@ -178,7 +178,7 @@ _OPTIONAL: Final[tuple[tuple[str, _Rule, str], ...]] = (
     ("trace.choices", _list_of(_is_choice), "a list of choices by hints"),
     ("profile.hosts", _columns_of(host=_is_text, compute_s=_is_number), "a table of hosts"),
 )
-"""Keys that may be missing or null, likewise."""
+"""Keys that may be missing or null, each with its rule and the words for it."""
 
 # ---- values that have to agree with others ----
 
@@ -222,4 +222,4 @@ _RELATIONS: Final[tuple[tuple[str, Callable[[_Content], bool], str], ...]] = (
     ("profile.sites", _has_times_of_each_kind, "a list of sites with a time of each kind"),
     ("profile.links", _has_links_of_the_run, "a table of links, none busy for longer than the run"),
 )
-"""Keys that depend on others, likewise; checked once all types are right."""
+"""Conditions between several keys, with the words for each; checked once all types are right."""

@@ -1,4 +1,4 @@
-"""The files of a trace: their names, their columns, and the number that all of it has (`schema.md`)."""
+"""Layout of a trace: names of files, columns of tables, and the number of the format (`schema.md`)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ FORMAT: Final = 5
 """Format of the files: it grows with any change of tables, columns, kinds, actions or keys of `run.json`."""
 
 READABLE: Final = (4, 5)
-"""Formats that are read: this one and the one before, from 3 on; the machine of format 2 was a pickle."""
+"""Readable formats: this one and the one before, but never 2, whose machine was a pickle."""
 
 COMMS_MAX: Final = 1 << 24
-"""Limit of the numbers of communicators: readers have a table of them. Not all that were made are in a trace."""
+"""Limit of the numbers of communicators, by which readers index tables. A trace need not have all numbers."""
 
 INFO: Final = "run.json"
 MACHINE: Final = "machine.json"
-MACHINE_OF_FORMAT_2: Final = "machine.pickle"  # never read; removed when a new trace replaces that of format 2
+MACHINE_OF_FORMAT_2: Final = "machine.pickle"  # never read; removed when a new trace replaces one of format 2
 
 COLUMNS: Final = {
     "intervals": {
@@ -86,10 +86,10 @@ COLUMNS: Final = {
 """Tables and the columns of each, with their types."""
 
 OPTIONAL_COLUMNS: Final = {"intervals": {"power_w": "float64"}}
-"""Columns that only some traces have, with their types: power where the machine says it."""
+"""Columns that only some traces have, with their types: power, if the machine has it."""
 
 NEW_COLUMNS: Final = {"collectives": {"in_parts"}}
-"""Columns that the format before lacks: in its rows they are false."""
+"""Columns that the previous format lacks; they read as false."""
 
 MAY_BE_NULL: Final = {
     "intervals": {"site", "other", "message", "power_w"},
@@ -104,5 +104,5 @@ REMEDY: Final = "record the run again"
 
 
 def damaged(what: str) -> DamagedFileError:
-    """Error for a trace that has changed since it was written."""
+    """Error for a trace that changed after it was written."""
     return DamagedFileError(f"{what}; {REMEDY}")

@@ -1,4 +1,4 @@
-"""Writes a trace: Parquet tables that grow while a run goes on, and a summary at its end (`schema.md`)."""
+"""Writer of a trace: Parquet tables that grow during a run, and a summary at its end (`schema.md`)."""
 
 from __future__ import annotations
 
@@ -26,19 +26,16 @@ _BUFFER_BYTES: Final = 1 << 18
 
 
 class TraceWriter:
-    """The tables of one trace. A thread writes them, and no more than two groups of rows wait for it.
+    """Tables of one trace.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of the trace: made if it does not exist; empty, or with an earlier trace, which is removed.
+    A thread writes them; at most two groups of rows wait for it.
 
     Attributes
     ----------
     pa : module
         pyarrow.
     files : dict of str to dict
-        The tables that are complete, by the names of their files: `rows`, `bytes` and `sha256`.
+        `rows`, `bytes` and `sha256` of each complete table, by the name of its file.
 
     Raises
     ------
@@ -68,7 +65,7 @@ class TraceWriter:
         self._thread.start()
 
     def add(self, table: str, columns: Mapping[str, Any]) -> None:
-        """Add rows: columns of pyarrow, or lists of one length, in which None is null.
+        """Add rows: pyarrow columns, or lists of equal length in which None is null.
 
         Raises
         ------
@@ -88,11 +85,11 @@ class TraceWriter:
             self._hand_over(table)
 
     def all(self, values: NDArray[Any]) -> pa.Array:
-        """A column of numbers, none of them null: its memory is the array's."""
+        """A column of numbers without nulls, which shares the memory of the array."""
         return self.where(None, values)
 
     def where(self, is_known: NDArray[Any] | None, values: NDArray[Any]) -> pa.Array:
-        """A column of numbers, null where they say nothing."""
+        """A column of numbers, null where the mask says so."""
         import numpy as np
 
         pa = self.pa
@@ -101,7 +98,7 @@ class TraceWriter:
         return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [bits, pa.py_buffer(memory)])
 
     def named(self, codes: NDArray[Any], names: Sequence[str]) -> pa.Array:
-        """A column of names, from their numbers."""
+        """A column of names, given their numbers."""
         return self._words(codes.astype("i1"), names)
 
     def _words(self, codes: NDArray[Any], vocabulary: Sequence[str]) -> pa.Array:
@@ -127,7 +124,7 @@ class TraceWriter:
         self._to_write.put((table, self.pa.concat_tables(self._waiting.pop(table))))
 
     def _write_all(self) -> None:
-        """In the thread: write the tables that are handed over, until there are no more, or no room."""
+        """Write queued tables, in the thread, until the queue ends; after an error, only empty the queue."""
         while (group := self._to_write.get()) is not None:
             try:
                 if self._trouble is None:
@@ -146,12 +143,12 @@ class TraceWriter:
 
     def _new_writer(self, file: _CountedFile, schema: pa.Schema) -> ParquetWriter:
         floats = {field.name for field in schema if self.pa.types.is_floating(field.type)}
-        plain = floats - {"amount", "power_w"}  # of these, few are distinct
+        plain = floats - {"amount", "power_w"}  # few of these are distinct
         numbered = {name for name in ("message",) if name in schema.names}
         return self._parquet.ParquetWriter(
             file,
             schema,
-            memory_pool=self.pa.system_memory_pool(),  # pyarrow's own pool clears huge pages, and keeps them
+            memory_pool=self.pa.system_memory_pool(),  # pyarrow's own pool clears huge pages and keeps them
             compression="zstd",
             compression_level=1,
             use_dictionary=[name for name in schema.names if name not in plain | numbered],
@@ -163,7 +160,7 @@ class TraceWriter:
         )
 
     def close(self) -> None:
-        """Complete the tables.
+        """Complete all tables.
 
         Raises
         ------
@@ -179,7 +176,7 @@ class TraceWriter:
             raise NoRoomError(self._complaint(self._trouble)) from self._trouble
 
     def _end(self) -> None:
-        """Have the thread end, and the tables be readable as far as they are written."""
+        """End the thread, and leave the tables readable as far as they are written."""
         self._to_write.put(None)
         self._thread.join()
         self._waiting.clear()
@@ -221,7 +218,7 @@ class _CountedFile:
         return self._file.tell()
 
     def flush(self) -> None:
-        """Hand all bytes to the system."""
+        """Pass all bytes to the system."""
         self._file.flush()
 
     def close(self) -> None:

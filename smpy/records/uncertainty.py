@@ -1,4 +1,4 @@
-"""Uncertainty of a makespan, due to that of the costs of kernels."""
+"""Uncertainty of a makespan that results from the uncertainty of kernels' costs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Uncertainty:
     Parameters
     ----------
     coefficients_s : float
-        Half the width of the 95 % interval that the coefficients' own intervals make.
+        Half-width of the 95 % interval that results from the coefficients' intervals.
     noise_mean_s : float
         Mean time that noise adds: calls that only get slower make a run slower.
     noise_sd_s : float
-        Standard deviation of the time it adds.
+        Standard deviation of the time that noise adds.
 
     Examples
     --------
@@ -34,6 +34,6 @@ class Uncertainty:
 
     @property
     def half_width_s(self) -> float:
-        """Half the width of an interval around the makespan that has 95 % of runs."""
+        """Half-width of the interval around the makespan that contains 95 % of runs."""
         spread_s = sqrt(self.coefficients_s**2 + (_Z95 * self.noise_sd_s) ** 2)
         return abs(self.noise_mean_s) + spread_s
