@@ -176,9 +176,42 @@ class SiteTotal:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunProfile:
-    """Time and bytes by rank and call site. Columns are of one length: a row for each rank and call site.
+    """Time and bytes by rank and call site. The columns have equal length: a row for each rank and call site.
 
-    The columns have equal length: a row for each rank and call site.
+    Parameters
+    ----------
+    sites : sequence of CallSite
+        Call sites that the column `site` numbers from 0.
+    rank, site, count : sequence of int
+        Rank, call site and number of calls of each row.
+    spent_s : sequence of sequence of float
+        A column for each of `KINDS`.
+    sent_bytes, received_bytes : sequence of int
+        In messages, those of collectives included.
+    messages_of_size : sequence of sequence of int
+        A column for each of `SIZES_BYTES`: messages sent.
+    kept_waiting_s : sequence of float
+        [ranks] time that others waited for each.
+    finish_s : sequence of float
+        [ranks] date at which each ended; NaN: it had not.
+    makespan_s : float
+        The run's.
+    pairs : MessagePairs
+        Messages and bytes by sender and receiver.
+    pairs_are_of_hosts : bool
+        Whether sources and targets are hosts, not ranks.
+    caused_waits_s : sequence of float
+        [ranks] waits that are certainly due to each: at most those that `smpy analyze waits` attributes to it.
+    links : sequence of LinkLoad
+        Links that were used; empty where the network shares none.
+    host_of_rank : sequence of str
+        Host of each rank.
+    computing_lines : sequence of ComputingLine
+        Lines in which measured computing was spent.
+    burst_spread : Spread or None
+        Spread of equal bursts of measured computing on this machine; None: not known.
+    above_idle_j : sequence of float
+        A column: the rank's part of its host's Joules above idle power; empty: no host has a power.
     """
 
     sites: Sequence[CallSite]
@@ -309,7 +342,7 @@ class RunProfile:
         Returns
         -------
         dict of str to DataFrame
-            `calls`: by rank and call site; `sites`: the same of all ranks together, the most expensive first; `sizes`:
+            `calls`: by rank and call site; `sites`: the same for all ranks together, the most expensive first; `sizes`:
             messages sent, by call site and size; `ranks`; `hosts`; `links`; `messages`: by pair of ranks, or of hosts.
             Times are in seconds, and `compute_s` and the like are the kinds of time.
 

@@ -176,8 +176,7 @@ class Trace:
 
     @property
     def calls(self) -> list[tuple[str, str]]:
-        """The calls of the program, each once for all ranks: `("Send", "ring.py:12")`; entry 0 is empty.
-        """
+        """The calls of the program, each once for all ranks: `("Send", "ring.py:12")`; entry 0 is empty."""
         return self._sites[0]
 
     @property

@@ -30,6 +30,11 @@ class TraceWriter:
 
     A thread writes them; at most two groups of rows wait for it.
 
+    Parameters
+    ----------
+    folder : Path
+        Folder of the trace, created if it does not exist. It must be empty or hold an earlier trace, which is removed.
+
     Attributes
     ----------
     pa : module
