@@ -1,4 +1,4 @@
-"""A trace performed again, without its program, on its machine or on another one."""
+"""Replay of a trace without its program, on its machine or another one."""
 
 from smpy.replay.changes import Better
 from smpy.replay.replay import ReplayResult, replay

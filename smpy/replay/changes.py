@@ -1,4 +1,4 @@
-"""Changes of a machine, or of the ranks' work, before a trace is performed."""
+"""Changes of a machine or of the ranks' work, made before a replay."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from smpy.platforms.models.machine_models import Overhead
 
 Better = tuple[str, float] | tuple[str, str, float] | tuple[str, str, str, float]
-"""A part and how many times better: ("latency", 1.1), ("kernel", "dgemm", 2.0), ("kernel", "dgemm", "node-3", 2.0)."""
+"""A part and the factor by which it is better, such as ("latency", 1.1) or ("kernel", "dgemm", "node-3", 2.0)."""
 
 MEMORY_PARTS: Final = ("memory", "core_memory")
-"""Limits of moving bytes, in the order in which an analysis takes them away: of a host's memory, of a core's."""
+"""Limits of memory bandwidth, in the order in which an analysis removes them: of a host, of a core."""
 _N_NAMES: Final = {
     **dict.fromkeys(("latency", "bandwidth", "overhead", "computing", "cores", *MEMORY_PARTS), (0,)),
     "kernel": (1, 2),
@@ -32,7 +32,7 @@ KINDS: Final = tuple(_N_NAMES)
 
 
 class PartImprovement(NamedTuple):
-    """A part that is so many times better.
+    """A part with the factor by which it is better.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class PartImprovement(NamedTuple):
 
 
 class Divisors(NamedTuple):
-    """Divisors of work: of a rank's flop, of its bytes, and of both at each site (0 is none)."""
+    """Divisors of work: of each rank's flop, of each rank's bytes, and of both at each site (site 0 is none)."""
 
     flop_of_rank: NDArray[np.float64]
     bytes_of_rank: NDArray[np.float64]
@@ -61,7 +61,7 @@ class Divisors(NamedTuple):
 
 
 def checked(better: Iterable[Better]) -> list[PartImprovement]:
-    """Changes, checked and with names of their fields.
+    """Check changes and name their fields.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def checked(better: Iterable[Better]) -> list[PartImprovement]:
 
 
 def memory_factors(ideal: Iterable[str], better: Sequence[PartImprovement]) -> tuple[float, float]:
-    """Factors on the memory bandwidth of each host, and of each core; 0: no limit."""
+    """Factors on the memory bandwidth of each host and of each core; 0: no limit."""
     factors = dict.fromkeys(MEMORY_PARTS, 1.0)
     for change in better:
         if change.what in factors:
@@ -90,7 +90,7 @@ def memory_factors(ideal: Iterable[str], better: Sequence[PartImprovement]) -> t
 
 
 def with_less_overhead(machine: Description, factor: float) -> Description:
-    """A machine with calls and polls that cost so many times less."""
+    """Return a machine whose calls and polls cost less by a factor."""
 
     def less(table: tuple[Overhead, ...]) -> tuple[Overhead, ...]:
         return tuple(
@@ -110,12 +110,12 @@ def with_less_overhead(machine: Description, factor: float) -> Description:
 
 
 def _shorter(poll_s: float, factor: float) -> float:
-    """Cost of a poll that costs so many times less, but not less than a poll can."""
+    """Cost of a poll divided by a factor, but not below the shortest poll."""
     return max(poll_s / factor, min(poll_s, SHORTEST_POLL_S))
 
 
 def improve_links(platform: Platform, better: Sequence[PartImprovement]) -> None:
-    """Make the links of a platform better, before a world is on it.
+    """Improve the links of a platform, before a world uses it.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def faster(
     kernel_of_site: Sequence[str],
     rank_of_site: Sequence[int] | NDArray[np.int32],
 ) -> Divisors:
-    """Divisors of work for these changes: faster cores divide flop alone, better work its bytes, too.
+    """Divisors of work for these changes: faster cores divide only flop; better computing divides bytes, too.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def faster(
         elif what == "kernel":
             sites = _where(kernel_of_site, name, "kernel")
             if host:
-                is_there = np.zeros(n_ranks + 1, np.bool_)  # the last one is of no rank
+                is_there = np.zeros(n_ranks + 1, np.bool_)  # the last entry stands for no rank
                 is_there[_where(host_of_rank, host, "host with ranks")] = True
                 sites = sites[is_there[np.asarray(rank_of_site)[sites]]]
             divisors.of_site[sites] *= factor

@@ -1,4 +1,4 @@
-"""The time of one collective call with any algorithm: the kernel performs its schedule, and no Python runs."""
+"""Time of a single collective call with any algorithm: the kernel performs its schedule, and no Python runs."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ _TABLES_OF: Final = {
     "alltoallv": (0, 1),
     "alltoallw": (0, 1),
 }
-"""Tables of offsets that ranks bring along."""
+"""Tables of offsets that ranks pass."""
 WITHOUT_SIZE: Final = ("barrier", "alltoallv", "alltoallw")
-"""Operations whose choice cannot ask for bytes."""
+"""Operations whose choice does not depend on bytes."""
 
 _ENTRY_BYTES: Final = 8
 
 
 def query_of(operation: str, n_ranks: int, nbytes: int) -> Query:
-    """A call of an operation with blocks of one size, as a program's call asks for an algorithm.
+    """A call of an operation with blocks of one size, for which an algorithm is chosen.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def query_of(operation: str, n_ranks: int, nbytes: int) -> Query:
         Size of the communicator.
     nbytes : int
         Bytes of the message of bcast, reduce, allreduce, scan and exscan; of a rank's block of the other operations.
-        A reduction has entries of 8 bytes, or of one where these do not fill it.
+        A reduction has entries of 8 bytes, or of 1 byte if `nbytes` is no multiple of 8.
     """
     if operation not in _REDUCTIONS:
         total_bytes = n_ranks * nbytes if operation == "allgatherv" else None
@@ -68,9 +68,9 @@ def query_of(operation: str, n_ranks: int, nbytes: int) -> Query:
 
 @dataclass(frozen=True, slots=True)
 class CallTimes:
-    """Times of single calls on a machine: all ranks enter at once, nothing else is under way.
+    """Times of single calls on a machine: all ranks enter at once, and nothing else happens.
 
-    Computing of a reduction takes no time, the search for hosts has been made before, and the root is rank 0.
+    The computing of a reduction takes no time, the search for hosts has been made before, and the root is rank 0.
 
     Parameters
     ----------
@@ -109,18 +109,18 @@ class CallTimes:
         return len(self.host_of_rank)
 
     def _hosts(self) -> HostsOfComm:
-        """The hosts of the ranks, for which nobody searches."""
+        """The hosts of the ranks; no search for them is due."""
         hosts = HostsOfComm(lambda: Hosts(self.host_of_rank))
         hosts.search = HostSearch(is_due=False)
         return hosts
 
     def chosen(self, selection: Selection, operation: str, nbytes: int) -> str:
-        """The algorithm that a selection chooses for a call."""
+        """Return the algorithm that a selection chooses for a call."""
         query = query_of(operation, self.n_ranks, nbytes)
         return selection.rules(operation).choose(query, self._hosts().known).name
 
     def works(self, selection: Selection, operation: str, nbytes: int) -> bool:
-        """Whether the selection's algorithm has a schedule for a call."""
+        """Whether the algorithm of the selection has a schedule for a call."""
         built = self.machine.build()
         engine = ReplayEngine(built, built.models, self.host_of_rank)
         try:
@@ -133,7 +133,7 @@ class CallTimes:
         return True
 
     def time_s(self, selection: Selection, operation: str, nbytes: int) -> float:
-        """Seconds until the last rank has left a call that uses a selection.
+        """Seconds until the last rank has left a call with the algorithm of a selection.
 
         Raises
         ------
@@ -154,7 +154,7 @@ class CallTimes:
             engine.close()
 
     def _rows(self, operation: str, nbytes: int, query: Query, schedule: int) -> NDArray[np.void]:
-        """The rows of all ranks: the call with its tables of offsets, and the end."""
+        """The rows of all ranks: the call with its tables of offsets, and the end of the rank."""
         import numpy as np
 
         n, tables = self.n_ranks, _TABLES_OF.get(operation, ())

@@ -1,7 +1,7 @@
-"""Performs programs in GOAL: operations of a rank that are ordered by what they require, as LogGOPSim does.
+"""Performs programs in GOAL: operations of each rank, ordered by their requirements, as in LogGOPSim.
 
-A rank has one CPU, which works on one operation at a time. Operations that each require the one before are a timeline
-of their rank; concurrent ones are on further timelines.
+A rank has one CPU, which works on one operation at a time. A chain of operations that each require the previous one
+is a timeline of the rank; concurrent operations are on further timelines.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from smpy.platforms.description import Description
 
 _ROWS_AT_ONCE: Final = 1 << 10
-_LINES_MAX: Final = 8  # of an error
+_LINES_MAX: Final = 8  # lines on messages in an error
 
 
 def is_goal(path: Path) -> bool:
@@ -49,7 +49,7 @@ def replay_goal(
 ) -> ReplayResult:
     """Perform a program in GOAL; parameters are those of `replay`.
 
-    Without a platform each rank has a host of its own on a flat network.
+    Without a platform, each rank has its own host on a flat network.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def replay_goal(
 
 
 def _unmatched(engine: ReplayEngine) -> list[LeftOver]:
-    """Sends and receives without their other side, in the order of the lines."""
+    """Sends and receives without a partner, in the order of the lines."""
     left = [each for each in engine.left_over() if each.kind in (LeftKind.SEND, LeftKind.RECV)]
     return sorted(left, key=lambda each: each.line)
 
@@ -91,7 +91,7 @@ def _unreceived(engine: ReplayEngine) -> tuple[LeftOver, ...]:
 
 
 def _waiting(engine: ReplayEngine) -> list[str]:
-    """Sends and receives without their other side, a line of text each."""
+    """Lines of text about sends and receives without a partner."""
     left = _unmatched(engine)
     lines = [
         f"  line {each.line[1]}: rank {each.rank} {'sends to' if each.is_send else 'receives from'} "
@@ -102,7 +102,7 @@ def _waiting(engine: ReplayEngine) -> list[str]:
 
 
 class _Rows:
-    """The rows of a program, some at a time, for the rank that has none left."""
+    """The rows of a program, some at a time, for a rank that has none left."""
 
     def __init__(self, of: GoalRows, speeds: Sequence[float]) -> None:
         self._of = of
@@ -111,7 +111,7 @@ class _Rows:
         self._end = of.first_of_rank[1:].tolist()
 
     def __call__(self, timeline: int) -> NDArray[np.void] | None:
-        """The next rows of the rank of a timeline; None: there are no more."""
+        """The next rows of a rank, for one of its timelines; None if there are no more."""
         n_ranks = len(self._next)
         rank = timeline if timeline < n_ranks else int(self._of.rank_of_added[timeline - n_ranks])
         first = self._next[rank]

@@ -1,4 +1,4 @@
-"""Reads programs in GOAL, the language of LogGOPSim: operations of each rank, ordered by what they require.
+"""Reads programs in GOAL, the language of LogGOPSim: operations of each rank, ordered by their requirements.
 
 GOAL is of Hoefler, Siebert & Lumsdaine 2009. A file has `num_ranks N`, then `rank r { ... }` for each rank with
 
@@ -8,8 +8,9 @@ GOAL is of Hoefler, Siebert & Lumsdaine 2009. A file has `num_ranks N`, then `ra
     l2 requires l1
     l3 irequires l1
 
-Times are in nanoseconds. `requires`: after it is over; `irequires`: after it has started. Operations that require
-nothing of each other are concurrent. A source or tag of -1 is any. Comments are those of C++.
+Times are in nanoseconds. With `requires`, an operation waits for the end of another; with `irequires`, for its start.
+Operations without a requirement between them are concurrent. A source or tag of -1 matches any. Comments are those of
+C++.
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ ANY: Final = -1
 _NUMBER_MAX: Final = 1 << 53
 _TAG_MAX: Final = (1 << 31) - 1
 _RANKS_MAX: Final = 1 << 24
-_SHOWN_MAX: Final = 40  # characters of a word that is no statement
+_SHOWN_MAX: Final = 40  # characters of an unknown word that an error shows
 _LABEL: Final = re.compile(r"([A-Za-z_]\w*)\s*:")
 
 
 @dataclass(frozen=True, slots=True)
 class GoalProgram:
-    """A program in GOAL: its file, and the rows of its ranks."""
+    """A program in GOAL: its path, and the rows of its ranks."""
 
     path: Path
     of: GoalRows
@@ -71,7 +72,7 @@ def read_goal(path: str | Path) -> GoalProgram:
 
 
 def _sentence(why: str, of: Any, text: bytes) -> str:
-    """Reason why a text is no program; `of` is the kernel's `goal_error`."""
+    """Reason why a text is not a valid program; `of` is the kernel's `goal_error`."""
     word = text[of.at : of.at + min(of.n_bytes, 4 * _SHOWN_MAX)].decode(errors="ignore").split("\n")[0].strip()
     verb, way = ("send", "to") if of.is_send else ("recv", "from")
     last = of.n_ranks - 1

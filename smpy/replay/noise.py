@@ -1,4 +1,4 @@
-"""Work of computing without noise: by models of kernels, and, where it was measured, by a low percentile."""
+"""Noise-free amounts of computing: by models of kernels, or, for measured work, by a low percentile."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from smpy.records.trace import Trace
 
 NOISY_PARTS: Final = ("cpu", "net")
-"""Parts that noise can be removed from: computing, and the latencies and bandwidths of links."""
+"""Parts whose noise can be removed: computing, and the latencies and bandwidths of links."""
 PERCENTILE: Final = 5
-"""Percentile, of the work before one call on one rank, that is taken for all of it."""
+"""Percentile of a rank's work before one call; it replaces each piece of that work."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuietWork:
     """The work of a trace's ranks without noise.
 
-    Work that a kernel names has no noise but that drawn by ``--noise``, and then the trace has the work without it.
-    Other work was measured, or told by the program: each piece takes the percentile of those that the same rank
-    computed before the same call. So pieces of different work are taken for alike.
+    A kernel's work has noise only if it was drawn by ``--noise``, and then the trace also has the noise-free amount.
+    Other work was measured, or given by the program. Each such piece takes the percentile of all pieces that its rank
+    computed before the same call, so pieces of different work count as equal.
 
     Attributes
     ----------
     flop_of_site : (n_sites + 1,) array of float
-        The percentile, by site; NaN: of kernels, and where nothing was computed.
+        The percentile, by site; NaN for kernels, and where nothing was computed.
     n_modelled, n_measured : int
-        Pieces of work that take a model's value, and that take the percentile.
+        Number of pieces of work that take a model's value, and of those that take the percentile.
     """
 
     flop_of_site: NDArray[np.float64]
@@ -80,7 +80,7 @@ def quiet_work(trace: Trace) -> QuietWork:
 
 
 def checked_noise(denoise: Iterable[str]) -> tuple[str, ...]:
-    """The parts that are to have no noise.
+    """Check the parts whose noise is to be removed.
 
     Raises
     ------
@@ -101,6 +101,6 @@ def told_of_noise(denoise: Iterable[str], quiet: QuietWork | None) -> str:
 
 
 def still_links(platform: Platform) -> None:
-    """Have links keep their latency and bandwidth, whatever profiles say, before a world is on the platform."""
+    """Keep the latency and bandwidth of links constant, against their profiles; before a world uses the platform."""
     for what in (Changing.BANDWIDTH, Changing.LATENCY):
         platform.drop_profiles(what)

@@ -1,4 +1,4 @@
-"""Performing a trace: the event kernel repeats the actions of its ranks, and no Python runs."""
+"""Replay of a trace: the event kernel performs the actions of its ranks, and no Python runs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from smpy.engine.messages import LeftOver
 
-_COMPUTING: Final = 0  # one of the kernel's kinds of time
+_COMPUTING: Final = 0  # index among the kernel's kinds of time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,17 +59,17 @@ class ReplayResult:
     messages, bytes : int
         Messages and bytes, as in the summary of a run.
     n_left_alone : int
-        Sends that were complete at once in the trace and are not on this machine: when the program waited for them is
-        not known, and the replay does not wait.
+        Number of sends that were complete at once in the run but not on this machine. The trace does not say when the
+        program waited for them, so the replay does not wait.
     depends_on_time : bool
         Whether the traced program may do something else on another machine: it took messages from any source, polled,
         or waited for any of several.
     noise_removed : str
         Sentences about the removal of noise.
     network_about : str
-        Source of numbers of the network model that the machine's links gave; empty: none are from there.
+        Source of the network model's numbers that come from the machine's links; empty: there are none.
     energy : Energy or None
-        Joules of hosts and links; None: none says its power.
+        Joules of hosts and links; None: no part has a power.
     unreceived : tuple of LeftOver
         Sends of a program in GOAL whose messages nobody received, in the order of its lines.
     """
@@ -104,50 +104,50 @@ def replay(
 ) -> ReplayResult:
     """Perform a trace.
 
-    On the machine of the run, the dates are those of the run. Elsewhere they are those of a run of the program there,
-    as far as its actions do not depend on time, and computing keeps its operations; where the run took the time
-    that it measured here for that of any host, it keeps its time.
+    On the machine of the run, the dates are those of the run. On another machine they are those of a run there, if the
+    program's actions do not depend on time. Computing then keeps its operations; if the run charged measured time
+    unscaled to any host, computing keeps its time.
 
     Parameters
     ----------
     trace : Trace or path
         Trace that `smpy run --trace` wrote.
     platform : str, path or Description, optional
-        Another machine, as `smpy run` takes it; ranks are then placed on it anew.
+        Another machine, as for `smpy run`; ranks are then placed on it anew.
     options : iterable of (str, str), optional
-        Changes of the machine, as `--set` takes them.
+        Changes of the machine, as for `--set`.
     network : str, optional
-        Name of a network model in place of the machine's own, as `--network` takes it.
+        Name of a network model in place of the machine's own, as for `--network`.
     collectives : str, optional
-        Name or file of the table that chooses algorithms, as `--collectives` takes it; by default, the machine's.
+        Name or file of the table that chooses algorithms, as for `--collectives`; by default, the machine's.
     algorithms : iterable of (str, str), optional
-        Collectives and the algorithms that they use; by default, as the run said.
+        Collectives and the algorithms that they use; by default, those given to the run.
     cpu : float, optional
         Factor by which all cores compute faster.
     ideal : iterable of {"contention", "bandwidth", "latency", "overhead", "memory", "core_memory"}, optional
-        Idealised parts: messages do not share links, or links have no limit of bandwidth, no latency, calls and
-        looks at the clock no cost; the memory of a host, or that of a core, has no limit of bandwidth.
+        Idealised parts: messages do not share links ("contention"); links have unlimited bandwidth or no latency; calls
+        and reads of the clock cost nothing ("overhead"); the memory of a host or of a core has unlimited bandwidth.
     better : iterable of tuple, optional
-        Better parts, and by which factor: ``("latency", 1.1)``, ``("bandwidth", 1.1)`` (of all links), ``("overhead",
+        Better parts, each with its factor: ``("latency", 1.1)``, ``("bandwidth", 1.1)`` (of all links), ``("overhead",
         1.1)``, ``("link", name, 1.1)`` (its bandwidth); ``("cores", 1.1)``, ``("core_memory", 1.1)`` and ``("memory",
         1.1)``, the bandwidths of a core's and of a host's memory; ``("computing", 1.1)``, ``("host", name, 1.1)``
         (computing there), ``("kernel", name, 1.1)`` (an empty name: computing outside of kernels) and ``("kernel",
-        name, host, 1.1)``, which take so many times less whatever bounds them.
+        name, host, 1.1)``, which divide the time of this computing, whatever bounds it.
     denoise : iterable of {"cpu", "net"}, optional
         Parts without noise: computing takes the time of the kernels' models, or the 5th percentile of the times that
         the rank computed before the same call (`smpy.replay.noise`); links do not follow profiles.
     on_yield : callable, optional
         Called between stretches of at most about 50 ms of the kernel's work.
     **placement
-        `hostfile`, `ranks_per_host`, `map_by`, `host_order` and `seed`, as `smpy.platforms.place` takes them;
-        without any, on the machine of the run, ranks are where they were.
+        `hostfile`, `ranks_per_host`, `map_by`, `host_order` and `seed`, as for `smpy.platforms.place`; by
+        default, on the machine of the run, ranks keep their hosts.
 
     Raises
     ------
     UsageError
-        If the trace does not tell all that the run did, or does not fit the machine.
+        If the trace is incomplete, or does not fit the machine.
     SmpyError
-        If it cannot be performed there.
+        If the trace cannot be performed on the machine.
     """
     trace = trace if isinstance(trace, Trace) else Trace(trace)
     info = trace.info["trace"]
@@ -206,7 +206,7 @@ def _machine(
     ideal: Iterable[str],
     changes: Sequence[PartImprovement],
 ) -> tuple[Description, bool]:
-    """The machine, and whether its hosts are those of the run."""
+    """Return the machine, and whether its hosts are those of the run."""
     other = recorded_machine(trace) if platform is None else platform
     return machine_with(other, trace.n_ranks, options, network, tuple(ideal), changes), platform is None
 
@@ -219,7 +219,7 @@ def machine_with(
     ideal: tuple[str, ...],
     changes: Sequence[PartImprovement],
 ) -> Description:
-    """A machine with the changes that `replay` takes, except those of links, memory and computing.
+    """Return a machine with the changes of `replay`, except those of links, memory and computing.
 
     Raises
     ------
@@ -244,7 +244,7 @@ def machine_with(
         if what == "overhead":
             machine = with_less_overhead(machine, factor)
     if "overhead" in ideal:
-        costs = {"test_s": SHORTEST_POLL_S, "iprobe_s": SHORTEST_POLL_S}  # so that the event a poll looks for can come
+        costs = {"test_s": SHORTEST_POLL_S, "iprobe_s": SHORTEST_POLL_S}  # else time would stand still during polls
         polling = replace(machine.models.polling, **costs, polls_grow=False, polls_notice=True)
         machine = replace(machine, models=replace(machine.models, polling=polling))
     return machine
@@ -274,8 +274,8 @@ def _rows(
 
 
 def _new_comms(engine: ReplayEngine, members: dict[int, list[int]], other_of: dict[int, int]) -> list[int]:
-    """The kernel's number of each communicator, by the trace's."""
-    number_of = {0: 0} if len(members[0]) == engine.n_ranks else {}  # else its ranks have started others
+    """The kernel's number of each communicator, indexed by the trace's number."""
+    number_of = {0: 0} if len(members[0]) == engine.n_ranks else {}  # else ranks of the world were spawned
     for comm in sorted(members):
         if comm in number_of:
             continue
@@ -309,7 +309,7 @@ def _slowdown(trace: Trace, engine: ReplayEngine, host_of_rank: Sequence[int]) -
 
 
 def result_of(engine: ReplayEngine, machine: Description, *, depends_on_time: bool) -> ReplayResult:
-    """Result of a world that has performed its trace on a machine."""
+    """Result of a world that has performed a trace on a machine."""
     import numpy as np
 
     finish_s: array[float] = engine.finish_s()

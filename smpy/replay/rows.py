@@ -1,4 +1,4 @@
-"""Actions of ranks, as the kernel takes them: the rows of a trace with this world's numbers."""
+"""Rows of actions for the kernel: the rows of a trace with the numbers of this world."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _NOISE_FREE: Final = ACTIONS.index("noise_free")
 _OVERHEAD: Final = ACTIONS.index("overhead")
 _SENDS: Final = tuple(map(ACTIONS.index, actions_with(RowColumns.SENDS)))
 _IN_SECONDS: Final = tuple(map(ACTIONS.index, actions_with(RowColumns.SECONDS)))
-_SLACK: Final = 1000.0  # factor by which profiles speed up cores, at most
-_FLOP_PER_S_MAX: Final = 1e15  # above most cores' speed: only beyond it the machine is read
+_SLACK: Final = 1000.0  # largest factor by which profiles speed up cores
+_FLOP_PER_S_MAX: Final = 1e15  # above the speed of most cores: the machine is read only for work beyond this
 _BYTES_MAX: Final = 1 << 44  # largest size of a message that was never sent
 
 
@@ -48,14 +48,14 @@ class ActionRows:
     trace : Trace
         The trace.
     comm_of : sequence of int
-        The world's number of each of its communicators.
+        The world's number of each communicator of the trace.
     schedule_of : callable
-        The world's number for a schedule, and a communicator, of the trace, where some searches for hosts are due
-        there; and those that are due after it.
+        Takes a schedule and a communicator of the trace, and the searches for hosts due in it. Returns the world's
+        number of the schedule, and the searches that are due after it.
     divisors : Divisors
         Divisors of the work of each rank and site.
     overhead : float
-        Divisor of overheads; 0: there are none.
+        Divisor of overheads; 0 removes them.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class ActionRows:
         import numpy as np
 
         self._trace = trace
-        self._comm_of = np.array([*comm_of, _ANY], dtype=np.int32)  # the last one is of none
+        self._comm_of = np.array([*comm_of, _ANY], dtype=np.int32)  # the last entry stands for no communicator
         self._schedule_of = schedule_of
         self._divisors = divisors
         self._overhead = overhead
@@ -83,7 +83,7 @@ class ActionRows:
         self._took = self._taken()
 
     def keep_seconds(self, slowdown: NDArray[np.float64] | None) -> None:
-        """Have work that no kernel names take as long as in the run.
+        """Keep the seconds of the run for work outside of kernels.
 
         Parameters
         ----------
@@ -93,11 +93,11 @@ class ActionRows:
         self._slowdown = slowdown
 
     def without_noise(self, quiet: QuietWork | None) -> None:
-        """Replace the amounts of work by noise-free ones; None: keep them."""
+        """Replace amounts of work by noise-free ones; None keeps them."""
         self._quiet = quiet
 
     def _taken(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None:
-        """Matches of receives from any source: keys of rank and request in order, sources and tags."""
+        """Matches of receives from any source: sorted keys of rank and request, with sources and tags."""
         import numpy as np
 
         if not self._trace.info["trace"]["n_wildcards"]:
@@ -145,7 +145,7 @@ class ActionRows:
         Raises
         ------
         DamagedFileError
-            If a row cannot come from a recorded run: its replay might never end. The message names the first.
+            If a row cannot come from a recorded run; its replay might never end. The message names the first row.
         """
         import numpy as np
 
@@ -176,7 +176,7 @@ class ActionRows:
         return speeds
 
     def _divide(self, rows: NDArray[Any], is_work: NDArray[np.bool_], site: NDArray[np.int32]) -> None:
-        """Make work take less, or more."""
+        """Divide the amounts of work."""
         import numpy as np
 
         rank, sites = rows["rank"][is_work], site[is_work]
@@ -186,11 +186,11 @@ class ActionRows:
             flop[~self._is_kernel[sites]] *= self._slowdown[rank][~self._is_kernel[sites]]
         rows["amount"][is_work] /= flop
         if (moved != 1).any():
-            most = np.nextafter(2.0**63, 0)  # the largest number of a column of bytes
+            most = np.nextafter(2.0**63, 0)  # largest number in a column of bytes
             rows["bytes"][is_work] = np.minimum(np.rint(rows["bytes"][is_work] / moved), most)
 
     def _remove_noise(self, rows: NDArray[Any], site: NDArray[np.int32], quiet: QuietWork) -> None:
-        """Replace work by the model's noise-free value in the row before it, or by the percentile of its call."""
+        """Replace work by the noise-free amount in the row before it, or by the percentile of its call."""
         import numpy as np
 
         action, amount = rows["action"], rows["amount"]
@@ -218,7 +218,7 @@ class ActionRows:
         return taken
 
     def _bind(self, rows: NDArray[Any]) -> None:
-        """A receive from any source is one from the source that it took, and of that tag."""
+        """Replace "any source" and "any tag" of receives by the source and tag of the message that each took."""
         import numpy as np
 
         if self._took is None:

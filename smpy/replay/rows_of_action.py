@@ -1,4 +1,4 @@
-"""The rows of one action in a trace, as arrays."""
+"""Rows of one action in a trace, as arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def rows_of_action(trace: Trace, action: str, columns: Sequence[str]) -> list[NDArray[Any]]:
-    """Columns of the rows of one action, in their order; 0 where they are null.
+    """Columns of the rows of one action, in order; nulls are 0.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Performing SimGrid's time-independent traces, as `smpirun -trace-ti` writes them and `smpirun -replay` runs them.
+"""Replay of SimGrid's time-independent traces, which `smpirun -trace-ti` writes and `smpirun -replay` performs.
 
-A main file lists one file a rank, in their order; one that lists a single file has all ranks' lines there. Files are
-read piece by piece, as ranks come to them; of a single file, actions before a rank's turn are held.
+A main file lists one file per rank, in order; if it lists a single file, that file has the lines of all ranks. Files
+are read piece by piece, as ranks need them; from a single file, actions of other ranks are held until their turn.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class TimeIndependentTrace:
     path : path
         The main file.
     files : tuple of path
-        One a rank, or one for all.
+        One file per rank, or one for all ranks.
     n_ranks : int
-        Number of ranks that are to perform it.
+        Number of ranks that perform the trace.
     """
 
     path: Path
@@ -61,7 +61,7 @@ class TimeIndependentTrace:
 
 
 def read_main_file(path: str | Path, n_ranks: int | None = None) -> TimeIndependentTrace:
-    """Find the files of a trace; names in it are meant from the working folder or, if nothing is there, beside it.
+    """Find the files of a trace; names in it are relative to the working folder or, if missing there, to the main file.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def replay_time_independent(
         hosts = HostsOfComm(lambda: Hosts(engine.hosts_of(range(trace.n_ranks))))
 
         def schedules() -> ScheduleOf:
-            """Schedules for one rank: all make the same calls, and each comes to the search for hosts by itself."""
+            """Schedules for one rank: ranks make the same calls, and each has its own state of the host search."""
             own = HostsOfComm(hosts.known)
             return lambda operation, query: known.schedule(engine, operation, query, own)
 
@@ -154,7 +154,7 @@ def replay_time_independent(
 
 
 class _RowReader:
-    """Rows of the files, piece by piece."""
+    """Reader of rows from the files, piece by piece."""
 
     def __init__(self, trace: TimeIndependentTrace, actions: Sequence[Actions]) -> None:
         self._trace = trace
@@ -169,7 +169,7 @@ class _RowReader:
         self.has_tests = False
 
     def rows_for(self, rank: int) -> NDArray[np.void] | None:
-        """The next rows of a rank, and others that are found with them; None: it has ended."""
+        """Return the next rows of a rank, perhaps with rows of other ranks; None: it has ended."""
         import numpy as np
 
         number = 0 if self._trace.is_shared else rank
@@ -235,7 +235,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _lines(stream: BinaryIO, path: Path, n_bytes: int | None = None) -> Iterable[bytes]:
-    """Whole lines, until so many bytes have been read."""
+    """Whole lines, until `n_bytes` bytes have been read."""
     n_read = 0
     while n_bytes is None or n_read < n_bytes:
         line = stream.readline(_LINE_MAX_BYTES)

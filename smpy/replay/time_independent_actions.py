@@ -1,7 +1,7 @@
-"""Rows of actions for the kernel, from lines of a time-independent trace.
+"""Converts lines of a time-independent trace to rows of actions for the kernel.
 
-A line is a rank, an action and its arguments (`_ACTIONS`), in words; sizes are numbers of entries of a datatype,
-named by a number of SimGrid's. All communicators are COMM_WORLD.
+A line consists of words: a rank, an action and its arguments (`_ACTIONS`). Sizes count entries of a datatype, which
+is given by SimGrid's number. All communicators are COMM_WORLD.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from smpy.errors import UsageError, meant
 Row = tuple[float, int, int, int, int, int, int, int, int, int]
 ROW_FIELDS: Final = ("amount", "bytes", "rank", "action", "account", "comm", "peer", "tag", "request", "detail")
 ScheduleOf = Callable[[str, Query], int]
-"""The world's number for the schedule of a collective on all ranks."""
+"""Returns the world's number for the schedule of a collective on all ranks."""
 
 _NUMBER: Final = {name: number for number, name in enumerate(ACTIONS)}
 _ANY: Final = -1
 _ANY_SOURCE, _ANY_TAG = -333, -444  # SMPI's numbers
-_COMPLETE, _FOUND = 0, -1  # names of sends that were complete at once: before a test, and after one
-_COUNT_MAX: Final = 1 << 40  # entries: all that ranks receive together can be told in bytes
+_COMPLETE, _FOUND = 0, -1  # request names of sends that were complete at once: before a test, and after one
+_COUNT_MAX: Final = 1 << 40  # entries: the bytes that all ranks receive together still fit a number
 _ANY_BYTES: Final = 1 << 62
 _TAG_MAX: Final = (1 << 31) - 1
 _REQUESTS_MAX: Final = (1 << 31) - 1
 
-# Sizes of SimGrid's datatypes on 64-bit Linux, by their numbers: as messages of `smpirun -replay` 3.32 have them.
+# Sizes of SimGrid's datatypes on 64-bit Linux, by number, as in the messages of `smpirun -replay` 3.32.
 _NATIVE: Final = (8, 4, 1, 2, 8, 4, 1, 8, 1, 1, 2, 4, 8, 8, 16, 4, 1)  # double to C bool
 _SIZED: Final = (1, 2, 4, 8, 1, 2, 4, 8, 8, 16, 32, 8, 8)  # int8 to uint64, complex ones, AINT, OFFSET
 _PAIRS: Final = (8, 16, 16, 8, 8, 8, 16, 16)  # FLOAT_INT to 2LONG
@@ -47,23 +47,23 @@ _DOUBLE, _BYTE = 0, 6
 
 
 class Actions:
-    """The rows of one rank.
+    """Converter of the lines of one rank to rows.
 
     Parameters
     ----------
     rank, n_ranks : int
         Rank that performs the actions, and number of ranks.
     schedule_of : callable
-        Gives schedules of collectives.
+        Returns the number of the schedule of a collective.
     is_sent_at_once : callable
-        Whether a message of a rank, of so many bytes, is complete when it is sent.
+        Takes a rank and a number of bytes, and returns whether such a send is complete at once.
     faster : float
         Divisor of the rank's work.
 
     Attributes
     ----------
     rows : list of tuple
-        The rows of the lines so far, as `ROW_FIELDS` has them; the reader takes them away.
+        Rows of the lines so far, with the fields `ROW_FIELDS`; the reader removes them.
     """
 
     __slots__ = (
@@ -89,12 +89,12 @@ class Actions:
         self._open: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)  # by source, target and tag
 
     def add(self, words: Sequence[str]) -> None:
-        """Take a line: the words behind its rank.
+        """Convert a line, given as the words after its rank.
 
         Raises
         ------
         UsageError
-            If it is not of a known form; the message does not say where.
+            If the line has no known form; the message does not name the line.
         """
         name = words[0]
         known = _ACTIONS.get(name)
@@ -106,7 +106,7 @@ class Actions:
         perform(self, Words(words[1:], name, form))
 
     def end(self) -> None:
-        """The rank has no more lines: it waits for the requests that are open, and ends.
+        """End the rank after its last line: it waits for its open requests.
 
         Raises
         ------
@@ -134,12 +134,12 @@ class Actions:
     # ---- alone ----
 
     def init(self, words: Words) -> None:
-        """Begin; any word more makes double the datatype of actions that name none."""
+        """Start the rank; an extra word makes double the default datatype."""
         self._is_begun = True
         self._entry_bytes = _ENTRY_BYTES[_DOUBLE if words.n else _BYTE]
 
     def nothing(self, words: Words) -> None:
-        """Accept an action that takes no time."""
+        """Ignore an action that takes no time."""
 
     def compute(self, words: Words) -> None:
         self._compute(words.amount("flop"))
@@ -163,7 +163,7 @@ class Actions:
         self._open[self.rank, peer, tag].append(name)
 
     def _isend(self, peer: int, tag: int, nbytes: int) -> int:
-        """The name."""
+        """Start a send and return the name of its request; `_COMPLETE` if it was complete at once."""
         is_complete = self._is_sent_at_once(self.rank, nbytes)
         name = self._new_name()
         self._row("isend", peer=peer, tag=tag, nbytes=nbytes, amount=float(is_complete), request=name)
@@ -197,7 +197,7 @@ class Actions:
         return peer, tag, n * self._type(words)
 
     def _expected(self, words: Words) -> tuple[int, int, int]:
-        """Source, tag and room of a receive; without a room, the rank probes the message first."""
+        """Source, tag and largest size of a receive; without a size, the rank probes the message first."""
         source, tag, n = self._peer(words, "source"), words.tag(may_be_any=True), words.count("entries", least=-1)
         nbytes = n * self._type(words)
         if n < 0:
@@ -214,7 +214,7 @@ class Actions:
         return rank
 
     def _type(self, words: Words) -> int:
-        """Bytes of an entry of the datatype that the next word names; of the rank's own, if there is none."""
+        """Bytes of an entry of the datatype in the next word; by default, the rank's own datatype."""
         return words.entry_bytes() if words.n else self._entry_bytes
 
     def _new_name(self) -> int:
@@ -233,7 +233,7 @@ class Actions:
                 self._row("wait", request=name)
 
     def test(self, words: Words) -> None:
-        """Look at a request once; it comes behind others of its key, and is named once more when it was complete."""
+        """Test a request, and requeue it behind others of its key; a complete one is then removed without a test."""
         of_key = self._of_key(words)
         if of_key:
             name = of_key.popleft()
@@ -365,7 +365,7 @@ class Actions:
             raise UsageError(
                 f"allgatherv has {words.n} words behind its counts, which are neither datatypes nor offsets"
             )
-        has_types = 0 < words.n <= 2 or words.n == self.n + 2  # offsets follow, which change nothing
+        has_types = 0 < words.n <= 2 or words.n == self.n + 2  # offsets follow, which have no effect
         entry_out = self._type(words) if has_types else self._entry_bytes
         entry_in = self._type(words) if has_types else self._entry_bytes
         offsets = _offsets(counts, entry_in)
@@ -390,7 +390,7 @@ class Actions:
 
 
 class Words:
-    """The words behind an action's name, read one by one."""
+    """Reader of the words after an action's name."""
 
     __slots__ = ("_at", "_form", "_words", "action")
 
@@ -411,7 +411,7 @@ class Words:
         return word
 
     def amount(self, what: str) -> float:
-        """A number of 0 or more."""
+        """Read a number of 0 or more."""
         word = self._next(what)
         try:
             number = _float(word)
@@ -422,7 +422,7 @@ class Words:
         return number
 
     def number(self, what: str) -> int:
-        """A whole number; a fraction is cut off."""
+        """Read a whole number; a fraction is cut off."""
         word = self._next(what)
         try:
             return int(word) if word.isdecimal() else int(_float(word))
@@ -430,25 +430,25 @@ class Words:
             raise UsageError(f"{self.action}: {word!r} is no {what}") from None
 
     def count(self, what: str, least: int = 0) -> int:
-        """Number of entries."""
+        """Read a number of entries."""
         number = self.number(f"number of {what}")
         if not least <= number <= _COUNT_MAX:
             raise UsageError(f"{self.action}: {number} is no number of {what}")
         return number
 
     def counts(self, n: int, what: str) -> list[int]:
-        """So many in a row."""
+        """Read `n` numbers of entries."""
         return [self.count(what) for _ in range(n)]
 
     def tag(self, *, may_be_any: bool = False) -> int:
-        """A tag."""
+        """Read a tag."""
         tag = self.number("tag")
         if not (0 <= tag <= _TAG_MAX or (may_be_any and tag == _ANY_TAG)):
             raise UsageError(f"{self.action}: {tag} is no tag")
         return tag
 
     def entry_bytes(self) -> int:
-        """Bytes of an entry of the datatype with this number."""
+        """Read the number of a datatype and return the bytes of its entries."""
         number = self.number("datatype")
         if number not in _ENTRY_BYTES:
             raise UsageError(f"{self.action}: {number} is the number of no datatype")
@@ -466,7 +466,7 @@ def _any_tag(tag: int) -> int:
 
 
 def _offsets(counts: Sequence[int], entry_bytes: int) -> list[int]:
-    """Offsets in bytes at which blocks begin, and the last one ends."""
+    """Offsets in bytes at which blocks begin, and the end of the last one."""
     return list(accumulate((count * entry_bytes for count in counts), initial=0))
 
 
@@ -504,7 +504,7 @@ _ACTIONS: Final[dict[str, tuple[Callable[[Actions, Words], None], str]]] = {
     "alltoallv": (Actions.alltoallv, "SENDSIZE SENDCOUNT... RECVSIZE RECVCOUNT... [SENDTYPE [RECVTYPE]]"),
 }
 KNOWN: Final = tuple(_ACTIONS)
-"""The actions that can be performed."""
+"""Names of the actions that can be performed."""
 
 
 def _unknown(name: str) -> str:

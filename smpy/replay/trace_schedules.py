@@ -1,4 +1,4 @@
-"""Schedules of the collectives of a trace, as a machine's algorithms make them."""
+"""Schedules of the collectives of a trace, with the algorithms of a machine."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class TraceSchedules:
     trace : Trace
         The trace.
     maker : ScheduleMaker
-        Keeps the schedules' programs, and gives their numbers.
+        Stores programs of schedules and returns their numbers.
     choice : CollectiveChoice
         The choice of algorithms of the machine.
     algorithms : iterable of (str, str)
-        Collectives and the algorithms that they use, above those of the machine.
+        Collectives and the algorithms that they use; these override those of the machine.
     hosts_of : callable
-        Gives the hosts of some ranks of the world.
+        Returns the hosts of some ranks of the world.
 
     Attributes
     ----------
@@ -63,22 +63,22 @@ class TraceSchedules:
         self._hosts_of = {comm: HostsOfComm(partial(hosts_of, ranks)) for comm, ranks in self.members.items()}
 
     def __call__(self, schedule: int, comm: int, due: frozenset[str]) -> tuple[int, frozenset[str]]:
-        """The number of a schedule of the trace, and the searches for hosts that are due after it.
+        """Return the number of a schedule of the trace, and the searches for hosts that are due after it.
 
         Parameters
         ----------
         schedule, comm : int
             The schedule, and the communicator that performs it.
         due : frozenset of str
-            Searches for hosts that are due there before it.
+            Searches for hosts that are due in the communicator before the call.
 
         Raises
         ------
         DamagedFileError
-            If the communicator has not the ranks of the call.
+            If the communicator does not have as many ranks as the call.
         """
         if schedule not in self._asked:
-            return self._maker.new_schedule(NO_STEPS), due  # a latch alone
+            return self._maker.new_schedule(NO_STEPS), due  # only a latch
         operation, query = self._asked[schedule]
         if query.n_ranks != len(self.members[comm]):
             raise DamagedFileError(
@@ -92,7 +92,7 @@ class TraceSchedules:
 
 
 def members_of(trace: Trace) -> tuple[dict[int, list[int]], dict[int, int]]:
-    """World ranks of each communicator, and its other side."""
+    """World ranks of each communicator, and its other group."""
     members: dict[int, list[int]] = {}
     other_of: dict[int, int] = {}
     for row in trace.table("comms").to_pylist():
@@ -115,6 +115,6 @@ def _asked(trace: Trace) -> dict[int, tuple[str, Query]]:
 
 
 def _choice(made: Mapping[str, Any]) -> CollectiveChoice:
-    """The choice that hints of a communicator made in the run."""
+    """The choice of algorithms in a communicator's hints during the run."""
     pairs = tuple((operation, name) for operation, name in made["algorithms"])
     return CollectiveChoice(made["table"], pairs, made["file"], made["content"])
