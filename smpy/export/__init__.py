@@ -1,4 +1,4 @@
-"""Traces in the formats of other tools: a module each, with `SUFFIX` and `write(trace, path)`."""
+"""Export of traces to formats of other tools; each module has `SUFFIX` and `write(trace, path)`."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ FORMATS: Final = {
     "csv": "smpy.export.csv",
     "goal": "smpy.export.goal",
 }
-"""Names of formats, and the modules that write them."""
+"""Names of formats, each with the module that writes it."""
 
 
 class Writer(Protocol):
-    """Interface of a format's module."""
+    """Interface of a module that writes a format."""
 
     SUFFIX: str
 
     def write(self, trace: Trace, path: Path) -> None:
-        """Write `path`, batch by batch."""
+        """Write the trace to `path`, batch by batch."""
 
 
 def export(trace: Trace, form: str, path: Path | None = None) -> Path:
@@ -31,7 +31,7 @@ def export(trace: Trace, form: str, path: Path | None = None) -> Path:
     Parameters
     ----------
     trace : Trace
-        Trace to write; memory grows with it for `goal` alone.
+        Trace to write; only `goal` takes memory that grows with it.
     form : str
         One of `FORMATS`.
     path : Path, optional
@@ -45,7 +45,7 @@ def export(trace: Trace, form: str, path: Path | None = None) -> Path:
     Raises
     ------
     UsageError
-        If the trace cannot be read, the format cannot tell it, or the file cannot be written.
+        If the trace cannot be read, the format cannot express it, or the file cannot be written.
     """
     writer = cast("Writer", import_module(FORMATS[form]))
     path = path or Path(trace.folder.resolve().name + writer.SUFFIX)

@@ -1,4 +1,4 @@
-"""A trace as comma-separated values: a file for each table, and its `run.json`."""
+"""A trace as comma-separated values: a file per table, and its `run.json`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ SUFFIX: Final = ".csv"
 
 
 def write(trace: Trace, path: Path) -> None:
-    """Write the folder `path`.
+    """Write a trace to the folder `path`.
 
     Parameters
     ----------
     trace : Trace
         Trace to write.
     path : Path
-        The folder; made if there is none. Files in it that have a table's name are replaced.
+        The folder, created if it does not exist. Files in it with a table's name are replaced.
 
     Raises
     ------

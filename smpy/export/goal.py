@@ -1,9 +1,9 @@
-"""A trace as a program in GOAL, the language of LogGOPSim: what each rank computes, sends and receives, in its order.
+"""A trace as a program in GOAL, the language of LogGOPSim: computing, sends and receives of each rank, in order.
 
-Computing, sleep and overheads are `calc`, in whole nanoseconds whose sum is that of the rank to half of one. An
-operation requires those that its rank had waited for, and the start of one that it did not wait for. Receives have the
-size, and from any source the source and the tag, of the message that they took. Collectives are the messages of their
-schedules, as the algorithms of the machine make them, with a tag of their own.
+Computing, sleep and overheads become `calc`, in whole nanoseconds; the sum of a rank is exact to half a nanosecond.
+An operation requires those for which its rank had waited, and the start of one that it did not wait for. A receive
+has the size of the message that it took; a receive from any source also has its source and tag. Collectives become
+the messages of their schedules, with the algorithms of the machine and a tag of their own.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _WITHOUT_TIME: Final = ("noise_free", "begin_region", "end_region", "free", "too
 _STANDARD: Final = 0
 _ANY: Final = -1
 _NS: Final = 1e9
-_LARGEST: Final = 1 << 53  # that a reader of GOAL takes
+_LARGEST: Final = 1 << 53  # largest number that a reader of GOAL accepts
 _COLLECTIVE_TAG: Final = (1 << 31) - 1
 Row = dict[str, Any]
 
 
 def write(trace: Trace, path: Path) -> None:
-    """Write `path`. The program of all ranks is held in memory.
+    """Write a trace to `path`. The program of all ranks is held in memory.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def write(trace: Trace, path: Path) -> None:
     Raises
     ------
     UsageError
-        If the trace cannot be read, the run did what GOAL has no operation for, or the file cannot be written.
+        If the trace cannot be read, GOAL lacks an operation of the run, or the file cannot be written.
     """
     info = trace.info["trace"]
     if not info["can_replay"] or not info["is_complete"]:
@@ -84,7 +84,7 @@ def _rows(trace: Trace) -> Iterator[Row]:
 
 
 class _Messages:
-    """The messages of the run: sizes of those that no receive has taken yet, and what receives from any source took."""
+    """The messages of the run: sizes of those not yet received, and matches of receives from any source."""
 
     def __init__(self, trace: Trace) -> None:
         self._sizes: Final[dict[tuple[int, int], dict[int, deque[tuple[int, int]]]]] = {}
@@ -97,7 +97,7 @@ class _Messages:
                 self._took[row["rank"], row["request"]] = row["peer"], row["tag"]
 
     def taken_by(self, row: Row) -> tuple[int, int, int]:
-        """Source, tag and size of the message that a receive takes; its own where it took none."""
+        """Source, tag and size of the message that a receive takes; those of the receive if it took none."""
         source, tag = row["peer"], row["tag"]
         if source == _ANY:
             source, tag = self._took.get((row["rank"], row["request"]), (source, tag))
@@ -107,7 +107,7 @@ class _Messages:
 
 
 class _Collectives:
-    """The collectives of the run, as calls of each rank; keeps the programs of their schedules."""
+    """The collectives of the run, as calls of each rank; stores the programs of their schedules."""
 
     def __init__(self, trace: Trace, choice: CollectiveChoice, host_of_rank: list[int]) -> None:
         self._words: Final[list[tuple[int, ...]]] = []
@@ -119,12 +119,12 @@ class _Collectives:
         self._calls: Final[dict[tuple[int, ...], list[ScheduleCall]]] = {}
 
     def new_schedule(self, words: Iterable[int]) -> int:
-        """Keep a program: its number."""
+        """Store a program and return its number."""
         self._words.append(tuple(words))
         return len(self._words) - 1
 
     def calls(self, rank: int, row: Row, tables: dict[int, list[int]]) -> list[ScheduleCall]:
-        """The calls of a rank in a collective on all ranks, whose row and numbers are given."""
+        """The calls of a rank in a collective on all ranks, from its row in `actions` and its tables of numbers."""
         number, self._due[rank] = self._schedules(row["detail"], 0, self._due.get(rank, SEARCHED))
         n_ranks = len(self._schedules.members[0])
         key = rank, number, row["peer"], row["bytes"]
@@ -137,7 +137,7 @@ class _Collectives:
 
 
 class _Program:
-    """The operations of a rank, whose core has a speed."""
+    """The operations of one rank, with the speed of its core."""
 
     def __init__(self, rank: int, speed_flop_per_s: float, messages: _Messages, collectives: _Collectives) -> None:
         self.lines: Final[list[str]] = []
@@ -145,16 +145,16 @@ class _Program:
         self._rank = rank
         self._messages = messages
         self._collectives = collectives
-        self._tables: dict[int, list[int]] = {}  # of a collective whose row `self._collective` is
+        self._tables: dict[int, list[int]] = {}  # tables of the collective in `self._collective`
         self._collective: Row | None = None
-        self._n_entries = 0  # of these tables that are to come
+        self._n_entries = 0  # entries of these tables still to come
         self._n_operations = 0
-        self._needs: list[str] = []  # of the next operation
+        self._needs: list[str] = []  # requirements of the next operation
         self._of_request: Final[dict[int, str]] = {}
         self._calculated_ns, self._written_ns = 0.0, 0
 
     def add(self, trace: Trace, row: Row) -> None:
-        """Add what a row of `actions` tells."""
+        """Add the operations of a row of `actions`."""
         action = row["action"]
         if not (0 <= row["bytes"] <= _LARGEST and 0 <= row["amount"] <= _LARGEST):
             raise damaged(f"{trace.folder / 'actions.parquet'}: an amount of rank {row['rank']} is not of a run")
@@ -187,14 +187,14 @@ class _Program:
             self._exchange(trace, row)
 
     def _perform_whole(self) -> None:
-        """Add the messages of the collective, once all its numbers are there."""
+        """Add the messages of the collective, once all its table entries have been read."""
         if self._collective is not None and not self._n_entries:
             self._perform(self._collectives.calls(self._rank, self._collective, self._tables))
             self._collective = None
 
     def _perform(self, calls: list[ScheduleCall]) -> None:
         sent = ""
-        started: list[str] = []  # and not waited for; empty: waited for
+        started: list[str] = []  # labels of started operations; empty once waited for
         for call in calls:
             if call.code in (Instruction.SEND, Instruction.ISEND, Instruction.EXCHANGE):
                 sent = self._operation(f"send {call.bytes_out}b to {call.to} tag {_COLLECTIVE_TAG}")
@@ -218,7 +218,7 @@ class _Program:
         self._await(started, range(len(started)))
 
     def _await(self, started: list[str], numbers: Iterable[int]) -> None:
-        """Have the next operation require some that were started."""
+        """Make the next operation require some of the started ones."""
         for number in numbers:
             if started[number]:
                 self._needs.append(f"requires {started[number]}")
@@ -245,7 +245,7 @@ class _Program:
             self._of_request[row["request"]] = label
 
     def _operation(self, text: str) -> str:
-        """Write an operation; gives its label."""
+        """Write an operation and return its label."""
         label = f"o{self._n_operations}"
         self._n_operations += 1
         self.lines.append(f"{label}: {text}")

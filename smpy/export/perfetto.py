@@ -1,8 +1,8 @@
-"""A trace for Perfetto and chrome://tracing, as JSON: https://ui.perfetto.dev shows it.
+"""A trace as JSON for Perfetto (https://ui.perfetto.dev) and chrome://tracing.
 
-Ranks are threads, and hosts are their processes. Intervals are slices; messages are flows, from the call that sent one
-to the call that received it; regions are asynchronous slices, a track for each rank. Where a trace has power, each host
-has a counter of what its ranks add to its idle power. Dates are whole nanoseconds.
+Hosts are processes, and ranks are their threads. Intervals are slices; messages are flows, from the call that sent
+one to the call that received it; regions are asynchronous slices, on a track per rank. If a trace has power, each
+host has a counter of the power that its ranks add to its idle power. Dates are whole nanoseconds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _GZIP_LEVEL: Final = 3
 
 
 def write(trace: Trace, path: Path) -> None:
-    """Write `path`; where its name ends in .gz, compressed, as Perfetto reads it too.
+    """Write a trace to `path`, compressed if its name ends in .gz, which Perfetto reads, too.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def write(trace: Trace, path: Path) -> None:
     """
     table = trace.table(
         "regions", ["rank", "name", "start_s", "end_s"]
-    )  # read before the file is begun, as that may fail
+    )  # read before the file is opened, since reading may fail
     pieces = chain(_names(trace), _regions(trace, table), _intervals(trace), _power(trace), _messages(trace))
     run = {name: trace.info.get(name) for name in ("program", "args", "platform", "ranks", "makespan_s", "smpy")}
     with in_place_when_whole(path) as scratch, ExitStack() as stack:
@@ -64,7 +64,7 @@ def write(trace: Trace, path: Path) -> None:
 
 
 def _names(trace: Trace) -> Iterator[str]:
-    """Hosts and ranks, and where a viewer puts them."""
+    """Names of hosts and ranks, and their order in a viewer."""
     pid_of_rank = _pid_of_rank(trace)
     hosts = dict(zip(pid_of_rank, trace.host_of_rank, strict=True))
     for pid, host in hosts.items():
@@ -80,15 +80,15 @@ def _name(item: str, pid: int, tid: int, key: str, value: str | int) -> str:
 
 
 def _pid_of_rank(trace: Trace) -> list[int]:
-    """A number for each host, and none of a rank: a thread with the number of its process counts as its main thread."""
+    """A number for each host that is no rank: a viewer takes a thread with its process's number for the main thread."""
     numbers: dict[str, int] = {}
     return [trace.n_ranks + numbers.setdefault(host, len(numbers)) for host in trace.host_of_rank]
 
 
 def _regions(trace: Trace, table: pa.Table) -> Iterator[str]:
-    """Slices within one that is named after the rank: a track takes the name of its first slice.
+    """Slices of regions, inside one named after the rank, because a track takes the name of its first slice.
 
-    All are held together, for their order: in it, slices that end at a date stand before those that begin there.
+    All are held in memory and sorted: slices that end at a date precede those that begin there.
     """
     import numpy as np
 
@@ -116,7 +116,7 @@ def _mark(phase: str, name: str, at: str, date_ns: int) -> str:
 
 
 def _intervals(trace: Trace) -> Iterator[str]:
-    """A piece for each batch. Ends are rounded, not lengths, so that slices still follow each other."""
+    """Text of slices, a piece per batch. Ends are rounded, not lengths, so that slices still follow each other."""
     pid_of_rank = _pid_of_rank(trace)
     heads: dict[tuple[str, int], str] = {}
 
@@ -147,9 +147,9 @@ def _intervals(trace: Trace) -> Iterator[str]:
 
 
 def _power(trace: Trace) -> Iterator[str]:
-    """A counter for each host: the sum of `power_w` over its ranks, from each date at which it changes.
+    """A counter for each host: the sum of `power_w` over its ranks, at each date at which it changes.
 
-    All changes are held together, for their order.
+    All changes are held in memory and sorted.
     """
     if "power_w" not in trace.schema("intervals").names:
         return
@@ -169,7 +169,7 @@ def _power(trace: Trace) -> Iterator[str]:
     order = np.lexsort((date_ns, pid))
     pid, date_ns = pid[order], date_ns[order]
     n_ranks = np.cumsum(more_ranks[order])  # 0 at the end of each host
-    power_w = np.where(n_ranks == 0, 0.0, np.cumsum(more_w[order]))  # sums are rounded, and no power is none
+    power_w = np.where(n_ranks == 0, 0.0, np.cumsum(more_w[order]))  # exactly 0 despite rounded sums
     is_last = np.append((pid[1:] != pid[:-1]) | (date_ns[1:] != date_ns[:-1]), [True])[: len(pid)]
     columns = (column[is_last].tolist() for column in (pid, date_ns, power_w))
     lines = [
@@ -181,9 +181,10 @@ def _power(trace: Trace) -> Iterator[str]:
 
 
 def _messages(trace: Trace) -> Iterator[str]:
-    """A piece for each batch: flows, both ends of which lie in slices that stand before them.
+    """Text of flows, a piece per batch; both ends of a flow lie in slices written before.
 
-    One begins in its sender's slice from the send on, and ends in its receiver's slice until that has the message.
+    A flow begins in the sender's slice that starts with the send, and ends in the receiver's slice that lasts until
+    the message is there.
     """
     import numpy as np
 
@@ -196,7 +197,7 @@ def _messages(trace: Trace) -> Iterator[str]:
         sent_s, posted_s, ended_s = (batch[name].to_numpy(zero_copy_only=False) for name in columns[-3:])
         source, target = (batch[name].to_numpy(zero_copy_only=False) for name in ("source", "target"))
         taken_s = np.maximum(posted_s, ended_s)
-        is_shown = (sent_s >= window_s[0]) & (taken_s <= window_s[1])  # not those with a date that is not known
+        is_shown = (sent_s >= window_s[0]) & (taken_s <= window_s[1])  # messages with an unknown date are left out
         if ranks is not None:
             is_shown &= np.isin(source, ranks) & np.isin(target, ranks)
         rows = np.flatnonzero(is_shown)
