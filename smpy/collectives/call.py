@@ -239,7 +239,7 @@ class Call:
         Raises
         ------
         ValueError
-            If the algorithm is not registered as one that asks for them.
+            If the algorithm is not registered as one that uses them.
         """
         if self.hosts is None:
             raise ValueError("an algorithm that asks which ranks share a host is registered with knows_hosts=True")

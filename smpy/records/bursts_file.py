@@ -53,7 +53,7 @@ _COMPRESSION: Final = 1
 _UNDER_WAY: Final = "under way"
 _WHOLE: Final = "whole"
 
-# The real one: `os.write` asks who runs while a program does.
+# The original function: during a run, the patched `os.write` looks up the running rank.
 _write_some: Final = os.write
 
 

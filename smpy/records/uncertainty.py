@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Final
 
-_Z95: Final = 1.959964  # normal distribution: 95 % lie within so many standard deviations
+_Z95: Final = 1.959964  # normal distribution: 95 % lie within this number of standard deviations
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,8 +62,8 @@ class ReplayResult:
         Number of sends that were complete at once in the run but not on this machine. The trace does not say when the
         program waited for them, so the replay does not wait.
     depends_on_time : bool
-        Whether the traced program may do something else on another machine: it took messages from any source, polled,
-        or waited for any of several.
+        Whether the traced program may act differently on another machine, because it took messages from any source,
+        polled, or waited for any of several requests.
     noise_removed : str
         Sentences about the removal of noise.
     network_about : str

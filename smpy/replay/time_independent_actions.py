@@ -86,7 +86,7 @@ class Actions:
         self._entry_bytes = _ENTRY_BYTES[_BYTE]
         self._is_begun = False
         self._n_requests = 0
-        self._open: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)  # by source, target and tag
+        self._open: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)  # by source, target, tag
 
     def add(self, words: Sequence[str]) -> None:
         """Convert a line, given as the words after its rank.
