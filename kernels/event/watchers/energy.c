@@ -153,6 +153,13 @@ static void free_energy(sim *s, void *own)
 }
 
 static const watcher energy_watcher = {.entered = entered, .loaded = loaded, .check = check, .free = free_energy};
+static const watcher links_alone = {.check = check, .free = free_energy}; /* where no host says its power */
+
+static energy *energy_of(const sim *s)
+{
+    energy *all = watch_own(s, &energy_watcher);
+    return all ? all : watch_own(s, &links_alone);
+}
 
 int sim_keep_energy(sim *s)
 {
@@ -167,7 +174,7 @@ int sim_keep_energy(sim *s)
         error = all->at ? 0 : SIM_OUT_OF_MEMORY;
     }
     if (!error) all->links = link_energy_begin(s, &error);
-    if (!error) error = watch_begin(s, &energy_watcher, all);
+    if (!error) error = watch_begin(s, all->at ? &energy_watcher : &links_alone, all);
     if (error) {
         free_energy(s, all);
         return error;
@@ -181,7 +188,7 @@ int sim_keep_energy(sim *s)
 
 double energy_take_j(sim *s, int id)
 {
-    energy *all = watch_own(s, &energy_watcher);
+    energy *all = energy_of(s);
     const timeline *t = &s->timelines.at[id];
     const host_energy *e = all ? host_at(all, t->host) : NULL;
     if (!e) return NAN;
@@ -194,21 +201,21 @@ double energy_take_j(sim *s, int id)
 
 double sim_energy_of_host_j(const sim *s, int host)
 {
-    const energy *all = watch_own(s, &energy_watcher);
+    const energy *all = energy_of(s);
     const host_energy *e = all ? host_at(all, host) : NULL;
     return e ? e->joules + e->power_w * (s->clock.now_s - e->since_s) : NAN;
 }
 
 double sim_power_of_host_w(const sim *s, int host)
 {
-    const energy *all = watch_own(s, &energy_watcher);
+    const energy *all = energy_of(s);
     const host_energy *e = all ? host_at(all, host) : NULL;
     return e ? e->power_w : NAN;
 }
 
 void sim_host_energy_j(const sim *s, double *joules, uint8_t *is_used)
 {
-    const energy *all = watch_own(s, &energy_watcher);
+    const energy *all = energy_of(s);
     for (int h = 0; h < s->hosts.n; h++) {
         const host_energy *e = all ? host_at(all, h) : NULL;
         joules[h] = sim_energy_of_host_j(s, h);
@@ -218,14 +225,14 @@ void sim_host_energy_j(const sim *s, double *joules, uint8_t *is_used)
 
 void sim_link_energy_j(const sim *s, double *joules)
 {
-    const energy *all = watch_own(s, &energy_watcher);
+    const energy *all = energy_of(s);
     for (int link = 0; link < platform_n_links(s->machine); link++) joules[link] = NAN;
     if (all && all->links) link_energy_write(s, all->links, joules);
 }
 
 void sim_account_energy_j(const sim *s, int n, double *joules)
 {
-    const energy *all = watch_own(s, &energy_watcher);
+    const energy *all = energy_of(s);
     for (int i = 0; i < n; i++) joules[i] = all && i + 1 < all->account_room ? all->account_j[i + 1] : 0;
     for (int id = 0; all && id < s->timelines.n; id++) {
         const timeline *t = &s->timelines.at[id];

@@ -44,7 +44,6 @@ static double power_w(const link_energy *all, const powered_link *k)
 static void count(const link_energy *all, powered_link *k)
 {
     const double now_s = all->world->clock.now_s;
-    if (!(now_s > k->since_s)) return;
     k->joules += power_w(all, k) * (now_s - k->since_s);
     k->since_s = now_s;
 }
