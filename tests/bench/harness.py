@@ -73,7 +73,9 @@ def smpy_summary(command: list[str], folder: Path) -> dict[str, float]:
     return summary | summary["host"]
 
 
-def smpirun_command(program: Path, arguments: tuple[object, ...], n_ranks: int, platform: str) -> list[str]:
+def smpirun_command(
+    program: Path, arguments: tuple[object, ...], n_ranks: int, platform: str, settings: tuple[str, ...] = ()
+) -> list[str]:
     """Command by which smpirun is fastest: lazy updates (its default), no privatised globals, no measuring."""
     return [
         "smpirun",
@@ -85,6 +87,7 @@ def smpirun_command(program: Path, arguments: tuple[object, ...], n_ranks: int, 
         str(HERE / "platforms" / f"{platform}.xml"),
         "--cfg=smpi/simulate-computation:no",
         "--log=root.thres:critical",
+        *(f"--cfg={each}" for each in settings),
         str(program),
         *map(str, arguments),
     ]

@@ -22,16 +22,21 @@ pytestmark = [pytest.mark.bench, pytest.mark.timeout(1800)]
     [pytest.param(each, id=each.name, marks=[pytest.mark.slow] * (each.n_ranks >= 4096)) for each in WORKLOADS],
 )
 def test_smpy_is_faster_than_smpirun(workload: Workload, table: Table, folder: Path) -> None:
-    short = smpy_command(workload.program, workload.short, workload.n_ranks, workload.platform)
-    long = smpy_command(workload.program, workload.long, workload.n_ranks, workload.platform)
+    options = tuple(word for each in workload.settings for word in ("--set", each))
+    short, long = (
+        smpy_command(workload.program, arguments, workload.n_ranks, workload.platform, options=options)
+        for arguments in (workload.short, workload.long)
+    )
     counts = [smpy_summary(command, folder)["messages"] for command in (short, long)]
     assert counts[1] - counts[0] == workload.messages
     reason = missing_tool()
     if reason is not None:
         pytest.skip(reason)
     binary = compiled(workload.program, folder)
-    their_short = smpirun_command(binary, workload.short, workload.n_ranks, workload.platform)
-    their_long = smpirun_command(binary, workload.long, workload.n_ranks, workload.platform)
+    their_short, their_long = (
+        smpirun_command(binary, arguments, workload.n_ranks, workload.platform, workload.settings)
+        for arguments in (workload.short, workload.long)
+    )
     ours, theirs = marginal([short, their_short], [long, their_long], workload.repeats)
     messages = workload.messages
     table.at_least(workload.name, messages / ours.cpu_s, messages / theirs.cpu_s, "messages/s", workload.required)

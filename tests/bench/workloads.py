@@ -18,6 +18,7 @@ class Workload:
     messages: int
     required: float
     repeats: int = 2
+    settings: tuple[str, ...] = ()  # of both tools
 
 
 def _ring(n_ranks: int, platform: str, doubles: int, iterations: int, data: str, required: float) -> Workload:
@@ -37,6 +38,22 @@ def _allreduce(platform: str) -> Workload:
     """Eight bytes on 4,096 ranks: linear to rank 0, then a binomial tree."""
     return Workload(
         f"allreduce of 8 bytes, 4096 ranks, {platform}", "allreduce", 4096, platform, (1,), (5,), 4 * 2 * 4095, 20
+    )
+
+
+def _alltoall(algorithm: str) -> Workload:
+    name = f"alltoall of 100000 bytes ({algorithm}), 256 ranks, fat tree"
+    lengths = (100_000, 0, "even"), (100_000, 1, "even")
+    return Workload(
+        name,
+        "exchange",
+        256,
+        "fat_tree_256",
+        *lengths,
+        256 * 255,
+        15,
+        repeats=1,
+        settings=(f"smpi/alltoall:{algorithm}",),
     )
 
 
@@ -63,5 +80,17 @@ WORKLOADS = [
     Workload(
         "alltoall of 8 bytes (Bruck), 1024 ranks, fat tree", "alltoall", 1024, "fat_tree_1024",
         (1, 1), (6, 1), 5 * 10 * 1024, 10,
+    ),
+    _alltoall("pair"),
+    _alltoall("ring"),
+    _alltoall("basic_linear"),
+    Workload(
+        "alltoallv of 50000 to 150000 bytes, 64 ranks, fat tree", "exchange", 64, "fat_tree_64",
+        (100_000, 0, "irregular"), (100_000, 1, "irregular"), 64 * 63, 15, repeats=1,
+    ),
+    # its two-level algorithms make communicators first: a million messages
+    Workload(
+        "allreduce of 8 bytes of mvapich2, its preparation included, 1024 ranks, 16 a host", "allreduce", 1024,
+        "fat_tree_64x16", (0,), (22,), 1_152_702, 5, repeats=1, settings=("smpi/coll-selector:mvapich2",),
     ),
 ]  # fmt: skip
