@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.bench, pytest.mark.timeout(1800)]
 
 @pytest.mark.parametrize(
     "workload",
-    [pytest.param(each, id=each.name, marks=[pytest.mark.slow] * (each.n_ranks >= 4096)) for each in WORKLOADS],
+    [pytest.param(each, id=each.name, marks=[pytest.mark.slow] * each.is_slow) for each in WORKLOADS],
 )
 def test_smpy_is_faster_than_smpirun(workload: Workload, table: Table, folder: Path) -> None:
     options = tuple(word for each in workload.settings for word in ("--set", each))

@@ -20,6 +20,11 @@ class Workload:
     repeats: int = 2
     settings: tuple[str, ...] = ()  # of both tools
 
+    @property
+    def is_slow(self) -> bool:
+        """Whether smpirun takes minutes."""
+        return self.n_ranks >= 4096 or self.repeats == 1
+
 
 def _ring(n_ranks: int, platform: str, doubles: int, iterations: int, data: str, required: float) -> Workload:
     return Workload(
