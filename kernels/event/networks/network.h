@@ -92,7 +92,7 @@ int network_link_is_on(const sim *s, int link);
 int network_route(sim *s, int source_host, int target_host, platform_path *path);
 int network_lose(sim *s, int transfer, int link); /* the link that it needs is off: SIM_LINK_OFF; -1: one that is to start */
 void network_worked(sim *s, int n_changed, int n_solves); /* for statistics, and for law 3 of sim.h */
-/* Of ranks' CPUs: */
+/* CPUs of ranks: */
 int network_receiver(const sim *s, int transfer);         /* the rank whose CPU takes it, or -1 */
 int network_cpu_idles(const sim *s, int rank);            /* it has nothing to do now but to take messages */
 double network_cpu_from_s(const sim *s, int rank);        /* from then on messages cost it time */

@@ -52,6 +52,10 @@ _ENDS_FENCE: Final = frozenset(("Lock", "Lock_all", "Start"))
 _KNOWN: Final = frozenset((*_ACCESSES, *_OPENS, *_ENDS, *_COMPLETES, "Free"))
 
 
+Conflicting = tuple[WindowAccess, StretchOfBytes]
+"""An access, and the bytes of it that another one touches."""
+
+
 class WindowCall(NamedTuple):
     """A rank's call on a window; `peer` is the rank in the window that the call names."""
 
@@ -63,6 +67,7 @@ class WindowCall(NamedTuple):
     line: Line
     access: WindowAccess | None = None
     segments: tuple[AccessSegment, ...] = ()
+    conflicts: tuple[tuple[Conflicting, Conflicting], ...] = ()
 
 
 class WindowChecks:
@@ -95,7 +100,7 @@ class WindowChecks:
             peer = None if named is None else rank_of(part, named, name)
             if peer == PROC_NULL:
                 return None
-            line, access, segments = here(), None, tuple[AccessSegment, ...]()
+            line, access, segments, conflicts = here(), None, tuple[AccessSegment, ...](), ()
             if peer is not None and name in _ACCESSES:
                 part.epochs.check_access(peer, name)
                 segments = _segments_of(name, given)
@@ -113,22 +118,16 @@ class WindowChecks:
             origin = window.origins[part.rank] = part.checked = Origin(rank, self._mistakes, window.notes)
         if access is not None:
             self._take_over(part, window, origin, access.target)
-            access = self._begin_access(access, part, window, origin, name)
+            access, conflicts = self._begin_access(access, part, window, origin, name)
         elif origin.has_accessed:
             self._check_fence(name, origin, given, line)
-        return WindowCall(name, part, window, origin, peer, line, access, segments)
+        return WindowCall(name, part, window, origin, peer, line, access, segments, conflicts)
 
     def end(self, call: WindowCall, result: object) -> list[PendingBuffer]:
         """Record the end of a call, and return the buffers of the request that it has started."""
-        name = call.name
         if call.access is not None:
-            has_request = isinstance(result, Request)
-            if name in _GETS and has_request:
-                call.access.request = ref(result)
-            if not is_of_library(call.line):
-                target, segments = call.access.target, call.segments
-                return call.origin.buffers.started(target, name, call.line, segments, has_request=has_request)
-            return []
+            return self._end_access(call, call.access, result)
+        name = call.name
         if name in _COMPLETES:
             call.origin.buffers.completed(call.peer, Side(call.origin.rank, f"{name} completes it", call.line))
             if call.window.notes is not None:
@@ -149,6 +148,17 @@ class WindowChecks:
             else:
                 self._complete(call)
         return []
+
+    def _end_access(self, call: WindowCall, access: WindowAccess, result: object) -> list[PendingBuffer]:
+        """Report the conflicts of an access that was not refused; return the buffers of its request."""
+        for conflict in call.conflicts:
+            self._tell(call.part, *conflict)
+        has_request = isinstance(result, Request)
+        if call.name in _GETS and has_request:
+            access.request = ref(result)
+        if is_of_library(call.line):
+            return []
+        return call.origin.buffers.started(access.target, call.name, call.line, call.segments, has_request=has_request)
 
     def drop(self, call: WindowCall) -> None:
         """Ignore the access of a call that has failed."""
@@ -209,8 +219,8 @@ class WindowChecks:
 
     def _begin_access(
         self, access: WindowAccess, part: WindowPart, window: CheckedWindow, origin: Origin, name: str
-    ) -> WindowAccess:
-        """Record an access; report its conflicts, and a request that is used without a lock."""
+    ) -> tuple[WindowAccess, tuple[tuple[Conflicting, Conflicting], ...]]:
+        """Record an access, and return it with its conflicts: the call may still be refused."""
         target, epochs = window.targets[access.target], part.epochs
         if epochs.is_fenced:
             accesses = target.begin_fenced(origin.n_fences)
@@ -221,14 +231,13 @@ class WindowChecks:
             accesses = target.exposed
         if name.startswith("R") and accesses is not target.locked and not is_of_library(access.line):
             self._mistakes.add(Kind.OUTSIDE, Side(origin.rank, f"{name} without a lock", access.line))
-        for other, its, own in accesses.conflicts(access):
-            self._tell(part, (other, its), (access, own))
+        conflicts = tuple(((other, its), (access, own)) for other, its, own in accesses.conflicts(access))
         access = accesses.add(access)
         if accesses is target.locked:
             origin.locked.setdefault(access.target, {})[id(access)] = access
-        return access
+        return access, conflicts
 
-    def _tell(self, part: WindowPart, *conflicting: tuple[WindowAccess, StretchOfBytes]) -> None:
+    def _tell(self, part: WindowPart, *conflicting: Conflicting) -> None:
         if all(is_of_library(access.line) for access, _ in conflicting):
             return
         ordered = sorted(conflicting, key=lambda one: (one[0].line, one[0].what))

@@ -265,7 +265,8 @@ CONFLICTS = {
 
 @pytest.mark.parametrize(("program", "sides"), CONFLICTS.values(), ids=CONFLICTS)
 def test_accesses_that_conflict_are_named(windows: Callable, program: str, sides: list):
-    assert windows(program) == {"conflicts": [sides]}
+    (conflicts,) = windows(program).values()
+    assert [sorted(each) for each in conflicts] == [sides]
 
 
 FITTING = {
