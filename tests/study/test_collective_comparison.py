@@ -193,9 +193,9 @@ def test_the_result_is_a_table_a_record_and_a_page(tmp_path: Path) -> None:
 def test_beside_a_best_that_takes_no_time_others_are_told_with_theirs() -> None:
     found = smpy.compare_collective("allreduce", 4, [0, 8], platform=MACHINE)
     assert found.times_s[found.best(0, 0)][0][0] == 0
-    assert found.loss("recursive_doubling", 0, 0) == inf
-    time = format_time(found.times_s["recursive_doubling"][0][0])
-    assert f"  recursive_doubling +{time}" in found.table()
+    assert found.loss("two_level", 0, 0) == inf
+    time = format_time(found.times_s["two_level"][0][0])
+    assert f"  two_level +{time}" in found.table()
     assert "does not work" not in found.table()
     rows = found.table().split("\n\n")[1].splitlines()[1:]
     losses = [found.loss(row.split()[0], 0, 1) for row in rows]
