@@ -100,7 +100,8 @@ class WindowChecks:
             peer = None if named is None else rank_of(part, named, name)
             if peer == PROC_NULL:
                 return None
-            line, access, segments, conflicts = here(), None, tuple[AccessSegment, ...](), ()
+            line, access, segments = here(), None, tuple[AccessSegment, ...]()
+            conflicts = tuple[tuple[Conflicting, Conflicting], ...]()
             if peer is not None and name in _ACCESSES:
                 part.epochs.check_access(peer, name)
                 segments = _segments_of(name, given)
