@@ -5,9 +5,9 @@
 #include "world/tell.h"
 
 /* Probes, and Get_status, which looks at a request as a probe looks at messages: an execution, which is three calls, then a look.
- * A blocking probe repeats it until it finds something; where that takes no time, it waits until there is something new.
- * Where polls notice, the execution is a poll (poll.h). A non-blocking probe that is repeated until it finds something is,
- * date by date, what a program's loop of such probes would be. */
+ * A blocking probe repeats it until it finds something; if looks take no time, it waits until there is something new.
+ * The execution is a poll (poll.h) where polls notice. A non-blocking probe that is repeated until it finds something is,
+ * date by date, a program's loop of such probes. */
 
 enum { MADE, BOUND, STARTED, LOOK, KNOWN, AWAITING };
 
