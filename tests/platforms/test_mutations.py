@@ -49,7 +49,9 @@ def refusal(folder: Path, options: tuple[tuple[str, str], ...] = ()) -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seeds", [range(10), pytest.param(range(10, 50), marks=pytest.mark.slow)], ids=["few", "many"])
+@pytest.mark.parametrize(
+    "seeds", [range(10), pytest.param(range(10, 50), marks=pytest.mark.campaign)], ids=["few", "many"]
+)
 def test_a_mutated_machine_runs_or_is_refused_in_a_few_words(tmp_path: Path, kind: str, seeds: range) -> None:
     machine = KINDS[kind](Draw(f"{kind}-mutations"))
     texts = {"platform.xml": machine.xml, **machine.files}
