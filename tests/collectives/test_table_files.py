@@ -200,6 +200,41 @@ def test_an_algorithm_of_mpichs_that_is_not_here_is_told_once(tmp_path: Path) ->
     assert chosen(rules, "barrier", 4, 0) == "dissemination"
 
 
+def test_the_radix_of_an_algorithm_is_two_or_told(tmp_path: Path) -> None:
+    name = "algorithm=MPIR_Barrier_intra_k_dissemination"
+    tests = {"comm_size<9": {name: {"k=2": {}}}, "comm_size=any": {name: {"k=4": {}}}}
+    with pytest.warns(PlatformWarning) as caught:
+        selection(tmp_path, json.dumps({"collective=barrier": tests}))
+    assert [str(each.message) for each in caught] == [
+        "MPIR_Barrier_intra_k_dissemination with k=4 has no algorithm here: the table mpich-4 chooses"
+    ]
+
+
+def test_compositions_of_a_file_are_told_once_and_those_of_the_table_stand(tmp_path: Path) -> None:
+    tests = {
+        "comm_size=node_comm_size": {"composition=MPIDI_Allreduce_intra_composition_gamma": {}},
+        "is_multi_threaded=yes": leaf("Allreduce_intra_ring"),
+        "comm_size=any": {"composition=MPIDI_Allreduce_intra_composition_alpha": {}},
+    }
+    with pytest.warns(PlatformWarning) as caught:
+        rules = selection(tmp_path, json.dumps({"collective=allreduce": {"comm_type=intra": tests}}))
+    assert [str(each.message) for each in caught] == [
+        "a composition over hosts has no algorithm here: the table mpich-4 chooses"
+    ]
+    for nbytes in (8, 100_000):
+        assert chosen(rules, "allreduce", 8, nbytes) == chosen(Selection("mpich-4"), "allreduce", 8, nbytes)
+
+
+def test_a_test_for_all_ranks_on_one_host_holds_there_alone(tmp_path: Path) -> None:
+    tests = {
+        "comm_size=node_comm_size": leaf("Alltoall_intra_brucks"),
+        "comm_size=any": leaf("Alltoall_intra_pairwise"),
+    }
+    rules = selection(tmp_path, json.dumps({"collective=alltoall": {"comm_type=intra": tests}})).rules("alltoall")
+    for hosts, use in (([0] * 4, "bruck"), ([0, 0, 1, 1], "pair"), ([0, 1, 2, 3], "pair")):
+        assert rules.row_for(Query(4, 8), lambda hosts=hosts: Hosts(hosts)).use == use
+
+
 def test_a_misspelled_collective_beside_others_is_told_by_file_line_and_key(tmp_path: Path) -> None:
     kept = '"collective=ibarrier": {}, "collective=ineighbor_alltoallw": {}, "collective=barrier": {},'
     text = '{%s\n"collective=bcst": {"algorithm=MPIR_Bcast_intra_binomial": {}}}'

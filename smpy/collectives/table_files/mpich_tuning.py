@@ -64,8 +64,8 @@ _YES_OR_NO: Final = {
     "is_node_consecutive": "is_blocked",
 }
 _KEYS: Final = (
-    *("collective", "comm_type", *_SIZES, "count", "comm_hierarchy", *_YES_OR_NO, "is_sendbuf_inplace", "algorithm"),
-    "composition",
+    *("collective", "comm_type", *_SIZES, "count", "comm_hierarchy", *_YES_OR_NO, "is_sendbuf_inplace"),
+    *("is_multi_threaded", "algorithm", "composition"),
 )
 _TEST: Final = re.compile(r"(\w+)(<=|<|=)(\w+)")
 _Conditions = Mapping[str, Any]
@@ -130,7 +130,8 @@ def _rows(
         name, relation, value = _test(path, branch.line, key)
         _branch(path, branch.line, key, below)
         if name in ("algorithm", "composition"):
-            yield from _leaf(branch.line, operation, value, above, base, lacking)
+            what = value if name == "algorithm" else "a composition over hosts"
+            yield from _leaf(branch.line, operation, what, below, above, base, lacking)
             return
         conditions = _conditions(path, branch.line, key, name, relation, value)
         both = None if conditions is None else _together(above, conditions)
@@ -139,12 +140,19 @@ def _rows(
 
 
 def _leaf(
-    line: int, operation: str, value: str, above: _Conditions, base: str, lacking: dict[str, int]
+    line: int,
+    operation: str,
+    value: str,
+    parameters: LocatedObject,
+    above: _Conditions,
+    base: str,
+    lacking: dict[str, int],
 ) -> Iterator[FileRow]:
     name = re.sub(r"^.*?_(intra|allcomm)_", "", value)
-    algorithm = _ALGORITHMS[operation].get(name)
+    others = [parameter for parameter in parameters if parameter != "k=2"]
+    algorithm = None if others else _ALGORITHMS[operation].get(name)
     if algorithm is None:
-        lacking.setdefault(value, line)
+        lacking.setdefault(" with ".join((value, *others)), line)
         yield FileRow({**above, "use_table": base}, line)
         return
     in_order = _IN_ORDER.get((operation, name))
@@ -189,7 +197,10 @@ def _conditions(path: str, line: int, key: str, name: str, relation: str, value:
 
 _READERS: Final[Mapping[tuple[str, str], Mapping[str, _Conditions | None]]] = {
     ("comm_type", "="): {"intra": {}, "inter": None},
-    ("comm_size", "="): {"pow2": {"is_power_of_two": True}},
+    ("comm_size", "="): {
+        "pow2": {"is_power_of_two": True},
+        "node_comm_size": {"is_part": False, "shares_hosts": True, "is_hierarchical": False},
+    },
     ("count", "<"): {"pow2": {"has_entry_each": False}},
     ("comm_hierarchy", "="): {
         "parent": {"is_part": False, "shares_hosts": True},
@@ -198,6 +209,7 @@ _READERS: Final[Mapping[tuple[str, str], Mapping[str, _Conditions | None]]] = {
         "flat": {"is_part": False, "shares_hosts": False},
     },
     ("is_sendbuf_inplace", "="): {"no": {}, "yes": None},
+    ("is_multi_threaded", "="): {"no": {}, "yes": None},
     **{(name, "="): {"yes": {fact: True}, "no": {fact: False}} for name, fact in _YES_OR_NO.items()},
 }
 
