@@ -254,6 +254,25 @@ def test_what_threads_compute_takes_no_simulated_time(emulated: Callable):
     assert ran.error == ""
 
 
+def test_pools_of_several_ranks_start_threads_that_wait_for_messages(smpy_run: Callable):
+    ran = smpy_run(
+        """
+        from mpi4py import MPI
+        import concurrent.futures
+        comm = MPI.COMM_WORLD
+        after, before = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+        def shift(tag):
+            return comm.sendrecv(comm.rank, after, tag, source=before, recvtag=tag)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:  # the package imports it now, relative to itself
+            print(comm.rank, *pool.map(shift, range(4)))
+        """,
+        3,
+        "--quiet",
+    )
+    assert (ran.code, ran.err) == (0, "")
+    assert sorted(ran.out.splitlines()) == ["0 2 2 2 2", "1 0 0 0 0", "2 1 1 1 1"]
+
+
 def test_the_clocks_of_a_thread_never_fall_behind_its_rank(emulated: Callable):
     ran = emulated(
         """

@@ -164,7 +164,7 @@ class Importer:
         level: int = 0,
     ) -> ModuleType:
         """`builtins.__import__`."""
-        requested = _package_of(globals) if level else name
+        requested = _resolve(name, _package_of(globals), level) if level else name
         if (self._plain.get(requested) and not self._brings_awaited(requested, fromlist)) or (
             state := running()
         ) is None:
@@ -183,15 +183,14 @@ class Importer:
                     module = self._shared_import(name, globals, locals, fromlist, level)
                     self._look_for_awaited()
                 return module
-        absolute = _resolve(name, requested, level) if level else name
-        module = self.get(absolute)
+        module = self.get(requested)
         if not fromlist:
             top = name.partition(".")[0]  # first part of the name as written: `import a.b` binds a
-            absolute = absolute[: len(absolute) - len(name) + len(top)] if name else absolute
-            module = self.get(absolute)
+            requested = requested[: len(requested) - len(name) + len(top)] if name else requested
+            module = self.get(requested)
         elif hasattr(module, "__path__"):
-            self._import_parts(absolute, module, fromlist)
-        return self._as_seen_by(globals, absolute, module, state)
+            self._import_parts(requested, module, fromlist)
+        return self._as_seen_by(globals, requested, module, state)
 
     def import_module(self, name: str, package: str | None, importing: Mapping[str, Any]) -> ModuleType:
         """`importlib.import_module`, called by code with these globals."""
