@@ -11,7 +11,7 @@ from smpy.units import format_bytes, format_time
 
 if TYPE_CHECKING:
     from smpy.emulate.run.run import RunProgress
-    from smpy.study.point_collector import StudyProgress as Stand
+    from smpy.study.state import StudyProgress as Stand
 
 FIRST_S: Final = 1.0  # shorter runs show none
 EVERY_S: Final = 0.2

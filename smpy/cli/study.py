@@ -82,8 +82,8 @@ def plan(what: Path, folder: Path | None, probe: int | None, workers: int | None
     Points that a probe has run need not run again.
     """
     with errors_told():
+        from smpy.study.dask_cluster import n_workers_here
         from smpy.study.estimate import seconds_left
-        from smpy.study.scheduling import n_workers_here
 
         study = _study(what, folder)
         points = study.points

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from smpy.errors import SmpyError
 from smpy.options import RunConfig
-from smpy.runs.run_inputs import RunInputs
 
 if TYPE_CHECKING:
     from smpy.records.summary import Summary
@@ -87,6 +86,22 @@ class RunRequest:
     made_program: MadeProgram | None = None
     notes_reads: bool = False
     is_check: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunInputs:
+    """Files and environment variables that a run has read: when one differs, the run is a different one.
+
+    Attributes
+    ----------
+    files : mapping of str to str
+        Files, by path, and hashes (`smpy.runs.files_read`).
+    variables : mapping of str to str
+        Environment variables, by name, and hashes (`smpy.runs.variables_read`).
+    """
+
+    files: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

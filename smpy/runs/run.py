@@ -13,7 +13,7 @@ from smpy.errors import SmpyError
 from smpy.records.profile import RunProfile
 from smpy.records.summary import Summary
 from smpy.records.trace import Trace
-from smpy.runs.run_inputs import RunInputs
+from smpy.runs.request import RunInputs
 from smpy.units import format_time
 
 _TRIES_MAX: Final = 3

@@ -51,12 +51,12 @@ from smpy.runs.request import (
     N_DESCRIPTORS,
     Elsewhere,
     Reply,
+    RunInputs,
     RunRequest,
     Threads,
     read_value,
     write_value,
 )
-from smpy.runs.run_inputs import RunInputs
 from smpy.runs.run_text import command_line
 from smpy.runs.variables_read import VariablesRead
 

@@ -16,9 +16,8 @@ from smpy.errors import Interrupted, SmpyError, UsageError
 from smpy.options import RunConfig
 from smpy.platforms.description import Description
 from smpy.runs.output import Output, read_output, remarks_on_output
-from smpy.runs.request import Elsewhere, MadeProgram, Reply, RunRequest, Threads, read_value, write_value
+from smpy.runs.request import Elsewhere, MadeProgram, Reply, RunInputs, RunRequest, Threads, read_value, write_value
 from smpy.runs.run import KilledError, MemoryLimitError, Run, RunError, TimeLimitError
-from smpy.runs.run_inputs import RunInputs
 from smpy.runs.run_text import run_config
 from smpy.runs.signature import takes_options
 from smpy.runs.warm_server import Files, ProcessEnd, empty_file, warm_server

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from smpy.runs.run_inputs import RunInputs
+from smpy.runs.request import RunInputs
 from smpy.runs.variables_read import changed_variables
 from smpy.runs.warm_server import is_read_once
 

@@ -14,8 +14,7 @@ from smpy.arguments import BYTES_MAX, seconds, whole_number
 from smpy.errors import UsageError, meant
 from smpy.input_files import read_input
 from smpy.platforms.models.prices import NO_PRICES, Prices
-from smpy.study.axes import Axis, Settings, Value, flat_settings, read_axis
-from smpy.study.combine import DRAWN, WAYS, Combination, combinations
+from smpy.study.axes import DRAWN, WAYS, Axis, Combination, Settings, Value, combinations, flat_settings, read_axis
 
 GROUPS: Final = ("args", "set", "algorithm")
 """Groups of settings with a dot: an argument of the program, a key of the machine, a collective."""
@@ -57,7 +56,7 @@ class Definition:
     axes : tuple of Axis
         Axes that are varied; none if the points are listed.
     combine : str
-        Way to combine axes (`smpy.study.combine`), or "list".
+        Way to combine axes (`smpy.study.axes.combinations`), or "list".
     n_points, draw_seed : int
         Number of drawn points, and the seed of the draws.
     points : tuple of Settings

@@ -21,9 +21,9 @@ from smpy.input_files import read_plain_file
 from smpy.records.files import write_whole
 from smpy.records.held_trace import HeldTrace
 from smpy.replay import replay
-from smpy.study.point_collector import StudyProgress
 from smpy.study.points import Point
 from smpy.study.scaling import COMPUTING_PARTS, ProgramScaling, ScalingRow
+from smpy.study.state import StudyProgress
 from smpy.study.study import Study
 from smpy.study.table import kept
 

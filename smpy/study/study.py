@@ -18,21 +18,21 @@ from smpy.errors import JournalWarning, UsageError
 from smpy.input_files import read_plain_file
 from smpy.records.files import write_whole
 from smpy.runs.files_read import are_as_they_were, state_of
+from smpy.runs.request import RunInputs
 from smpy.runs.run import again_if_killed
-from smpy.runs.run_inputs import RunInputs
 from smpy.runs.simulate import check_run
 from smpy.runs.variables_read import changed_variables, hashes_of
 from smpy.study.carried_variables import CarriedVariables
+from smpy.study.dask_cluster import memory_of_a_point, n_workers_here
 from smpy.study.definition import Definition, definition_of, read_definition
 from smpy.study.export import write_parquet
 from smpy.study.journal import Entry, Journal, RunOrigin
-from smpy.study.perform import Task
-from smpy.study.point_collector import PointCollector, StudyProgress
 from smpy.study.points import Point, keys_of_format_2, points_of, samples_of_options
 from smpy.study.results import are_known
 from smpy.study.reuse import Results, located, relative_to
-from smpy.study.state import StudyState
+from smpy.study.state import PointCollector, StudyProgress, StudyState
 from smpy.study.table import FILES, StudyTable, kept, table_of
+from smpy.study.tasks import Task, run_tasks
 from smpy.study.versions import versions
 
 if TYPE_CHECKING:
@@ -157,8 +157,6 @@ class Study:
         SmpyError
             If it could not go on: the disk is full, the scheduler has gone. Points that have ended are kept.
         """
-        from smpy.study.scheduling import memory_of_a_point, n_workers_here, run_tasks
-
         if scheduler is not None and show_dashboard is not None:
             raise UsageError(f"the scheduler at {scheduler} has its own dashboard, or none: leave --dashboard out")
         n_workers = n_workers_here() if workers is None else whole_number("workers", workers, _WORKERS_MAX)

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import smpy
-from smpy.runs.run_inputs import RunInputs
+from smpy.runs.request import RunInputs
 from smpy.study.journal import Entry, Journal
 from tests.platforms.mutations import mutate
 from tests.records.synthetic_trace import seal

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smpy.errors import UsageError
-from smpy.study.axes import Axis, read_axis
-from smpy.study.combine import combinations
+from smpy.study.axes import Axis, combinations, read_axis
 
 
 def axis(name: str, given: Any, *, is_drawn: bool = False) -> Axis:

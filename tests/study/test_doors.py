@@ -18,9 +18,9 @@ import pytest
 
 import smpy
 from smpy.errors import UsageError
-from smpy.runs.run_inputs import RunInputs
+from smpy.runs.request import RunInputs
 from smpy.runs.variables_read import hashes_of
-from smpy.study import local_cluster
+from smpy.study import dask_cluster
 from smpy.study.carried_variables import CarriedVariables, variables_of_a_run
 from tests.study.studies import study_table
 
@@ -159,7 +159,7 @@ def test_a_dashboard_that_is_asked_for_is_on_127_0_0_1(tmp_path: Path):
 def test_a_dashboard_that_cannot_be_shown_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "distributed.dashboard.scheduler", None)
     with pytest.raises(UsageError, match="pip install bokeh"):
-        local_cluster._check_dashboard()
+        dask_cluster._check_dashboard()
     study = smpy.Study(study_table(tmp_path), tmp_path / "results")
     with pytest.raises(UsageError, match="leave --dashboard out"):
         study.run(scheduler="tcp://127.0.0.1:1", show_dashboard=print)

@@ -20,7 +20,7 @@ import pytest
 from smpy.options import RunConfig
 from smpy.runs import simulate
 from smpy.runs.run import KilledError, Run
-from smpy.study import perform
+from smpy.study import tasks
 from smpy.study.study import Study
 from tests.study.studies import simulated, study_table
 from tests.study.test_disturbed import n_ended, start, workers_of, write_toml
@@ -137,10 +137,10 @@ def test_a_point_whose_run_is_killed_runs_three_times_in_all(
             raise KilledError("the run's process was ended by SIGKILL")
         return simulate.perform_run(replace(run, trace=None), **how)
 
-    monkeypatch.setattr(perform, "perform_run", perform_run)
+    monkeypatch.setattr(tasks, "perform_run", perform_run)
     study = Study(study_table(tmp_path, keep=["trace"], axes={"args.n": [1]}), tmp_path / "results")
     study.folder.mkdir()
-    entry, _ = perform.perform(study._task(study.points[0], None))
+    entry, _ = tasks.perform(study._task(study.points[0], None))
     assert error in entry.error
     assert bool(entry.error) == entry.is_outside == bool(error)  # else it would not run again with the next command
     assert len(calls) == 3

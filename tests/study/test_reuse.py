@@ -8,7 +8,7 @@ import pytest
 
 import smpy
 from smpy.runs.files_read import state_of
-from smpy.runs.run_inputs import RunInputs
+from smpy.runs.request import RunInputs
 from smpy.study.journal import Entry
 from smpy.study.reuse import Results
 from tests.study.studies import study_table

@@ -17,14 +17,14 @@ import pytest
 import smpy
 from smpy.errors import NoRoomError, UsageError
 from smpy.options import RunConfig
+from smpy.runs.request import RunInputs
 from smpy.runs.run import RunError
-from smpy.runs.run_inputs import RunInputs
 from smpy.runs.run_text import command_line
 from smpy.runs.simulate import perform_run
 from smpy.study.journal import Entry, Journal, RunOrigin
-from smpy.study.perform import perform
 from smpy.study.state import StudyState
 from smpy.study.study import Study
+from smpy.study.tasks import perform
 from tests.study.studies import simulated, study_table
 
 
@@ -73,7 +73,7 @@ def test_the_folder_of_a_study_is_a_study_and_its_parquet_file_the_table(small: 
 
 def test_a_study_that_has_run_runs_nothing_again(small: tuple[Study, pd.DataFrame], monkeypatch: pytest.MonkeyPatch):
     study, frame = small
-    monkeypatch.setattr("smpy.study.scheduling.run_tasks", lambda *_, **__: pytest.fail("it runs again"))
+    monkeypatch.setattr("smpy.study.study.run_tasks", lambda *_, **__: pytest.fail("it runs again"))
     pd.testing.assert_frame_equal(study.run(), frame)
 
 
@@ -372,7 +372,7 @@ def test_a_point_that_had_no_room_runs_again(tmp_path: Path, monkeypatch: pytest
         raise RunError("no room", failure=NoRoomError("no room"))
 
     study = smpy.Study(study_table(tmp_path, axes={"args.n": [1]}), tmp_path / "results")
-    monkeypatch.setattr("smpy.study.perform.perform_run", full)
+    monkeypatch.setattr("smpy.study.tasks.perform_run", full)
     entry, _ = perform(study._task(study.points[0], None))
     assert entry.error == "no room"
     assert study._to_run(StudyState({study.points[0].key: entry}), study.points, retry_failed=False)

@@ -7,19 +7,21 @@ from types import SimpleNamespace
 
 import pytest
 
-from smpy.runs.run_inputs import RunInputs
-from smpy.study import scheduling
+from smpy.runs.request import RunInputs
+from smpy.study import dask_cluster, tasks
 from smpy.study.carried_variables import CarriedVariables
+from smpy.study.dask_cluster import DaskConnection
 from smpy.study.journal import Entry
-from smpy.study.perform import Task
+from smpy.study.tasks import Task
 
 
 def task(key: str) -> Task:
     return Task(key, "", ".", ".", (), False, False, None, None)
 
 
-def points_of(done: scheduling.Done) -> scheduling._Points:
-    return scheduling._Points(SimpleNamespace(), [], done, CarriedVariables({}, ()), lambda: None, lambda: 1)
+def hand_out(done: tasks.Done) -> tasks._HandOut:
+    connection = DaskConnection(SimpleNamespace(), lambda: None, lambda: 1)
+    return tasks._HandOut(connection, [], done, CarriedVariables({}, ()))
 
 
 class Ended:
@@ -41,10 +43,10 @@ class Ended:
 
 def test_what_has_come_is_handed_in_even_if_the_scheduler_goes_with_the_next():
     kept: list[str] = []
-    points = points_of(lambda ended: kept.extend(task.key for task, _, _ in ended))
+    points = hand_out(lambda ended: kept.extend(task.key for task, _, _ in ended))
     futures = [Ended(is_lost=False), Ended(is_lost=True)]
     points._out = {future: task(f"point {i}") for i, future in enumerate(futures)}
-    with pytest.raises(scheduling._LostError):
+    with pytest.raises(tasks._LostError):
         points._take_all(futures)
     assert kept == ["point 0"]
 
@@ -53,7 +55,7 @@ def test_a_full_disk_is_not_told_as_a_lost_scheduler():
     def full(_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    points = points_of(full)
+    points = hand_out(full)
     future = Ended(is_lost=False)
     points._out = {future: task("point")}
     with pytest.raises(OSError, match="No space left"):
@@ -61,15 +63,15 @@ def test_a_full_disk_is_not_told_as_a_lost_scheduler():
 
 
 def test_points_share_what_memory_the_container_has(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(scheduling, "limit_bytes", lambda: 8_000)
-    assert scheduling.memory_of_a_point(4) == 1_800
-    monkeypatch.setattr(scheduling, "limit_bytes", lambda: None)
-    assert scheduling.memory_of_a_point(4) is None
+    monkeypatch.setattr(dask_cluster, "limit_bytes", lambda: 8_000)
+    assert dask_cluster.memory_of_a_point(4) == 1_800
+    monkeypatch.setattr(dask_cluster, "limit_bytes", lambda: None)
+    assert dask_cluster.memory_of_a_point(4) is None
 
 
 def test_dasks_loggers_are_silent_for_a_study_alone():
     logger = logging.getLogger("distributed.smpy_test")
     logger.setLevel(logging.INFO)
-    with scheduling._silence():
+    with dask_cluster._silence():
         assert not logger.isEnabledFor(logging.CRITICAL)
     assert logger.level == logging.INFO
