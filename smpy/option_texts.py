@@ -159,10 +159,10 @@ def ranks_text(ranks: tuple[int, ...]) -> str:
 
 def chosen_message(text: str) -> tuple[int, int, int, int]:
     """Rank, number of its receive, source and tag, from RANK:N=SOURCE:TAG."""
-    found = re.fullmatch(r"(\d+):(\d+)=(\d+):(\d+)", text.strip())
-    if found is None or not int(found[2]) or any(int(number) >= 1 << 31 for number in found.groups()):
+    numbers = re.fullmatch(r"(\d+):(\d+)=(\d+):(\d+)", text.strip())
+    if numbers is None or not int(numbers[2]) or any(int(number) >= 1 << 31 for number in numbers.groups()):
         raise ValueError(f"{text!r} is not RANK:N=SOURCE:TAG, such as 0:1=2:7; N begins with 1")
-    return int(found[1]), int(found[2]), int(found[3]), int(found[4])
+    return int(numbers[1]), int(numbers[2]), int(numbers[3]), int(numbers[4])
 
 
 def chosen_message_text(chosen: tuple[int, int, int, int]) -> str:

@@ -180,8 +180,8 @@ class _Walk:
         if self.arrivals is None:
             inner = np.flatnonzero(self.messages.is_inner)
             self.arrivals = _ByDate.sorted(inner, self.messages.target, self.messages.ended_s, self.timeline.n_ranks)
-        found, ended_s = self.arrivals.next(rank, date_s)
-        return self._start(found, date_s) if ended_s <= date_s + ONE_DATE_S else None
+        message, ended_s = self.arrivals.next(rank, date_s)
+        return self._start(message, date_s) if ended_s <= date_s + ONE_DATE_S else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,5 +202,5 @@ class _ByDate:
     def next(self, rank: int, date_s: float) -> tuple[int, float]:
         """Row and date of a rank's first message from a date on; -1 if there is none."""
         low, high = int(self.first[rank]), int(self.first[rank + 1])
-        found = bisect_left(self.date_s.data, date_s - ONE_DATE_S, low, high)
-        return (int(self.order[found]), float(self.date_s[found])) if found < high else (_NO_MESSAGE, np.inf)
+        place = bisect_left(self.date_s.data, date_s - ONE_DATE_S, low, high)
+        return (int(self.order[place]), float(self.date_s[place])) if place < high else (_NO_MESSAGE, np.inf)

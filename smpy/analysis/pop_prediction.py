@@ -196,19 +196,19 @@ def predict_factors(runs: Sequence[Factors], ranks: Sequence[int]) -> FactorPred
         name: predict(numbers, [getattr(run, name) for run in runs], can_be_pipeline=name == "serialisation")
         for name in (_WITH_REPLAYS if has_all else _WITHOUT)
     }
-    found = FactorPredictions(sorted(ranks), factors, [])
-    return FactorPredictions(found.ranks, factors, _crossovers(found, min(numbers), max(_FARTHEST, *ranks)))
+    predictions = FactorPredictions(sorted(ranks), factors, [])
+    return FactorPredictions(predictions.ranks, factors, _crossovers(predictions, min(numbers), max(_FARTHEST, *ranks)))
 
 
-def _crossovers(found: FactorPredictions, lowest: int, highest: int) -> list[Crossover]:
+def _crossovers(predictions: FactorPredictions, lowest: int, highest: int) -> list[Crossover]:
     grid = np.geomspace(lowest, highest, _GRID).tolist()
-    names = [found.smallest(n) for n in grid]
+    names = [predictions.smallest(n) for n in grid]
     crossovers = []
     for low, high, before, after in zip(grid, grid[1:], names, names[1:], strict=False):
         if before == after:
             continue
         while high > low * (1 + 1e-6):
             middle = (low * high) ** 0.5
-            low, high = (middle, high) if found.smallest(middle) == before else (low, middle)
+            low, high = (middle, high) if predictions.smallest(middle) == before else (low, middle)
         crossovers.append(Crossover(high, before, after))
     return crossovers

@@ -278,8 +278,8 @@ def waits(trace: Trace) -> Waits:
 
 
 def _causes(timeline: Timeline, lines: ComputingLines) -> list[Cause]:
-    found = causes_of_waits(timeline)
-    columns = (column.tolist() for column in (found.rank, found.place, found.kind, found.seconds))
+    causes = causes_of_waits(timeline)
+    columns = (column.tolist() for column in (causes.rank, causes.place, causes.kind, causes.seconds))
     total_s: dict[tuple[int, Place, int], float] = {}
     for rank, number, kind, seconds in zip(*columns, strict=True):
         place = timeline.places[number]
@@ -309,9 +309,9 @@ def _by_rank(timeline: Timeline, some: NDArray[np.int64], spent_s: NDArray[np.fl
     )
     seconds = np.bincount(which, weights=spent_s, minlength=len(keys))
     count = np.bincount(which, minlength=len(keys))
-    found = []
+    waits_by_rank = []
     for i in np.argsort(-seconds, kind="stable").tolist():
         rest, kind = divmod(int(keys[i]), len(KINDS))
         whose, where = divmod(rest, len(timeline.places))
-        found.append(Wait(whose, timeline.places[where], KINDS[kind], float(seconds[i]), int(count[i])))
-    return found
+        waits_by_rank.append(Wait(whose, timeline.places[where], KINDS[kind], float(seconds[i]), int(count[i])))
+    return waits_by_rank

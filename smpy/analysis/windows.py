@@ -87,7 +87,7 @@ def sums_of(timeline: Timeline, windows: Windows, label: NDArray[np.int64]) -> P
     """
     rank = np.searchsorted(timeline.first, windows.low, side="right") - 1
     order = np.argsort(rank, kind="stable")
-    found: list[Pieces] = []
+    pieces: list[Pieces] = []
     for mine in np.split(order, np.flatnonzero(np.diff(rank[order])) + 1) if len(order) else []:
         first, last = int(timeline.first[rank[mine[0]]]), int(timeline.first[rank[mine[0]] + 1])
         low, high = windows.low[mine] - first, windows.high[mine] - first
@@ -100,8 +100,8 @@ def sums_of(timeline: Timeline, windows: Windows, label: NDArray[np.int64]) -> P
             until_s = np.concatenate([[0.0], np.cumsum(np.where(has_it, duration_s, 0.0))])
             cut_s = np.where(has_it[low], before_s, 0.0) + np.where(has_it[high - 1], after_s, 0.0)
             seconds = until_s[high] - until_s[low] - cut_s
-            found.append(Pieces(windows.owner[mine], np.full(len(mine), each), np.maximum(seconds, 0.0)))
-    return together(found)
+            pieces.append(Pieces(windows.owner[mine], np.full(len(mine), each), np.maximum(seconds, 0.0)))
+    return together(pieces)
 
 
 def together(pieces: list[Pieces]) -> Pieces:

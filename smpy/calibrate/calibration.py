@@ -101,11 +101,11 @@ class Calibration:
             host["memory_bandwidth"] = rounded_bandwidth(max(core, self.all_cores_bytes_per_s), _DIGITS)
             host["core_memory_bandwidth"] = rounded_bandwidth(core, _DIGITS)
             host["caches"] = {exact_size(size): rounded_bandwidth(rate, _DIGITS) for size, rate in self.memory.caches}
-        found: dict[str, Table] = {"calibration": self.about, "host": host}
+        tables: dict[str, Table] = {"calibration": self.about, "host": host}
         if self.costs:
-            found["kernels"] = {"reference_speed": speed}
-            found |= {f"kernels.{cost.name}": kernel_table(cost) for cost in self.costs}
-        return found
+            tables["kernels"] = {"reference_speed": speed}
+            tables |= {f"kernels.{cost.name}": kernel_table(cost) for cost in self.costs}
+        return tables
 
 
 def calibrate(
@@ -269,10 +269,10 @@ def _fitted(
         if name in (SPEED, WORKING_SET) or (name not in by_kernel and not _was_to_be_measured(name, recorded)):
             continue
         terms = Terms(kernel.sizes, kernel.candidates, kernel.leading, kernel.signed, kernel.combined, kernel.is_tall)
-        found = by_kernel.get(name, ())
-        held_out = plan.held_out({tuple(size for _, size in sample.sizes) for sample in found})
+        samples = by_kernel.get(name, ())
+        held_out = plan.held_out({tuple(size for _, size in sample.sizes) for sample in samples})
         try:
-            costs.append(cost_of(name, terms, found, held_out, noise_model=request.noise_model))
+            costs.append(cost_of(name, terms, samples, held_out, noise_model=request.noise_model))
         except UsageError as error:
             failures.append(str(error))
     curve = by_kernel.get(WORKING_SET)

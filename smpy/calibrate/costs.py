@@ -152,17 +152,17 @@ def cost_of(
     sigma = _half_normal_sigma(list(fitted.values())) if noise_model == "half-normal" else None
     points = _points(terms.sizes, fitted, sigma)
     try:
-        found = _screened(terms, points, weighting)
+        screened = _screened(terms, points, weighting)
     except UsageError as wrong:
         raise UsageError(f"{name}: {wrong}") from wrong
     ratios = [np.median(cold[sizes]) / np.median(times) for sizes, times in warm.items() if sizes in cold]
     return Cost(
         name=name,
         sizes=terms.sizes,
-        fit=found,
+        fit=screened,
         fitted=points,
         held_out=_points(terms.sizes, {sizes: times for sizes, times in warm.items() if sizes in held_out}, sigma),
-        noise=_noise(noise_model, found, points, list(fitted.values()), sigma),
+        noise=_noise(noise_model, screened, points, list(fitted.values()), sigma),
         cold_over_warm=float(np.median(ratios)) if ratios else float("nan"),
         is_tall=terms.is_tall,
     )
@@ -185,22 +185,22 @@ def _screened(terms: Terms, points: Points, weighting: Weighting) -> Fit:
         sizes | {work: np.asarray(sum(part * evaluate(term, sizes) for term, part in terms.combined.items()))}
         for sizes in (points.sizes, grid)
     )
-    found = screen(at, points.time_s, candidates, leading=[work], positive_at=at_grid, weighting=weighting)
-    return _expanded(found, work, terms.combined) if work in found.seconds else found
+    screened = screen(at, points.time_s, candidates, leading=[work], positive_at=at_grid, weighting=weighting)
+    return _expanded(screened, work, terms.combined) if work in screened.seconds else screened
 
 
-def _expanded(found: Fit, work: str, parts: Mapping[str, float]) -> Fit:
+def _expanded(screened: Fit, work: str, parts: Mapping[str, float]) -> Fit:
     """The fit with one term replaced by its parts, whose coefficients are fully correlated: one was fitted."""
     made_of = {term: (work, part) for term, part in parts.items()}
-    made_of |= {term: (term, 1.0) for term in found.seconds if term != work}
-    fitted = list(found.seconds)
+    made_of |= {term: (term, 1.0) for term in screened.seconds if term != work}
+    fitted = list(screened.seconds)
     places = [fitted.index(term) for term, _ in made_of.values()]
     signs = np.sign([part for _, part in made_of.values()])
     return replace(
-        found,
-        seconds={term: part * found.seconds[whole] for term, (whole, part) in made_of.items()},
-        half_widths_s={term: abs(part) * found.half_widths_s[whole] for term, (whole, part) in made_of.items()},
-        correlations=found.correlations[np.ix_(places, places)] * np.outer(signs, signs),
+        screened,
+        seconds={term: part * screened.seconds[whole] for term, (whole, part) in made_of.items()},
+        half_widths_s={term: abs(part) * screened.half_widths_s[whole] for term, (whole, part) in made_of.items()},
+        correlations=screened.correlations[np.ix_(places, places)] * np.outer(signs, signs),
     )
 
 
@@ -238,13 +238,13 @@ def _grid(points: Points, *, is_tall: bool) -> dict[str, Vector]:
 
 
 def _noise(
-    model: NoiseModel, found: Fit, points: Points, times: Sequence[Sequence[float]], sigma: float | None
+    model: NoiseModel, fit: Fit, points: Points, times: Sequence[Sequence[float]], sigma: float | None
 ) -> dict[str, object]:
     if model == "none":
         return {}
     if sigma is not None:
         return {"kind": "half-normal", "sigma": _rounded(sigma)}
-    predicted = found.predict_s(points.sizes)
+    predicted = fit.predict_s(points.sizes)
     residuals = np.concatenate([np.asarray(of_size) / at - 1 for of_size, at in zip(times, predicted, strict=True)])
     return {
         "kind": "empirical",

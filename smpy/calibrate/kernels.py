@@ -169,8 +169,8 @@ def core_speed_kernel() -> Kernel:
 
 def kernels() -> dict[str, Kernel]:
     """All kernels by name."""
-    found = [*_blas(), *_lapack(), *_ffts(), *_memory()]
-    return {kernel.name: kernel for kernel in sorted(found, key=lambda kernel: kernel.name)}
+    unordered = [*_blas(), *_lapack(), *_ffts(), *_memory()]
+    return {kernel.name: kernel for kernel in sorted(unordered, key=lambda kernel: kernel.name)}
 
 
 def _divisors(term: str) -> Iterator[str]:

@@ -144,8 +144,8 @@ def visits(plan: MeasurementPlan, kernels: Mapping[str, Kernel], done: Sequence[
     for kernel in kernels.values():
         places += [(kernel, sizes) for sizes in plan.sizes_of(kernel)]
     done_visits = {sample.visit for sample in done}
-    found = []
+    planned = []
     for repetition in range(plan.n_repetitions):
         order = np.random.default_rng([plan.seed, len(kernels), repetition]).permutation(len(places))
-        found += [Visit(*places[int(at)], repetition, repetition < plan.n_cold) for at in order]
-    return [visit for visit in found if visit.key not in done_visits]
+        planned += [Visit(*places[int(at)], repetition, repetition < plan.n_cold) for at in order]
+    return [visit for visit in planned if visit.key not in done_visits]

@@ -162,26 +162,26 @@ def screen(
     chosen = _Screening(sizes, times, weighting, candidates, frozenset(leading), frozenset(signed)).run()
     if not chosen:
         raise UsageError("no term of the cost is significant: the times have more noise than trend; measure more")
-    found = fit(sizes, times, chosen, weighting)
-    if _has_fault(found, sizes, signed, positive_at):
-        return _without_negative(sizes, times, found, candidates, leading, signed, weighting)
-    return found
+    screened = fit(sizes, times, chosen, weighting)
+    if _has_fault(screened, sizes, signed, positive_at):
+        return _without_negative(sizes, times, screened, candidates, leading, signed, weighting)
+    return screened
 
 
 def _has_fault(
-    found: Fit, sizes: Mapping[str, ArrayLike], signed: Collection[str], positive_at: Mapping[str, ArrayLike] | None
+    screened: Fit, sizes: Mapping[str, ArrayLike], signed: Collection[str], positive_at: Mapping[str, ArrayLike] | None
 ) -> bool:
     """Whether a coefficient that must not be negative is, or a time that must be positive is not."""
     places = [sizes] if positive_at is None else [sizes, positive_at]
-    return any(found.predict_s(place).min(initial=np.inf) <= 0 for place in places) or any(
-        value < 0 for term, value in found.seconds.items() if term not in signed
+    return any(screened.predict_s(place).min(initial=np.inf) <= 0 for place in places) or any(
+        value < 0 for term, value in screened.seconds.items() if term not in signed
     )
 
 
 def _without_negative(
     sizes: Mapping[str, ArrayLike],
     times: Vector,
-    found: Fit,
+    screened: Fit,
     candidates: Sequence[str],
     leading: Sequence[str],
     signed: Collection[str],
@@ -190,12 +190,12 @@ def _without_negative(
     """The same screening without negative coefficients; in the end also without their terms."""
     if signed:
         return screen(sizes, times, candidates, leading=leading, weighting=weighting)
-    while negative := [term for term, value in found.seconds.items() if value < 0]:
-        rest = [term for term in found.seconds if term != min(negative, key=lambda term: found.seconds[term])]
+    while negative := [term for term, value in screened.seconds.items() if value < 0]:
+        rest = [term for term in screened.seconds if term != min(negative, key=lambda term: screened.seconds[term])]
         if not rest:
             raise UsageError("the times fall as the sizes grow: no cost describes them")
-        found = fit(sizes, times, rest, weighting)
-    return found
+        screened = fit(sizes, times, rest, weighting)
+    return screened
 
 
 class _Screening:
@@ -233,8 +233,8 @@ class _Screening:
         """Terms of the non-negative least squares, and the leading terms."""
         columns = np.zeros_like(self._columns)
         columns[:, list(places)] = self._columns[:, list(places)]
-        found = self._nnls(columns, self._target, np.ones_like(self._target))
-        return [at for at in places if found[at] or self._order[at] in self._leading]
+        coefficients = self._nnls(columns, self._target, np.ones_like(self._target))
+        return [at for at in places if coefficients[at] or self._order[at] in self._leading]
 
     def _nnls(self, columns: Vector, times: Vector, weights: Vector) -> Vector:
         """Coefficients, negative only where allowed."""
@@ -243,9 +243,9 @@ class _Screening:
         weighted = columns * weights[:, None]
         scales = np.linalg.norm(weighted, axis=0)
         scaled = weighted / np.where(scales > 0, scales, 1)
-        found, _ = nnls(np.hstack([scaled, -scaled[:, self._mirrored]]), times * weights)
-        found[self._mirrored] -= found[len(self._order) :]
-        coefficients: Vector = found[: len(self._order)] / np.where(scales > 0, scales, 1)
+        solution, _ = nnls(np.hstack([scaled, -scaled[:, self._mirrored]]), times * weights)
+        solution[self._mirrored] -= solution[len(self._order) :]
+        coefficients: Vector = solution[: len(self._order)] / np.where(scales > 0, scales, 1)
         return coefficients
 
     def _leaving(self, chosen: Sequence[int], variance: float, n_free: int) -> int | None:

@@ -117,13 +117,13 @@ def blas(
             from smpy.calibrate.plot import check_format
 
             check_format(plot)
-        found = _calibrate(request)
-        if plot is not None and found.costs:
+        calibration = _calibrate(request)
+        if plot is not None and calibration.costs:
             from smpy.calibrate.plot import draw
 
-            draw(plot, found.costs, f"{result.name}: {found.about['cpu']}")
-        if found.failures:
-            for failure in found.failures:
+            draw(plot, calibration.costs, f"{result.name}: {calibration.about['cpu']}")
+        if calibration.failures:
+            for failure in calibration.failures:
                 click.echo(f"smpy: {failure}", err=True)
             sys.exit(EXIT_FAILURE)
 
@@ -293,15 +293,17 @@ def _calibrate(request: CalibrationPlan) -> Calibration:
         signal.signal(signal.SIGINT, signal.default_int_handler)  # measurements report which results they keep
     called = _called()
     with _progress() as show:
-        found = calibrate(
+        calibration = calibrate(
             request,
             called,
             all_kernels=kernels,
             progress=lambda number, total, visit: show(number, total, visit.kernel.name),
         )
     comment = f"Written by {called}; raw measurements are in {request.raw.name}."
-    _write(request.result, found.tables(), comment, f"{request.raw} has all measurements, the same command fits them")
-    return found
+    _write(
+        request.result, calibration.tables(), comment, f"{request.raw} has all measurements, the same command fits them"
+    )
+    return calibration
 
 
 def _called() -> str:

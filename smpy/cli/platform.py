@@ -136,9 +136,13 @@ def check(what: str, options: tuple[tuple[str, str], ...], json_path: Path | Non
             description = _machine(what, None, options)
             _check_models(description)
         machine = overview(description, description.build())
-        found = [*(MachineWarning("", str(warning.message)) for warning in caught), *findings(machine)]
-        tell("\n".join(_finding_lines(machine, found)), {"machine": machine, "findings": found}, json_path)
-        if found:
+        machine_warnings = [*(MachineWarning("", str(warning.message)) for warning in caught), *findings(machine)]
+        tell(
+            "\n".join(_finding_lines(machine, machine_warnings)),
+            {"machine": machine, "findings": machine_warnings},
+            json_path,
+        )
+        if machine_warnings:
             sys.exit(EXIT_FAILURE)
 
 
@@ -323,11 +327,14 @@ def _ranks_text(ranks: Sequence[int]) -> str:
     return f"{', '.join(map(str, ranks[: _RANKS_MAX - 1]))}, ..., {ranks[-1]}{count}"
 
 
-def _finding_lines(machine: Overview, found: Sequence[MachineWarning]) -> list[str]:
+def _finding_lines(machine: Overview, machine_warnings: Sequence[MachineWarning]) -> list[str]:
     pairs = "" if machine.reach is None else f", {_count(machine.reach.n_pairs, 'route')} walked"
     what = f"{machine.name}: {_count(machine.n_hosts, 'host')}, {_count(machine.n_links, 'link')}{pairs}"
-    lines = [f"{finding.what}: {finding.text}" if finding.what else finding.text for finding in found]
-    return [f"{what}: {_count(len(found), 'warning') if found else 'no warnings'}", *(f"  {line}" for line in lines)]
+    lines = [f"{finding.what}: {finding.text}" if finding.what else finding.text for finding in machine_warnings]
+    return [
+        f"{what}: {_count(len(machine_warnings), 'warning') if machine_warnings else 'no warnings'}",
+        *(f"  {line}" for line in lines),
+    ]
 
 
 def _count(count: int, what: str) -> str:

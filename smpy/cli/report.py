@@ -71,7 +71,7 @@ def _analyses(trace: Trace) -> dict[str, Analysis | str]:
     from smpy.analysis.wait_analysis import waits
     from smpy.replay import replay
 
-    found: dict[str, Analysis | str] = {}
+    analyses: dict[str, Analysis | str] = {}
     traced = trace.info["trace"]
     if traced["window_s"] is not None or traced["ranks"] is not None:
         return {"What bounds the run": "The trace has a part of the run: efficiencies and bounds are of the whole."}
@@ -83,9 +83,9 @@ def _analyses(trace: Trace) -> dict[str, Analysis | str]:
         }
         for title, find in asked.items():
             try:
-                found[title] = find()
+                analyses[title] = find()
             except DamagedFileError:
                 raise
             except SmpyError as error:
-                found[title] = str(error)
-    return found
+                analyses[title] = str(error)
+    return analyses

@@ -50,7 +50,7 @@ def _record(algorithm: Algorithm) -> dict[str, Any]:
         "operation": algorithm.operation,
         "name": algorithm.name,
         "simgrid_names": list(algorithm.simgrid_names),
-        "numbers": {library: found for library, found in numbers.items() if found},
+        "numbers": {library: values for library, values in numbers.items() if values},
         "needs": _needs(algorithm),
         "source": algorithm.source,
     }
@@ -79,7 +79,7 @@ def listing_text(algorithms: Sequence[Mapping[str, Any]], table_sources: Mapping
         if record["operation"] != operation:
             operation = record["operation"]
             lines += [*([""] if lines else []), operation]
-        numbers = [f"{library} {', '.join(map(str, found))}" for library, found in record["numbers"].items()]
+        numbers = [f"{library} {', '.join(map(str, values))}" for library, values in record["numbers"].items()]
         theirs = [f"SimGrid {', '.join(record['simgrid_names'])}"] if record["simgrid_names"] else []
         lines.append(f"  {record['name']:<38} {'; '.join([*theirs, *numbers])}".rstrip())
         needs = [f"needs {', '.join(record['needs'])}"] if record["needs"] else []

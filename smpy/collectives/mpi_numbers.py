@@ -15,8 +15,8 @@ OPEN_MPI: Final = "Open MPI"
 
 def numbers_of(operation: str) -> Mapping[str, Mapping[int, Algorithm]]:
     """The algorithms of an operation by number, for each library that numbers some of smpy's algorithms."""
-    found = {library: _known(operation, names) for library, names in _content().items()}
-    return {library: numbered for library, numbered in found.items() if numbered}
+    by_library = {library: _known(operation, names) for library, names in _content().items()}
+    return {library: numbered for library, numbered in by_library.items() if numbered}
 
 
 def _known(operation: str, libraries: Mapping[str, Mapping[str, str]]) -> dict[int, Algorithm]:
@@ -30,5 +30,5 @@ def _known(operation: str, libraries: Mapping[str, Mapping[str, str]]) -> dict[i
 def _content() -> dict[str, dict[str, dict[str, str]]]:
     content = json.loads((Path(__file__).parent / "mpi_numbers.json").read_text(encoding="utf-8"))
     del content["source"]
-    found: dict[str, dict[str, dict[str, str]]] = content
-    return found
+    numbers: dict[str, dict[str, dict[str, str]]] = content
+    return numbers

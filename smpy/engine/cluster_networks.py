@@ -60,7 +60,7 @@ class Edges(NamedTuple):
 def graph(n_switches: int, edges: Edges, *, by_latency: bool) -> Network:
     """Any network, with shortest paths by number of edges or by latency."""
     types = ("int[]", "int[]", "int[]", "double[]", "double[]")
-    columns = [ffi.new(of, column) for of, column in zip(types, edges, strict=True)]
+    columns = [ffi.new(kind, column) for kind, column in zip(types, edges, strict=True)]
 
     def add(platform: Any, at: int, hosts: Any) -> int:
         kernels = ffi.new("graph_edges *", (len(edges.a), *columns))

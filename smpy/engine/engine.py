@@ -74,14 +74,14 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines, HostState
         return bool(lib.sim_polls_in_vain(self._sim, lib.sim_running(self._sim)))
 
     def _found(self, look: Callable[..., None]) -> list[WaitingRank]:
-        found = []
+        waiting = []
         out = ffi.new("waiting *")
         for timeline in range(len(self._greenlets)):
             look(self._sim, timeline, out)
             if out.kind != lib.WAIT_NOTHING:
                 rank, (call, step) = int(lib.sim_rank_of(self._sim, timeline)), self._blocked_in(timeline, out)
                 thread = self._bodies[timeline].name if timeline in self._bodies else ""
-                found.append(
+                waiting.append(
                     WaitingRank(
                         rank,
                         timeline,
@@ -96,7 +96,7 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines, HostState
                         thread,
                     )
                 )
-        return found
+        return waiting
 
     def _blocked_in(self, timeline: int, wait: Any) -> tuple[str, int]:
         """Call in which a timeline waits, and its step of a sequence, or -1."""
@@ -116,8 +116,10 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines, HostState
         kind = ffi.new("int *")
         number = 0
         while number := lib.sim_left_over(self._sim, number, kind):
-            of, line = lib.sim_request(self._sim, number), self._line(number)
-            yield LeftOver(LeftKind(kind[0]), of.rank, bool(of.is_send), of.comm, of.peer, of.tag, of.bytes, line)
+            left, line = lib.sim_request(self._sim, number), self._line(number)
+            yield LeftOver(
+                LeftKind(kind[0]), left.rank, bool(left.is_send), left.comm, left.peer, left.tag, left.bytes, line
+            )
 
     def target_of(self, sent: LeftOver) -> int:
         """World rank of the receiver of a message that was not received."""

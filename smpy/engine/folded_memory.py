@@ -154,9 +154,9 @@ def private_ranges(address: int, nbytes: int) -> Ranges | None:
     """Ranges of the bytes at an address that have a content, as sorted offsets; None: all have."""
     if not nbytes or not is_any():
         return None
-    found, at, end = [], 0, ffi.new("int64_t *")
+    ranges, at, end = [], 0, ffi.new("int64_t *")
     data = ffi.cast("char *", address)
     while (at := lib.folded_table_next(TABLE, data, nbytes, at, end)) < nbytes:
-        found.append((at, end[0]))
+        ranges.append((at, end[0]))
         at = end[0]
-    return None if found == [(0, nbytes)] else found
+    return None if ranges == [(0, nbytes)] else ranges

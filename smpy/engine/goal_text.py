@@ -23,11 +23,11 @@ _REASONS: Final = {
 
 
 class GoalTextError(SmpyError):
-    """A text that is no program in GOAL: `why` it is none, and numbers of the kernel's `goal_error` as `of`."""
+    """A text that is no program in GOAL: `why` it is none, and numbers of the kernel's `goal_error` as `error`."""
 
-    def __init__(self, why: str, of: Any) -> None:
+    def __init__(self, why: str, error: Any) -> None:
         super().__init__(why)
-        self.why, self.of = why, of
+        self.why, self.error = why, error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,9 +82,9 @@ def rows_of_text(text: bytes) -> GoalRows:
     program = ffi.gc(program, lib.goal_free)
     n_ranks = program.n_ranks
 
-    def array(of: Any, n: int, kind: Any) -> NDArray[Any]:
+    def array(pointer: Any, n: int, kind: Any) -> NDArray[Any]:
         size = n * np.dtype(kind).itemsize
-        return np.frombuffer(ffi.buffer(of, size), kind) if n else np.empty(0, kind)
+        return np.frombuffer(ffi.buffer(pointer, size), kind) if n else np.empty(0, kind)
 
     first_of_rank = array(program.first_row, n_ranks + 1, np.int64)
     return GoalRows(

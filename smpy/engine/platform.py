@@ -148,10 +148,10 @@ class Platform:
         PlatformError
             If one cannot be read.
         """
-        found: dict[CallCosts, list[int]] = {}
+        hosts_of: dict[CallCosts, list[int]] = {}
         with_properties = [(hosts, dict(noted)) for hosts, noted in self._properties.runs(self.n_hosts) if noted]
         if not with_properties:
-            return found
+            return hosts_of
         from smpy.platforms.simgrid.options import OVERHEAD_PROPERTIES, with_options
 
         for hosts, properties in with_properties:
@@ -161,8 +161,8 @@ class Platform:
                     calls = with_options(models, own.items()).calls
                 except UsageError as wrong:
                     raise PlatformError(f"host {self.host_names[hosts[0]]!r}: {wrong}") from None
-                found.setdefault(calls, []).extend(hosts)
-        return found
+                hosts_of.setdefault(calls, []).extend(hosts)
+        return hosts_of
 
     def host_number(self, name: str) -> int:
         """Number of the host of this name.

@@ -44,10 +44,10 @@ class PlatformLinks:
             if hop.direction is Direction.NONE:
                 raise PlatformError(f"link {name!r} is SPLITDUPLEX: say direction='UP' or direction='DOWN'")
             name = f"{name}_{hop.direction.value}"
-        found = self.names.number(name)
-        if found is None:
+        number = self.names.number(name)
+        if number is None:
             raise unknown("link", name, [*self.names.all_names(), *self.split])
-        return found
+        return number
 
     def half_number(self, name: str) -> int:
         """The number of a link that is named without a direction."""

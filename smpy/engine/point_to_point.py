@@ -164,8 +164,8 @@ class PointToPoint(Loop):
         lib.sim_release(self._sim, request)
 
     def _probed(self) -> Envelope:
-        found = lib.sim_probed(self._sim, self.timeline)
-        return Envelope(found.source, found.tag, found.bytes, found.bytes)
+        message = lib.sim_probed(self._sim, self.timeline)
+        return Envelope(message.source, message.tag, message.bytes, message.bytes)
 
     def iprobe(self, comm: int, source: int, tag: int) -> Envelope | None:
         """Look for a message that could be received; a look takes simulated time."""

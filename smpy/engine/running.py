@@ -43,10 +43,10 @@ def is_running() -> bool:
 def per_world(kind: type[K]) -> K:
     """The running world's one object of a class, for a layer above; made when it is first asked for."""
     kept = current().world_storage
-    found: K | None = kept.get(kind)
-    if found is None:
-        found = kept[kind] = kind()
-    return found
+    value: K | None = kept.get(kind)
+    if value is None:
+        value = kept[kind] = kind()
+    return value
 
 
 def enter(engine: Engine | None) -> None:

@@ -91,15 +91,15 @@ def calls_of(
         If the schedule is none, or has a number that is out of range.
     """
     code = array("q", words)
-    given = ffi.new("rank_tables *", {"n": max(tables, default=-1) + 1})
-    kept = [ffi.new("int64_t[]", list(tables.get(number, ()))) for number in range(given.n)]
+    rank_tables = ffi.new("rank_tables *", {"n": max(tables, default=-1) + 1})
+    kept = [ffi.new("int64_t[]", list(tables.get(number, ()))) for number in range(rank_tables.n)]
     for number, entries in enumerate(kept):
-        given.table[number], given.n_entries[number] = entries, len(entries)
+        rank_tables.table[number], rank_tables.n_entries[number] = entries, len(entries)
     room = _ROOM
     while True:
         calls = ffi.new("schedule_call[]", room)
         n_calls = lib.schedule_list(
-            len(code), ffi.from_buffer("int64_t[]", code), rank, n_ranks, root, nbytes, given, room, calls
+            len(code), ffi.from_buffer("int64_t[]", code), rank, n_ranks, root, nbytes, rank_tables, room, calls
         )
         check(n_calls)
         if n_calls <= room:

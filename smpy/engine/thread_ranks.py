@@ -70,9 +70,9 @@ def called_from() -> tuple[str, FrameType | None]:
 
 def waits_at(frame: FrameType | None) -> str:
     """The call by which a program waits for threads, as it would write it: `Event.wait()`, say."""
-    found = "Lock.acquire"
+    call = "Lock.acquire"
     while frame is not None and frame.f_code.co_filename.startswith(PASSED_OVER):
         if frame.f_code.co_filename.startswith(WAITS):
-            found = frame.f_code.co_qualname
+            call = frame.f_code.co_qualname
         frame = frame.f_back
-    return f"{found}()"
+    return f"{call}()"

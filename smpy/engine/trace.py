@@ -48,8 +48,8 @@ def _row_kinds() -> tuple[RowKind, ...]:
     def text(words: Any) -> str:
         return str(ffi.string(words).decode())
 
-    known = takewhile(bool, map(lib.sim_row_words, count()))
-    return tuple(RowKind(text(of.name), text(of.means), text(of.detail), of.columns) for of in known)
+    kinds = takewhile(bool, map(lib.sim_row_words, count()))
+    return tuple(RowKind(text(kind.name), text(kind.means), text(kind.detail), kind.columns) for kind in kinds)
 
 
 ROW_KINDS: Final = _row_kinds()

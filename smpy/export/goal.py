@@ -129,10 +129,10 @@ class _Collectives:
         n_ranks = len(self._schedules.members[0])
         key = rank, number, row["peer"], row["bytes"]
         if tables or key not in self._calls:
-            made = calls_of(self._words[number], rank, n_ranks, row["peer"], row["bytes"], tables)
+            schedule_calls = calls_of(self._words[number], rank, n_ranks, row["peer"], row["bytes"], tables)
             if tables:
-                return made
-            self._calls[key] = made
+                return schedule_calls
+            self._calls[key] = schedule_calls
         return self._calls[key]
 
 

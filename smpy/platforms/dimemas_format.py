@@ -165,13 +165,13 @@ class _Reader:
         self._line, self._counted = 1, 0
 
     def records(self) -> list[_Record]:
-        found: list[_Record] = []
+        records: list[_Record] = []
         while self._skipped() < len(self._text):
             record = self._record()
-            if record.name not in _SEVERAL and any(each.name == record.name for each in found):
+            if record.name not in _SEVERAL and any(each.name == record.name for each in records):
                 raise record.error("there is one before it already: keep one of both")
-            found.append(record)
-        return found
+            records.append(record)
+        return records
 
     def _record(self) -> _Record:
         origin = self._origin()

@@ -143,14 +143,14 @@ def hosts_among(edges: Iterable[Edge], pattern: str | Collection[str] | None = N
         if not hosts:
             raise PlatformError("no node has a single neighbour: say which nodes are hosts, by a pattern such as 'h*'")
     else:
-        found: dict[str, None] = {}
+        names: dict[str, None] = {}
         for one in [pattern] if isinstance(pattern, str) else pattern:
             is_name = one in degrees and escape(one) == one
             alike = [one] if is_name else [node for node in degrees if fnmatchcase(node, one)]
             if not alike:
                 raise PlatformError(f"no node has a name like {one!r}: there are {_some(degrees)}")
-            found.update(dict.fromkeys(alike))
-        hosts = [*found]
+            names.update(dict.fromkeys(alike))
+        hosts = [*names]
     return tuple(sorted(hosts, key=natural_key))
 
 

@@ -33,7 +33,7 @@ def folded(hosts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     >>> folded([("h08", 2), ("h09", 2), ("h10", 2), ("h11", 1), ("h13", 1)])
     [('h[08-10]', 2), ('h11', 1), ('h13', 1)]
     """
-    found: list[tuple[str, int]] = []
+    runs: list[tuple[str, int]] = []
     first: tuple[str, str, str] | None = None  # parts of the open range: before the number, the number, after it
     last, value = "", 0
 
@@ -41,7 +41,7 @@ def folded(hosts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
         if first is not None:
             before, number, after = first
             name = f"{before}{number}{after}" if number == last else f"{before}[{number}-{last}]{after}"
-            found.append((name, value))
+            runs.append((name, value))
 
     for host, its_value in hosts:
         before, number, after = _split(host)
@@ -51,7 +51,7 @@ def folded(hosts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
             first, value = (before, number, after), its_value
         last = number
     close()
-    return found
+    return runs
 
 
 def folded_names(names: Iterable[str]) -> list[str]:
@@ -67,5 +67,5 @@ def folded_names(names: Iterable[str]) -> list[str]:
 
 def _split(name: str) -> tuple[str, str, str]:
     """Split a name around its number: the first number before a dot, or the last number."""
-    found = _NUMBER.search(name)
-    return (name, "", "") if found is None else (name[: found.start()], found[0], name[found.end() :])
+    digits = _NUMBER.search(name)
+    return (name, "", "") if digits is None else (name[: digits.start()], digits[0], name[digits.end() :])

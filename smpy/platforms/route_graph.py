@@ -141,8 +141,8 @@ class _Ends:
         for link in self._seen:
             tail, head = (numbers.setdefault(self._find(end), len(numbers)) for end in self._ends(link))
             edges.setdefault((min(tail, head), max(tail, head)), []).append(link)
-        found = tuple(ParallelLinks(nodes, tuple(sorted(links))) for nodes, links in edges.items())
-        return RouteGraph(self._n_hosts, len(numbers), found)
+        parallel = tuple(ParallelLinks(nodes, tuple(sorted(links))) for nodes, links in edges.items())
+        return RouteGraph(self._n_hosts, len(numbers), parallel)
 
     def _ends(self, link: int) -> tuple[int, int]:
         if link in self._up_half:

@@ -180,8 +180,8 @@ def faster(
 def _where(names: Sequence[str], name: str, what: str) -> NDArray[Any]:
     import numpy as np
 
-    found = np.flatnonzero(np.asarray(names, dtype=object) == name)
-    if not len(found):
+    places = np.flatnonzero(np.asarray(names, dtype=object) == name)
+    if not len(places):
         known = sorted({each for each in names if each})
         raise UsageError(f"the trace has no {what} {name!r}{meant(name, known)}")
-    return found
+    return places

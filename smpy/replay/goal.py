@@ -68,13 +68,13 @@ def replay_goal(
     try:
         names = [engine.host_name(rank) for rank in range(n_ranks)]
         times = faster((), cpu, host_of_rank=names, kernel_of_site=(), rank_of_site=()).flop_of_rank
-        for rank in program.of.rank_of_added.tolist():
+        for rank in program.goal_rows.rank_of_added.tolist():
             engine.new_timeline(rank)
         try:
-            engine.perform(_Rows(program.of, times.tolist()), on_yield)
+            engine.perform(_Rows(program.goal_rows, times.tolist()), on_yield)
         except DeadlockError as error:
             raise DeadlockError("\n".join((f"{program.path}: {error}", *_waiting(engine)))) from error
-        result = result_of(engine, machine, depends_on_time=program.of.has_wildcards)
+        result = result_of(engine, machine, depends_on_time=program.goal_rows.has_wildcards)
         return replace(result, unreceived=_unreceived(engine))
     finally:
         engine.close()
@@ -104,17 +104,17 @@ def _waiting(engine: ReplayEngine) -> list[str]:
 class _Rows:
     """The rows of a program, some at a time, for a rank that has none left."""
 
-    def __init__(self, of: GoalRows, speeds: Sequence[float]) -> None:
-        self._of = of
+    def __init__(self, goal_rows: GoalRows, speeds: Sequence[float]) -> None:
+        self._goal_rows = goal_rows
         self._speeds = speeds
-        self._next = of.first_of_rank[:-1].tolist()
-        self._end = of.first_of_rank[1:].tolist()
+        self._next = goal_rows.first_of_rank[:-1].tolist()
+        self._end = goal_rows.first_of_rank[1:].tolist()
 
     def __call__(self, timeline: int) -> NDArray[np.void] | None:
         """The next rows of a rank, for one of its timelines; None if there are no more."""
         n_ranks = len(self._next)
-        rank = timeline if timeline < n_ranks else int(self._of.rank_of_added[timeline - n_ranks])
+        rank = timeline if timeline < n_ranks else int(self._goal_rows.rank_of_added[timeline - n_ranks])
         first = self._next[rank]
         n = min(_ROWS_AT_ONCE, self._end[rank] - first)
         self._next[rank] += n
-        return self._of.part(first, n, self._speeds[rank]) if n else None
+        return self._goal_rows.part(first, n, self._speeds[rank]) if n else None

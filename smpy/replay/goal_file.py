@@ -40,12 +40,12 @@ class GoalProgram:
     """A program in GOAL: its path, and the rows of its ranks."""
 
     path: Path
-    of: GoalRows
+    goal_rows: GoalRows
 
     @property
     def n_ranks(self) -> int:
         """Number of ranks."""
-        return len(self.of.first_of_rank) - 1
+        return len(self.goal_rows.first_of_rank) - 1
 
 
 def read_goal(path: str | Path) -> GoalProgram:
@@ -68,36 +68,36 @@ def read_goal(path: str | Path) -> GoalProgram:
     try:
         return GoalProgram(path, rows_of_text(text))
     except GoalTextError as wrong:
-        raise UsageError(f"{path}, line {wrong.of.line}: {_sentence(wrong.why, wrong.of, text)}") from None
+        raise UsageError(f"{path}, line {wrong.error.line}: {_sentence(wrong.why, wrong.error, text)}") from None
 
 
-def _sentence(why: str, of: Any, text: bytes) -> str:
-    """Reason why a text is not a valid program; `of` is the kernel's `goal_error`."""
-    word = text[of.at : of.at + min(of.n_bytes, 4 * _SHOWN_MAX)].decode(errors="ignore").split("\n")[0].strip()
-    verb, way = ("send", "to") if of.is_send else ("recv", "from")
-    last = of.n_ranks - 1
+def _sentence(why: str, error: Any, text: bytes) -> str:
+    """Reason why a text is not a valid program; `error` is the kernel's `goal_error`."""
+    word = text[error.at : error.at + min(error.n_bytes, 4 * _SHOWN_MAX)].decode(errors="ignore").split("\n")[0].strip()
+    verb, way = ("send", "to") if error.is_send else ("recv", "from")
+    last = error.n_ranks - 1
     if why == "no_label":
-        of_rank = text[of.rank_at :].decode().partition("}")[0]
-        return f"rank {of.rank} has no label {word}{meant(word, _LABEL.findall(of_rank))}"
+        of_rank = text[error.rank_at :].decode().partition("}")[0]
+        return f"rank {error.rank} has no label {word}{meant(word, _LABEL.findall(of_rank))}"
     if why == "other_rank":
-        wanted = f"rank {of.rank} comes next" if of.rank < of.n_ranks else f"num_ranks is {of.n_ranks}"
-        return f"it is of rank {word}, and {wanted}: ranks follow each other from 0"
+        expected = f"rank {error.rank} comes next" if error.rank < error.n_ranks else f"num_ranks is {error.n_ranks}"
+        return f"it is of rank {word}, and {expected}: ranks follow each other from 0"
     if why == "unfed":
-        source = "any rank" if of.peer == ANY else f"rank {of.peer}"
-        tag = "" if of.tag == ANY else f" with tag {of.tag}"
-        return f"rank {of.rank} receives more from {source}{tag} than is sent"
+        source = "any rank" if error.peer == ANY else f"rank {error.peer}"
+        tag = "" if error.tag == ANY else f" with tag {error.tag}"
+        return f"rank {error.rank} receives more from {source}{tag} than is sent"
     return {
         "no_head": "it does not begin with `num_ranks` and a number",
         "bad_ranks": f"num_ranks is {word}: a program has 1 to {_RANKS_MAX:,} ranks",
-        "few_ranks": f"it ends behind rank {of.rank - 1}, and num_ranks is {of.n_ranks}",
-        "no_rank": f"{word[:_SHOWN_MAX]!r} is no `rank {of.rank} {{`",
-        "unclosed": f"the file ends within rank {of.rank}: there is a }} missing",
+        "few_ranks": f"it ends behind rank {error.rank - 1}, and num_ranks is {error.n_ranks}",
+        "no_rank": f"{word[:_SHOWN_MAX]!r} is no `rank {error.rank} {{`",
+        "unclosed": f"the file ends within rank {error.rank}: there is a }} missing",
         "no_statement": f"{word[:_SHOWN_MAX]!r} is no statement: calc N, send Nb to R, recv Nb from R, A requires B",
-        "way": f"{verb} ... {'from' if of.is_send else 'to'}: it is `send Nb to R`, and `recv Nb from R`",
+        "way": f"{verb} ... {'from' if error.is_send else 'to'}: it is `send Nb to R`, and `recv Nb from R`",
         "too_large": f"{word} is too large: up to {_NUMBER_MAX}",
-        "other_unit": f"{'nic' if of.is_nic else 'cpu'} {word}: a rank has one CPU and one network interface, 0",
-        "bad_peer": f"{verb} of rank {of.rank} {way} rank {word}: there are ranks 0 to {last}",
+        "other_unit": f"{'nic' if error.is_nic else 'cpu'} {word}: a rank has one CPU and one network interface, 0",
+        "bad_peer": f"{verb} of rank {error.rank} {way} rank {word}: there are ranks 0 to {last}",
         "bad_tag": f"{word} is no tag: from 0 to {_TAG_MAX}",
-        "label_twice": f"the label {word} is there twice: it is in line {of.other_line}",
+        "label_twice": f"the label {word} is there twice: it is in line {error.other_line}",
         "cycle": "it requires itself, by what it requires, or follows such a cycle",
     }[why]

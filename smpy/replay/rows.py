@@ -235,8 +235,8 @@ class ActionRows:
         import numpy as np
 
         pairs = np.stack((schedule, comm), axis=1).astype(np.int64)
-        found, inverse = np.unique(pairs, axis=0, return_inverse=True)
-        kinds: list[tuple[int, int]] = [(number, of_comm) for number, of_comm in found.tolist()]
+        schedules, inverse = np.unique(pairs, axis=0, return_inverse=True)
+        kinds: list[tuple[int, int]] = [(number, of_comm) for number, of_comm in schedules.tolist()]
         inverse = inverse.reshape(-1)
         searching = [kind for kind, pair in enumerate(kinds) if self._may_search(*pair)]
         first = [self._schedule(*pair, SEARCHED)[0] for pair in kinds]

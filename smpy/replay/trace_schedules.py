@@ -58,7 +58,9 @@ class TraceSchedules:
         self._known = Algorithms(selection_of(choice, pairs))
         self._asked = _asked(trace)
         self._choice_of = {
-            number: _choice(made) for made in trace.info["trace"].get("choices", ()) for number in made["schedules"]
+            number: _choice(record)
+            for record in trace.info["trace"].get("choices", ())
+            for number in record["schedules"]
         }
         self._hosts_of = {comm: HostsOfComm(partial(hosts_of, ranks)) for comm, ranks in self.members.items()}
 
@@ -87,8 +89,8 @@ class TraceSchedules:
         hosts = self._hosts_of[comm]
         hosts.search.due = set(due)
         algorithms = algorithms_under(self._known, self._choice_of.get(schedule))
-        made = algorithms.schedule(self._maker, operation, query, hosts)
-        return made, frozenset(hosts.search.due)
+        operation_schedule = algorithms.schedule(self._maker, operation, query, hosts)
+        return operation_schedule, frozenset(hosts.search.due)
 
 
 def members_of(trace: Trace) -> tuple[dict[int, list[int]], dict[int, int]]:
@@ -103,18 +105,18 @@ def members_of(trace: Trace) -> tuple[dict[int, list[int]], dict[int, int]]:
 
 
 def _asked(trace: Trace) -> dict[int, tuple[str, Query]]:
-    found = {}
+    queries = {}
     for row in trace.table("collectives").to_pylist():
         if row["operation"] not in OPERATIONS:
             raise DamagedFileError(
                 f"{trace.folder / 'collectives.parquet'}: no collective is called {row['operation']!r}"
             )
         known = {name: row[name] for name in Query._fields if name in row}
-        found[row["schedule"]] = row["operation"], Query(nbytes=row["bytes"], **known)
-    return found
+        queries[row["schedule"]] = row["operation"], Query(nbytes=row["bytes"], **known)
+    return queries
 
 
-def _choice(made: Mapping[str, Any]) -> CollectiveChoice:
+def _choice(record: Mapping[str, Any]) -> CollectiveChoice:
     """The choice of algorithms in a communicator's hints during the run."""
-    pairs = tuple((operation, name) for operation, name in made["algorithms"])
-    return CollectiveChoice(made["table"], pairs, made["file"], made["content"])
+    pairs = tuple((operation, name) for operation, name in record["algorithms"])
+    return CollectiveChoice(record["table"], pairs, record["file"], record["content"])

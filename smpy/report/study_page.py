@@ -54,14 +54,14 @@ def write_study_report(table: StudyTable, path: Path) -> None:
 
 def _sections(table: StudyTable, n_without_profile: int) -> dict[str, str]:
     """Sections by title, without empty ones."""
-    found = with_results(table)
+    frame = with_results(table)
     sections = {"What the numbers say": _sentences(findings(table))}
     if table.axes and len(table.frame):
         sections["What was varied"] = _varied(table)
-    if len(found) > 1:
+    if len(frame) > 1:
         sections["Compared"] = _COMPARED
         for title, column in (("Price and time", "price_eur"), ("Energy and time", "energy_kwh")):
-            if column in found and found[column].notna().any():
+            if column in frame and frame[column].notna().any():
                 sections[title] = _FRONT
                 break
     if has_failed(table.frame).any():
@@ -115,10 +115,10 @@ def _link(point: int | None) -> str:
 
 
 def _varied(table: StudyTable) -> str:
-    found = {effect.axis: effect for effect in effects(table)}
+    by_axis = {effect.axis: effect for effect in effects(table)}
     rows = []
     for levels in (levels_of(axis, table.frame[axis]) for axis in table.axes):
-        effect = found.get(levels.axis)
+        effect = by_axis.get(levels.axis)
         shown = [brief(label) for label in levels.labels]
         if len(shown) > _LABELS_MAX:
             shown = [*shown[: _LABELS_MAX - 2], "...", shown[-1]]

@@ -91,7 +91,7 @@ def _sites(text: str) -> list[tuple[str, float, list[float]]]:
     """
     kinds, sites = _value(text, "kinds"), _value(text, "sites")
     columns = [kinds.index(kind) if kind in kinds else -1 for kind in KINDS]
-    found = [
+    by_time = [
         (
             f"{called(site['call'], site['line'])} {site['line'] or ''}".strip(),
             float(site["count"] if site["call"] else 0),
@@ -99,12 +99,12 @@ def _sites(text: str) -> list[tuple[str, float, list[float]]]:
         )
         for site in sites
     ]
-    found.sort(key=lambda site: -sum(site[2]))
-    if len(found) > _SITES_MAX + 1:
-        rest = found[_SITES_MAX:]
+    by_time.sort(key=lambda site: -sum(site[2]))
+    if len(by_time) > _SITES_MAX + 1:
+        rest = by_time[_SITES_MAX:]
         times_s = [sum(times) for times in zip(*(site[2] for site in rest), strict=True)]
-        found[_SITES_MAX:] = [(f"{len(rest):,} other call sites", sum(site[1] for site in rest), times_s)]
-    return found
+        by_time[_SITES_MAX:] = [(f"{len(rest):,} other call sites", sum(site[1] for site in rest), times_s)]
+    return by_time
 
 
 def _value(text: str, key: str) -> Any:

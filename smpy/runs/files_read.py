@@ -66,14 +66,14 @@ class FilesRead:
             file = getattr(sys.modules.get(name), "__dict__", {}).get("__file__")
             if isinstance(file, str):
                 paths[_first_of_package(os.path.abspath(file))] = True
-        found = {}
+        states = {}
         for path in sorted(paths):
             if path.startswith(versioned) or (path.startswith(known) and not path.startswith(_INSTALLED)):
                 continue
             state = state_of(path, self._began_ns)
             if state is not None:
-                found[path] = "" if state == _ABSENT and paths[path] else state
-        return found
+                states[path] = "" if state == _ABSENT and paths[path] else state
+        return states
 
 
 def _source(path: str) -> str:

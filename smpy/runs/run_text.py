@@ -53,17 +53,17 @@ def run_config(
     >>> run_config("p.py", [], {"ranks": 4, "set": {"host.cores": 8}, "strict": True}).options
     (('host.cores', '8'),)
     """
-    found: dict[str, Any] = {} if machine is None else {"platform": machine}
+    fields: dict[str, Any] = {} if machine is None else {"platform": machine}
     for keyword, value in options.items():
         if keyword not in KEYWORDS:
             raise UsageError(f"there is no option {keyword!r}{meant(keyword, KEYWORDS)}")
         if value is not None and value is not False:
             name = KEYWORDS[keyword]
-            found |= OPTIONS[name].fields_of(name, option_value(OPTIONS[name], value))
-    if "n_ranks" not in found:
+            fields |= OPTIONS[name].fields_of(name, option_value(OPTIONS[name], value))
+    if "n_ranks" not in fields:
         raise UsageError("ranks=: how many?")
     words = tuple(word(f"args[{i}]", arg) for i, arg in enumerate(args))
-    run = RunConfig(program=word("program", program), args=words, **found)
+    run = RunConfig(program=word("program", program), args=words, **fields)
     run.check(lambda option: f"{option.keyword}=")
     return run
 
@@ -85,10 +85,10 @@ def option_value(option: Option, value: object) -> Any:
     if not option.is_multiple and (len(texts) != 1 or isinstance(value, Mapping)):
         raise ArgumentTypeError(f"{name}={value!r}: say one value")
     try:
-        found = tuple(map(option.read, texts))
+        values = tuple(map(option.read, texts))
     except ValueError as error:
         raise ArgumentValueError(f"{name}={error}") from None
-    return found if option.is_multiple else found[0]
+    return values if option.is_multiple else values[0]
 
 
 def texts_of(name: str, value: object) -> Iterator[str]:

@@ -118,10 +118,10 @@ def read_axis(name: str, content: Any, *, is_drawn: bool) -> Axis:
     [1, 4, 16, 64, 100]
     """
     if isinstance(content, Mapping) and "from" in content:
-        found = _read_range(name, content)
+        ends = _read_range(name, content)
         if is_drawn and not any(key in content for key in ("step", "times", "count")):
-            return Axis(name, (), (), found)
-        return _plain(name, _counted(name, found, content))
+            return Axis(name, (), (), ends)
+        return _plain(name, _counted(name, ends, content))
     if isinstance(content, Mapping):
         settings = [flat_settings(name, table) for table in content.values()]
         if not settings:
@@ -178,9 +178,9 @@ def _is_whole(value: object) -> bool:
 def _number(name: str, value: Any) -> tuple[float, str, bool]:
     """A number, its unit, and whether it is written as a whole number."""
     if isinstance(value, str):
-        found = _QUANTITY.fullmatch(value)
-        if found is not None and found[2]:
-            return float(found[1]), found[2], False
+        quantity = _QUANTITY.fullmatch(value)
+        if quantity is not None and quantity[2]:
+            return float(quantity[1]), quantity[2], False
     elif isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
         return float(value), "", isinstance(value, int)
     raise UsageError(f'axis {name!r}: {value!r} is neither a number nor one with a unit, such as "10Gb/s"')

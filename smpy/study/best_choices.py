@@ -55,8 +55,8 @@ def best_rows(
         last = None if following is None else isqrt(n_ranks * following)
         first = 1 if i == 0 else isqrt(ranks[i - 1] * n_ranks) + 1
         near = {max(first, n_ranks - 1), n_ranks, n_ranks + 1 if last is None else min(last, n_ranks + 1), first}
-        here_s = {name: of[i] for name, of in times_s.items()}
-        general_s = {name: of for name, of in here_s.items() if all(works(name, n) for n in near)}
+        here_s = {name: table_s[i] for name, table_s in times_s.items()}
+        general_s = {name: table_s for name, table_s in here_s.items() if all(works(name, n) for n in near)}
         anywhere = _rows_for(operation, n_ranks, sizes_bytes, general_s)
         exact = _rows_for(operation, n_ranks, sizes_bytes, {**general_s, **here_s})  # general ones win ties
         if exact != anywhere:
@@ -72,8 +72,8 @@ def _rows_for(
     operation: str, n_ranks: int, sizes_bytes: Sequence[int], times_s: Mapping[str, Sequence[float]]
 ) -> list[dict[str, Any]]:
     """Rows for one number of ranks, with the best of some algorithms."""
-    least_s = [min(of) for of in zip(*times_s.values(), strict=True)]
-    losses = {name: list(map(loss, of, least_s)) for name, of in times_s.items()}
+    least_s = [min(algorithm_s) for algorithm_s in zip(*times_s.values(), strict=True)]
+    losses = {name: list(map(loss, algorithm_s, least_s)) for name, algorithm_s in times_s.items()}
     if operation in _NO_SIZE:
         return [{"use": min(losses, key=lambda name: sum(log(1 + part) for part in losses[name]))}]
     by_total = operation in _BY_TOTAL

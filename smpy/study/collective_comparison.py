@@ -75,7 +75,9 @@ class CollectiveComparison(Result):
     def best(self, rank_index: int, size_index: int) -> str:
         """Algorithm of least time for a number of ranks and a size, given by index; the first of equal ones."""
         least_s = self._least_s(rank_index, size_index)
-        return next(name for name, of in self.times_s.items() if is_as_quick(of[rank_index][size_index], least_s))
+        return next(
+            name for name, table_s in self.times_s.items() if is_as_quick(table_s[rank_index][size_index], least_s)
+        )
 
     def loss(self, algorithm: str, rank_index: int, size_index: int) -> float:
         """Part by which an algorithm takes longer than the best: 0.25 is 25 %.
@@ -89,7 +91,7 @@ class CollectiveComparison(Result):
         return loss(self.choice_times_s[table][rank_index][size_index], self._least_s(rank_index, size_index))
 
     def _least_s(self, rank_index: int, size_index: int) -> float:
-        return min(of[rank_index][size_index] for of in self.times_s.values())
+        return min(table_s[rank_index][size_index] for table_s in self.times_s.values())
 
     # ---- text ----
 
@@ -154,15 +156,15 @@ class CollectiveComparison(Result):
             "ranks": list(self.ranks),
             "sizes_bytes": list(self.sizes_bytes),
             "times_s": {
-                name: rows(lambda i, j, of=of: _finite(of[i][j]))  # type: ignore[misc]
-                for name, of in self.times_s.items()
+                name: rows(lambda i, j, row=row: _finite(row[i][j]))  # type: ignore[misc]
+                for name, row in self.times_s.items()
             },
             "refusals": dict(self.refusals),
             "best": rows(self.best),
             "tables": {
                 table: {
-                    "chosen": [list(of) for of in chosen],
-                    "times_s": [[_finite(time_s) for time_s in of] for of in self.choice_times_s[table]],
+                    "chosen": [list(row) for row in chosen],
+                    "times_s": [[_finite(time_s) for time_s in row] for row in self.choice_times_s[table]],
                     "loss": rows(lambda i, j, table=table: _finite(self.loss_of_table(table, i, j))),  # type: ignore[misc]
                 }
                 for table, chosen in self.choices.items()
@@ -183,8 +185,8 @@ class CollectiveComparison(Result):
                 (panel, j) for j in range(len(self.sizes_bytes))
             ]  # fmt: skip
             x = [self.ranks[i] if over_ranks else self.sizes_bytes[j] for i, j in places]
-            for number, (name, of) in enumerate(self.times_s.items()):
-                y = [_finite(of[i][j]) for i, j in places]
+            for number, (name, table_s) in enumerate(self.times_s.items()):
+                y = [_finite(table_s[i][j]) for i, j in places]
                 line = {"color": colours[number % len(colours)]}
                 trace = graph.Scatter(x=x, y=y, name=escaped(name), line=line, legendgroup=name, showlegend=not panel)
                 figure.add_trace(trace, row=panel + 1, col=1)
@@ -318,8 +320,8 @@ def compare_collective(
         calls = CallTimes(machine, [0] * n_ranks)
         return calls.works(_forced(machine, operation, name), operation, sizes_bytes[0])
 
-    found = (times_s, refusals, choices, choice_times_s)
-    return CollectiveComparison(operation, machine.name, all_ranks, sizes_bytes, *found, works)
+    times = (times_s, refusals, choices, choice_times_s)
+    return CollectiveComparison(operation, machine.name, all_ranks, sizes_bytes, *times, works)
 
 
 def _changes(options: Mapping[str, str] | Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
@@ -333,8 +335,8 @@ def _placement(placement: Mapping[str, Any]) -> dict[str, Any]:
     for key in placement:
         if key not in _PLACEMENT:
             raise UsageError(f"there is no option {key!r}: there are {', '.join(_PLACEMENT)}{meant(key, _PLACEMENT)}")
-    given = {key: value for key, value in placement.items() if value is not None}
-    return {key: option_value(OPTIONS[key], value) for key, value in given.items()}
+    options = {key: value for key, value in placement.items() if value is not None}
+    return {key: option_value(OPTIONS[key], value) for key, value in options.items()}
 
 
 def _world(

@@ -180,7 +180,7 @@ def definition_of(table: Mapping[str, Any], folder: str | Path = ".") -> Definit
     for key in limits:
         if key not in _LIMITS:
             raise UsageError(f"limits has no {key!r}{meant(key, _LIMITS)}")
-    found = Definition(
+    definition = Definition(
         name=_name(read.text("name") or Path(program or module or "study").stem),
         folder=os.path.abspath(folder),
         program=program or module or "",
@@ -203,8 +203,8 @@ def definition_of(table: Mapping[str, Any], folder: str | Path = ".") -> Definit
         environment=_variables(read.texts("environment")),
         prices=_prices(read.prices(), folder),
     )
-    _check_names(found)
-    return found
+    _check_names(definition)
+    return definition
 
 
 def _check_way(combine: str, table: Mapping[str, Any]) -> None:
@@ -216,16 +216,16 @@ def _check_way(combine: str, table: Mapping[str, Any]) -> None:
         raise UsageError(f"n_points goes with combine = {' or '.join(map(repr, DRAWN))}, and with them alone")
 
 
-def _check_names(found: Definition) -> None:
-    if found.repetitions < 1:
+def _check_names(definition: Definition) -> None:
+    if definition.repetitions < 1:
         raise UsageError("repetitions = 0: run each point at least once")
-    for name in found.axis_names:
+    for name in definition.axis_names:
         if name in _TAKEN:
             raise UsageError(f"{name!r} is a column of every study's table: call the axis otherwise")
-    for name in found.results:
-        if name in _TAKEN or name in found.axis_names or name == "ranks":
+    for name in definition.results:
+        if name in _TAKEN or name in definition.axis_names or name == "ranks":
             raise UsageError(f"result {name!r}: the table has such a column already: call it otherwise")
-    if found.repetitions > 1 and "seed" in found.axis_names:
+    if definition.repetitions > 1 and "seed" in definition.axis_names:
         raise UsageError("repetitions differ by their seed, and here the seed is an axis: leave one of them out")
 
 
@@ -332,29 +332,29 @@ class _TableReader:
         return value
 
     def text(self, key: str) -> str | None:
-        found = self._get(key, (str, os.PathLike), "a text", None)
-        return None if found is None else os.fspath(found)
+        text = self._get(key, (str, os.PathLike), "a text", None)
+        return None if text is None else os.fspath(text)
 
     def texts(self, key: str) -> tuple[str, ...]:
-        found: list[Value] = self.list(key)
-        for value in found:
+        texts: list[Value] = self.list(key)
+        for value in texts:
             if isinstance(value, bool) or not isinstance(value, (str, int, float, os.PathLike)):
                 raise UsageError(f"{key}: {value!r} is not a text")
-        return tuple(map(str, found))
+        return tuple(map(str, texts))
 
     def list(self, key: str) -> Any:
         return self._get(key, (list, tuple), "a list", [])
 
     def table(self, key: str) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self._get(key, (Mapping,), "a table", {})
-        return found
+        table: Mapping[str, Any] = self._get(key, (Mapping,), "a table", {})
+        return table
 
     def prices(self) -> str | Mapping[str, Any]:
-        found: str | Mapping[str, Any] = self._get("prices", (str, Mapping), "a file, a preset or a table", {})
-        return found
+        prices: str | Mapping[str, Any] = self._get("prices", (str, Mapping), "a file, a preset or a table", {})
+        return prices
 
     def count(self, key: str, default: int) -> int:
-        found: int = self._get(key, (int,), "a whole number", default)
-        if found < 0:
-            raise UsageError(f"{key} = {found}: a number below 0")
-        return found
+        count: int = self._get(key, (int,), "a whole number", default)
+        if count < 0:
+            raise UsageError(f"{key} = {count}: a number below 0")
+        return count

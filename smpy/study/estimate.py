@@ -71,14 +71,14 @@ def _features(points: Sequence[Point]) -> NDArray[np.float64]:
 def _number(value: Value) -> float:
     """A number, or the leading number of a text such as "10Gb/s"; 0: none."""
     if isinstance(value, str):
-        found = _NUMBER.match(value)
-        return float(found[0]) if found else 0.0
+        number = _NUMBER.match(value)
+        return float(number[0]) if number else 0.0
     return 0.0 if isinstance(value, bool) else float(value)
 
 
 def seconds_left(points: Sequence[Point], ended: Sequence[tuple[Point, float]], n_workers: int) -> float | None:
     """Real time until these points have ended, in seconds; None: nothing has ended yet."""
-    found = seconds_of(points, ended)
-    if found is None:
+    point_s = seconds_of(points, ended)
+    if point_s is None:
         return None
-    return max(float(found.sum()) / n_workers, float(found.max(initial=0.0)))
+    return max(float(point_s.sum()) / n_workers, float(point_s.max(initial=0.0)))

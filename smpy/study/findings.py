@@ -111,14 +111,14 @@ def effects(table: StudyTable) -> list[AxisEffect]:
     """
     frame = with_results(table)
     makespans_s = frame["makespan_s"].to_numpy(float)
-    found = []
+    by_axis = []
     for levels in (levels_of(axis, frame[axis]) for axis in table.axes):
         labels, codes = _quarters(levels) if _is_drawn(levels, table) else (levels.labels, levels.codes)
         medians_s = [float(np.median(makespans_s[codes == code])) for code in range(len(labels))]
         if len(labels) > 1:
             best, worst = int(np.argmin(medians_s)), int(np.argmax(medians_s))
-            found.append(AxisEffect(levels.axis, labels[best], labels[worst], medians_s[best], medians_s[worst]))
-    return sorted(found, key=lambda effect: -effect.ratio)
+            by_axis.append(AxisEffect(levels.axis, labels[best], labels[worst], medians_s[best], medians_s[worst]))
+    return sorted(by_axis, key=lambda effect: -effect.ratio)
 
 
 def _is_drawn(levels: Levels, table: StudyTable) -> bool:
@@ -175,8 +175,14 @@ def findings(table: StudyTable) -> list[Finding]:
     table : StudyTable
         Table with any number of points.
     """
-    found = settings(table)
-    return [*_counts(table), *_extremes(found), *_front(found), *_energy_front(found), *_effects(table, len(found))]
+    configurations = settings(table)
+    return [
+        *_counts(table),
+        *_extremes(configurations),
+        *_front(configurations),
+        *_energy_front(configurations),
+        *_effects(table, len(configurations)),
+    ]
 
 
 def _counts(table: StudyTable) -> Iterator[Finding]:
@@ -277,8 +283,8 @@ def _bought(setting: Configuration) -> str:
 
 
 def _effects(table: StudyTable, n_settings: int) -> Iterator[Finding]:
-    found = effects(table)
-    for effect in found:
+    by_axis = effects(table)
+    for effect in by_axis:
         if effect.ratio < _NO_DIFFERENCE:
             yield Finding(
                 f"{effect.axis} makes no difference: the median is {format_time(effect.best_s)} at each value."
@@ -290,7 +296,7 @@ def _effects(table: StudyTable, n_settings: int) -> Iterator[Finding]:
                 f"{_longer(', ', effect.worst_s, effect.best_s)}."
             )
     frame = with_results(table)
-    if len(found) > 1 and n_settings < prod(frame[axis].nunique(dropna=False) for axis in table.axes):
+    if len(by_axis) > 1 and n_settings < prod(frame[axis].nunique(dropna=False) for axis in table.axes):
         yield Finding(
             "Not every value has run with every other: a part of what one axis seems to do others may have done."
         )

@@ -126,15 +126,15 @@ def brief(label: str) -> str:
 def _numbers(labels: Sequence[str]) -> tuple[list[float], str]:
     """Numbers of all labels, and their common unit; no numbers if a label is no quantity or the units do not agree."""
     parts = [_QUANTITY.fullmatch(label) for label in labels]
-    found = [part for part in parts if part is not None]
-    if len(found) < len(labels) or not labels:
+    quantities = [part for part in parts if part is not None]
+    if len(quantities) < len(labels) or not labels:
         return [], ""
-    units = {part[2] for part in found}
+    units = {part[2] for part in quantities}
     if len(units) == 1:
-        return [float(part[1]) for part in found], units.pop()
+        return [float(part[1]) for part in quantities], units.pop()
     for unit, parse in _PARSERS:
         try:
-            return [parse(part[1] + part[2]) for part in found], unit
+            return [parse(part[1] + part[2]) for part in quantities], unit
         except ValueError:
             continue
     return [], ""

@@ -90,16 +90,16 @@ def makespans_s(
     UsageError, SmpyError
         Errors of `Replays.perform`.
     """
-    found: list[float] = []
+    times_s: list[float] = []
     began_s = shown_s = time.monotonic()
     for makespan_s in _performed(replays, points, n_processes):
-        found.append(makespan_s)
+        times_s.append(makespan_s)
         now_s = time.monotonic()
         if progress is not None and now_s - shown_s > _PROGRESS_S:
             shown_s = now_s
-            left_s = (now_s - began_s) / len(found) * (len(points) - len(found))
-            progress(f"{len(found):,} of {len(points):,} points, {format_time(round(left_s, 1))} left")
-    return found
+            left_s = (now_s - began_s) / len(times_s) * (len(points) - len(times_s))
+            progress(f"{len(times_s):,} of {len(points):,} points, {format_time(round(left_s, 1))} left")
+    return times_s
 
 
 def _performed(replays: Replays, points: Sequence[Changes], n_processes: int) -> Iterator[float]:

@@ -25,7 +25,7 @@ def read_sizes(sizes: int | str | Iterable[int | str]) -> tuple[int, ...]:
     >>> read_sizes("1KiB:5000"), read_sizes([8, "1KiB"])
     ((1024, 2048, 4096), (8, 1024))
     """
-    found: set[int] = set()
+    chosen: set[int] = set()
     for part in sizes.split(",") if isinstance(sizes, str) else several(sizes):
         first, colon, last = str(part).partition(":")
         low = _size_bytes(str(part), first)
@@ -33,9 +33,9 @@ def read_sizes(sizes: int | str | Iterable[int | str]) -> tuple[int, ...]:
         if colon and (low < 1 or high < low):
             raise UsageError(f"{part!r}: a range of sizes goes from 1 byte or more to as many or more: say 8:1MiB")
         while low <= high:
-            found.add(low)
+            chosen.add(low)
             low = 2 * low if colon else high + 1
-    return tuple(sorted(found))
+    return tuple(sorted(chosen))
 
 
 def _size_bytes(whole: str, text: str) -> int:

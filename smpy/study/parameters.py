@@ -132,12 +132,12 @@ def read_parameters(texts: Iterable[str], *, is_logarithmic: bool = False) -> li
     UsageError
         If there are none, a key comes twice, or one is wrong.
     """
-    found: dict[str, Parameter] = {}
+    by_key: dict[str, Parameter] = {}
     for text in texts:
         parameter = read_parameter(text, is_logarithmic=is_logarithmic)
-        if parameter.key in found:
+        if parameter.key in by_key:
             raise UsageError(f"{parameter.key} is varied twice: say it once, from its lowest value to its highest")
-        found[parameter.key] = parameter
-    if not found:
+        by_key[parameter.key] = parameter
+    if not by_key:
         raise UsageError("what is to be varied? Say such as --vary network.latency=0.5x:2x")
-    return list(found.values())
+    return list(by_key.values())

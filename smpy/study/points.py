@@ -60,16 +60,16 @@ def points_of(definition: Definition) -> list[Point]:
     UsageError
         If a setting makes no sense.
     """
-    found: list[Point] = []
+    points: list[Point] = []
     for values, repetition, options, args in _runs(definition):
         try:
             run = run_config(definition.program, args, options)
         except UsageError as error:
-            raise UsageError(f"point {len(found)}: {error}") from None
+            raise UsageError(f"point {len(points)}: {error}") from None
         text = to_json(run)
         key = _hash(json.dumps([text, _nth(definition, repetition)]))
-        found.append(Point(len(found), values, repetition, run, text, key))
-    return found
+        points.append(Point(len(points), values, repetition, run, text, key))
+    return points
 
 
 def keys_of_format_2(definition: Definition) -> list[str]:

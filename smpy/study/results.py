@@ -58,8 +58,8 @@ def are_known(results: Mapping[str, str], entry: Entry) -> bool:
 
 
 def _number_in(output: str, pattern: str) -> float | None:
-    found = re.search(pattern, output, re.MULTILINE)
+    match = re.search(pattern, output, re.MULTILINE)
     try:
-        return float(found[1]) if found is not None and found[1] is not None else None
+        return float(match[1]) if match is not None and match[1] is not None else None
     except ValueError:
         return None

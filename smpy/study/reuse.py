@@ -57,10 +57,10 @@ class Results:
 
     def find(self, point: Point) -> tuple[RunOrigin, Entry] | None:
         """Origin and entry of the same run in another study; None: none, or its inputs changed or are not all known."""
-        found = self._journal.get(self._key(point.run))
-        if found is None:
+        kept = self._journal.get(self._key(point.run))
+        if kept is None:
             return None
-        origin, entry = found
+        origin, entry = kept
         files = located(origin.files, self._directory)
         if origin.versions != versions() or not are_as_they_were(files, self._states):
             return None

@@ -64,18 +64,18 @@ def read_ranks(text: str, fewest: int = 1) -> list[int]:
             f"{text!r} is not numbers of ranks: write FIRST:LAST, such as 1:1024, or a list, such as 1,3,9"
         )
     if not is_range:
-        found = sorted(set(numbers))
+        ranks = sorted(set(numbers))
     else:
         first, last, times = (*numbers, _DOUBLED)[:3]
         if first > last or times < _DOUBLED:
             raise UsageError(f"{text!r}: write the fewest ranks first, and times 2 or more: 1:1024, or 1:1024:4")
-        found = [first] if first else []
-        while found and found[-1] * times < last:
-            found.append(found[-1] * times)
-        found += [last] if found and found[-1] < last else []
-    if not found or not fewest <= found[0] <= found[-1] <= RANKS_MAX:
+        ranks = [first] if first else []
+        while ranks and ranks[-1] * times < last:
+            ranks.append(ranks[-1] * times)
+        ranks += [last] if ranks and ranks[-1] < last else []
+    if not ranks or not fewest <= ranks[0] <= ranks[-1] <= RANKS_MAX:
         raise UsageError(f"{text!r}: say {fewest} to {RANKS_MAX:,} ranks")
-    return found
+    return ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +141,10 @@ def read_growth(text: str) -> Growth:
     >>> read_growth("--n:1/2").values(["--n", "512"], [1, 2, 4])
     [512, 724, 1024]
     """
-    found = _GROWTH.fullmatch(text)
-    if found is None:
+    growth = _GROWTH.fullmatch(text)
+    if growth is None:
         raise UsageError(f"{text!r} is not ARG or ARG:EXPONENT, such as --n or --n:1/2 (of an option of the program's)")
-    return Growth(found[1], Fraction(found[2] or 1))
+    return Growth(growth[1], Fraction(growth[2] or 1))
 
 
 def is_measured(options: Mapping[str, Any]) -> bool:
@@ -250,8 +250,8 @@ def _keep_factors(study: Study, point: Point, progress: Callable[[str], None] | 
     if not folder.exists():
         return
     try:
-        found = pop([HeldTrace(folder)], replay, progress=progress)
-        factors, remarks = asdict(found.runs[0]), list(found.remarks)
+        analysis = pop([HeldTrace(folder)], replay, progress=progress)
+        factors, remarks = asdict(analysis.runs[0]), list(analysis.remarks)
     except SmpyError as error:
         factors, remarks = None, [str(error)]
     remarks = [remark.replace(str(folder), _HERE) for remark in remarks]

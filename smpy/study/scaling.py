@@ -178,10 +178,10 @@ class ProgramScaling(Result):
 
     def _limit_words(self) -> list[str]:
         at = len(self.rows) - 1 if self.is_weak or self.fastest == 0 else self.fastest
-        found = self.limit(at)
-        if found is None:
+        limit = self.limit(at)
+        if limit is None:
             return []
-        name, value = found
+        name, value = limit
         where = _on(self.rows[at])
         if value >= _FINE:
             return [f"Nothing limits {where}: all factors are {_percent(_FINE)} or more."]

@@ -76,8 +76,8 @@ def sobol_indices(results: Sequence[float], n_parameters: int, seed: int) -> lis
     if np.ptp(values) <= 1e-12 * np.abs(values).max():  # no variance to explain
         return [Index(0.0, 0.0, 0.0, 0.0)] * n_parameters
     problem, not_zero = _problem(n_parameters), seed + 1  # SALib takes seed 0 as no seed
-    found = _salib("analyze").analyze(problem, values, calc_second_order=False, seed=not_zero)
-    columns = [[float(value) for value in found[key]] for key in ("S1", "S1_conf", "ST", "ST_conf")]
+    analysis = _salib("analyze").analyze(problem, values, calc_second_order=False, seed=not_zero)
+    columns = [[float(value) for value in analysis[key]] for key in ("S1", "S1_conf", "ST", "ST_conf")]
     return [Index(*row) for row in zip(*columns, strict=True)]
 
 

@@ -100,9 +100,9 @@ class PointCollector:
         """Take results from other studies."""
         if self._results is not None:
             for point in list(self._waiting.values()):
-                found = self._results.find(point)
-                if found is not None:
-                    self._add([(point, *found)])
+                kept = self._results.find(point)
+                if kept is not None:
+                    self._add([(point, *kept)])
         self._tell()
 
     def left(self) -> list[Point]:
@@ -117,17 +117,17 @@ class PointCollector:
         SmpyError
             If there is no room for them.
         """
-        found = [(self._waiting[task.key], self._origin(reads), entry) for task, entry, reads in ended]
-        self._add(found)
-        for point, origin, entry in found:
+        rows = [(self._waiting[task.key], self._origin(reads), entry) for task, entry, reads in ended]
+        self._add(rows)
+        for point, origin, entry in rows:
             if not entry.error:
                 self._ended.append((point, entry.row["wall_s"]))
             if self._results is not None:
                 self._results.keep(point, origin, entry)
         self._tell()
 
-    def _add(self, found: Sequence[tuple[Point, RunOrigin, Entry]]) -> None:
-        rows = [(point, origin, replace(entry, run=point.text)) for point, origin, entry in found]
+    def _add(self, ended: Sequence[tuple[Point, RunOrigin, Entry]]) -> None:
+        rows = [(point, origin, replace(entry, run=point.text)) for point, origin, entry in ended]
         self._journal.add((point.key, origin, entry) for point, origin, entry in rows)
         for point, _, entry in rows:
             self._state.entries[point.key] = entry

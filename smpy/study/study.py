@@ -282,7 +282,7 @@ class Study:
         return True
 
     def _state(self, journal: Journal) -> StudyState:
-        found = StudyState()
+        state = StudyState()
         known: dict[str, str | None] = {}
         judged: dict[str, str] = {}
         keys = {point.key for point in self.points}
@@ -294,19 +294,19 @@ class Study:
             why = judged.get(text := repr(origin))
             if why is None:
                 why = judged[text] = self._why_stale(origin, known)
-            found.entries[key] = entry
+            state.entries[key] = entry
             if why:
-                found.stale[key] = why
+                state.stale[key] = why
             else:
-                found.stale.pop(key, None)
+                state.stale.pop(key, None)
         if journal.damage:
-            rest = "the rest runs again" if found.entries else "all points run again"
+            rest = "the rest runs again" if state.entries else "all points run again"
             warn(
-                f"{journal.damage}; {len(found.entries):,} finished points are kept, {rest}",
+                f"{journal.damage}; {len(state.entries):,} finished points are kept, {rest}",
                 JournalWarning,
                 stacklevel=4,
             )
-        return found
+        return state
 
     def _why_stale(self, origin: RunOrigin, known: dict[str, str | None]) -> str:
         for name, now in versions().items():

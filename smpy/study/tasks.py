@@ -181,9 +181,9 @@ class _HandOut:
         ended: list[tuple[Task, Entry, RunInputs]] = []
         try:
             for future in futures:
-                found = self._take(future)
-                if found is not None:
-                    ended.append(found)
+                outcome = self._take(future)
+                if outcome is not None:
+                    ended.append(outcome)
         finally:
             if ended:
                 self._done(ended)
@@ -209,10 +209,10 @@ class _HandOut:
         task = self._out.pop(future)
         if future.status == "finished":
             with _asked():
-                found: tuple[Entry, RunInputs] = future.result()
+                outcome: tuple[Entry, RunInputs] = future.result()
             future.release()
-            if not self._variables.has_missed(task.variables, found[1]):
-                return task, *found
+            if not self._variables.has_missed(task.variables, outcome[1]):
+                return task, *outcome
             self._hand_out(task)
             return None
         if future.status != "error":

@@ -112,14 +112,14 @@ def estimates(table: StudyTable) -> pd.DataFrame:
     """
     import pandas as pd
 
-    axes, found = list(table.axes), []
+    axes, rows = list(table.axes), []
     ended = table.frame[table.frame["error"] == ""]
     groups = ended.groupby(axes, sort=False, dropna=False) if axes else [((), ended)] if len(ended) else []
     for values, runs in groups:
         of_runs = estimate(runs["makespan_s"].tolist(), runs["half_width_s"].tolist())
         row = {"runs": len(runs), "makespan_s": of_runs.time_s, "half_width_s": of_runs.half_width_s}
-        found.append(dict(zip(axes, values, strict=True)) | row | {name: runs[name].mean() for name in table.results})
-    return pd.DataFrame(found, columns=[*axes, "runs", "makespan_s", "half_width_s", *table.results])
+        rows.append(dict(zip(axes, values, strict=True)) | row | {name: runs[name].mean() for name in table.results})
+    return pd.DataFrame(rows, columns=[*axes, "runs", "makespan_s", "half_width_s", *table.results])
 
 
 def _quantile(degrees_of_freedom: int) -> float:

@@ -145,11 +145,11 @@ class Workers:
 @contextmanager
 def workers(address: str, n: int, credentials: Credentials) -> Iterator[Workers]:
     """Workers while the body runs."""
-    found = Workers(address, n, credentials)
+    here = Workers(address, n, credentials)
     try:
-        yield found
+        yield here
     finally:
-        found.close()
+        here.close()
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The first word of a docstring, or of a comment above code, is a verb or a noun."""
+"""The first word of a docstring, or of a comment above code, is a verb or a noun; so is a variable's name."""
 
 import ast
 import re
@@ -12,6 +12,7 @@ PROJECT = Path(__file__).parents[2]
 FOLDERS = ["smpy", "kernels", "apps", "calibration", "tests"]
 HIDES_ITS_NOUN = r"(What|Who|Whom|Whose|How|Where|When|Which|Those|They|That|Of|As)\b"
 CLAUSE_AS_SUBJECT = re.compile(r"(?:^|[.!] )((?:What|Whatever|Who|Whoever|Which|Those)\b[^.?:]*)(?=[.:]|$)")
+NO_NOUNS = {"found", "told", "given", "made", "wanted", "it", "of"}
 COMMENT = re.compile(rf"\s*(#|/\*) {HIDES_ITS_NOUN}")
 
 
@@ -29,6 +30,14 @@ def docstrings(path: Path) -> Iterator[tuple[int, str]]:
                     yield line, text.strip()
                 case ast.ClassDef(body=body) | ast.FunctionDef(body=body) | ast.If(body=body) | ast.With(body=body):
                     blocks.append(body)
+
+
+def bound_name(node: ast.AST) -> str | None:
+    """Name of the variable or the parameter that a node binds; None: it binds none."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+            return name
+    return None
 
 
 @cache
@@ -66,3 +75,13 @@ def test_comments_above_code_begin_with_a_verb_or_a_noun(folder: str):
         if COMMENT.match(line)
     ]
     assert not hidden, "\n".join(hidden)
+
+
+def test_variables_and_parameters_have_a_noun_for_a_name():
+    named = [
+        f"{path.relative_to(PROJECT)}:{node.lineno}: {name}"
+        for path in files("smpy", ".py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (name := bound_name(node)) in NO_NOUNS
+    ]
+    assert not named, "\n".join(named)

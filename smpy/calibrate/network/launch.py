@@ -42,18 +42,18 @@ def find_mpiexec(command: str | None) -> list[str]:
             words = shlex.split(command)
         except ValueError as error:
             raise UsageError(f"--mpiexec {command!r} is no command: {error}") from None
-        found = shutil.which(words[0]) if words else None
-        if found is None:
+        launcher = shutil.which(words[0]) if words else None
+        if launcher is None:
             raise UsageError(f"--mpiexec {command!r}: there is no such command")
-        return [found, *words[1:]]
+        return [launcher, *words[1:]]
     beside = Path(sys.executable).with_name("mpiexec")
-    found = str(beside) if beside.exists() else shutil.which("mpiexec")
-    if found is None:
+    launcher = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if launcher is None:
         raise UsageError(
             f"there is no mpiexec, neither beside {sys.executable} nor on PATH: pip install '.[mpi]' brings "
             "one; or name yours by --mpiexec, or the output of a benchmark by --from"
         )
-    return [found]
+    return [launcher]
 
 
 def measure(

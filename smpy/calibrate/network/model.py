@@ -224,7 +224,7 @@ def _cut(
 
 def _lowered(pieces: tuple[LinearPiece, ...], sizes: Vector, room_s: Vector, largest: float) -> tuple[LinearPiece, ...]:
     """Overheads with smaller constants, and smaller slopes if needed, so that none exceeds its limit."""
-    found = []
+    lowered = []
     for number, piece in enumerate(pieces):
         end = pieces[number + 1].above_bytes if number + 1 < len(pieces) else math.inf
         here = (sizes > piece.above_bytes if number else sizes >= 0) & (sizes <= min(end, largest))
@@ -236,8 +236,8 @@ def _lowered(pieces: tuple[LinearPiece, ...], sizes: Vector, room_s: Vector, lar
                 piece = replace(piece, constant_s=0.0, per_byte_s=max(min(piece.per_byte_s, slope), 0.0))
             else:
                 piece = replace(piece, constant_s=constant)
-        found.append(piece)
-    return tuple(found)
+        lowered.append(piece)
+    return tuple(lowered)
 
 
 def _transfer(
@@ -249,18 +249,18 @@ def _transfer(
         if limit is None
         else [(sizes <= limit, 0.0), (sizes > limit, float(limit))]
     )
-    found: tuple[LinearPiece, ...] = ()
+    pieces: tuple[LinearPiece, ...] = ()
     for where, above in parts:
-        found += fit_pieces(
+        pieces += fit_pieces(
             sizes[where],
             left[where],
-            above_bytes=above if found else 0.0,
+            above_bytes=above if pieces else 0.0,
             envelope_bytes=ENVELOPE_BYTES,
             slope_min_s_per_byte=byte_s * _FASTEST,
             relative_to_s=times[where],
             pieces_max=TRANSFER_PIECES_MAX,
         )
-    return with_told_slopes(found, sizes, left, envelope_bytes=ENVELOPE_BYTES, relative_to_s=times)
+    return with_told_slopes(pieces, sizes, left, envelope_bytes=ENVELOPE_BYTES, relative_to_s=times)
 
 
 def _check_stream(samples: Samples, transfer: Sequence[LinearPiece], warnings: list[str]) -> None:

@@ -120,15 +120,15 @@ def fit_pieces(
     at, times, weights = _points(sizes, time_s, envelope_bytes, relative_to_s)
     if not len(at):
         return ()
-    found = []
+    pieces = []
     for first, end in _chosen(_errors(at, times, weights, slope_min_s_per_byte), pieces_max):
         line = _line(_Points(at[first:end], times[first:end], weights[first:end]), slope_min_s_per_byte)
         before, after = (float(at[first - 1]), float(at[first])) if first else (above_bytes + envelope_bytes,) * 2
         begins = _between(before - envelope_bytes, after - envelope_bytes) + envelope_bytes if first else before
-        found.append(replace(line, above_bytes=begins, begins_after_bytes=before, begins_by_bytes=after))
+        pieces.append(replace(line, above_bytes=begins, begins_after_bytes=before, begins_by_bytes=after))
     if not above_bytes:
-        found[0] = replace(found[0], above_bytes=0.0)
-    return tuple(found)
+        pieces[0] = replace(pieces[0], above_bytes=0.0)
+    return tuple(pieces)
 
 
 def with_told_slopes(
@@ -154,7 +154,7 @@ def with_told_slopes(
     whole = _points(sizes, time_s, envelope_bytes, relative_to_s)
     which = np.searchsorted([piece.above_bytes for piece in pieces[1:]], whole.x, side="left")
     is_told = [piece.per_byte_half_width_s < piece.per_byte_s for piece in pieces]
-    found = list(pieces)
+    sloped = list(pieces)
     for place, piece in enumerate(pieces):
         points = _Points(*(column[which == place] for column in whole))
         n_free = len(points.x) - 2
@@ -166,14 +166,14 @@ def with_told_slopes(
         lines = [_line(points, 0.0, pieces[at].per_byte_s) for at in below + above]
         best = min(lines, key=points.squares, default=piece)
         if points.squares(best) <= most:
-            found[place] = replace(
+            sloped[place] = replace(
                 piece,
                 constant_s=best.constant_s,
                 per_byte_s=best.per_byte_s,
                 constant_half_width_s=best.constant_half_width_s,
                 per_byte_half_width_s=math.nan,
             )
-    return tuple(found)
+    return tuple(sloped)
 
 
 def _between(before: float, after: float) -> float:
@@ -285,9 +285,9 @@ def _chosen(errors: Vector, pieces_max: int) -> list[tuple[int, int]]:
         for k, total in enumerate(best)
     ]
     k, end = int(np.argmin(criteria)), n
-    found = []
+    ranges = []
     while k:
         first = int(before[k - 1][end - 1])
-        found.append((first, end))
+        ranges.append((first, end))
         k, end = k - 1, first
-    return [(0, end), *reversed(found)]
+    return [(0, end), *reversed(ranges)]

@@ -108,11 +108,11 @@ def _rows(path: Path, lines: Sequence[str]) -> tuple[list[MessageSample], list[s
 
 def _begins(line: str) -> tuple[_Columns | None, str] | None:
     """Table that a line begins (None for an unknown benchmark) and its name; None if the line begins none."""
-    if found := _OSU.match(line):
-        plain = _OSU_PLAIN.fullmatch(found[2])
-        table, name = _OSU_TABLES.get(plain[1]) if plain else None, found[1]
-    elif found := _IMB.match(line):
-        table, name = _IMB_TABLES.get(found[1]), f"IMB {found[1]}"
+    if head := _OSU.match(line):
+        plain = _OSU_PLAIN.fullmatch(head[2])
+        table, name = _OSU_TABLES.get(plain[1]) if plain else None, head[1]
+    elif head := _IMB.match(line):
+        table, name = _IMB_TABLES.get(head[1]), f"IMB {head[1]}"
     elif _BENCH.match(line):
         table, name = _BENCH_TABLE, ""
     else:

@@ -111,12 +111,12 @@ def read_raw(text: str, name: str) -> Samples:
 def _sample(name: str, number: int, row: str) -> MessageSample:
     try:
         kind, size, repetition, time_s = row.split(",")
-        found = MessageSample(kind, int(size), int(repetition), float(time_s))
+        sample = MessageSample(kind, int(size), int(repetition), float(time_s))
     except ValueError:
         raise UsageError(f"{name}: line {number} is no measurement: {row!r}") from None
-    if kind not in KINDS or found.size_bytes < 0 or not 0 <= found.time_s < np.inf:
+    if kind not in KINDS or sample.size_bytes < 0 or not 0 <= sample.time_s < np.inf:
         raise UsageError(f"{name}: line {number} is no measurement: {row!r}")
-    return found
+    return sample
 
 
 def joined(parts: Sequence[Samples]) -> Samples:

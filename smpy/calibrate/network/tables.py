@@ -150,7 +150,7 @@ def _half_widths(piece: LinearPiece) -> dict[str, float]:
 def _transfer(piece: LinearPiece) -> dict[str, object]:
     rate = 1 / piece.per_byte_s if piece.per_byte_s else math.inf
     width = rate * piece.per_byte_half_width_s / piece.per_byte_s if piece.per_byte_s else math.nan
-    found: dict[str, object] = {
+    parameters: dict[str, object] = {
         "above_bytes": int(piece.above_bytes),
         "between_bytes": [int(piece.begins_after_bytes), int(piece.begins_by_bytes)],
         "n_sizes": piece.n_sizes,
@@ -158,20 +158,20 @@ def _transfer(piece: LinearPiece) -> dict[str, object]:
         "bandwidth_bytes_per_s": _share(rate),
     }
     widths = {"latency_half_width_s": piece.constant_half_width_s, "bandwidth_half_width_bytes_per_s": width}
-    return found | {name: _share(value) for name, value in widths.items() if math.isfinite(value)}
+    return parameters | {name: _share(value) for name, value in widths.items() if math.isfinite(value)}
 
 
 def _errors_by_size(*parts: Compared) -> dict[str, dict[str, float]]:
     sizes = np.concatenate([part.size_bytes for part in parts])
     errors = np.abs(np.concatenate([part.errors for part in parts]))
-    found, above = {}, -1.0
+    by_class, above = {}, -1.0
     for largest in _CLASSES_BYTES:
         of_class = errors[(sizes > above) & (sizes <= largest)]
         if len(of_class):
             name = f"to {exact_size(largest)}" if math.isfinite(largest) else "larger"
-            found[name] = {"median": _share(np.median(of_class)), "largest": _share(of_class.max())}
+            by_class[name] = {"median": _share(np.median(of_class)), "largest": _share(of_class.max())}
         above = largest
-    return found
+    return by_class
 
 
 def _share(value: float) -> float:

@@ -31,11 +31,11 @@ def with_file(selection: Selection, path: str, content: str) -> Selection:
     UsageError
         If it is no table: file, line and row.
     """
-    found = _read(path, content)
-    for operation, rows in found.rows.items():
+    table = _read(path, content)
+    for operation, rows in table.rows.items():
         say_unreached(path, operation, rows)
-    rules = {operation: _parsed(operation, found.contents(operation)) for operation in found.rows}
-    return selection._replace(table=found.base or selection.table, own=MappingProxyType(rules))
+    rules = {operation: _parsed(operation, table.contents(operation)) for operation in table.rows}
+    return selection._replace(table=table.base or selection.table, own=MappingProxyType(rules))
 
 
 def _read(path: str, content: str) -> FileTable:
@@ -43,11 +43,11 @@ def _read(path: str, content: str) -> FileTable:
         raise UsageError(f'{path} is empty: a table of collectives has rows: {{"alltoall": [{{"use": "ring"}}]}}')
     if not content.lstrip().startswith(("{", "[")):
         return read_open_mpi(path, content)
-    found = read_located(path, content)
-    if not isinstance(found, LocatedObject):
+    root = read_located(path, content)
+    if not isinstance(root, LocatedObject):
         raise UsageError(f"{path} is no table of collectives: it is no object with a list of rows for each operation")
-    if is_mpich(found):
-        return read_mpich(path, found)
-    if "rule_file_version" in found:
+    if is_mpich(root):
+        return read_mpich(path, root)
+    if "rule_file_version" in root:
         raise UsageError(f"{path}: rules of Open MPI 6 in JSON are not read: write them in the form of 4.1 and 5.0")
-    return read_own(path, found)
+    return read_own(path, root)

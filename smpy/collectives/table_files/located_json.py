@@ -59,13 +59,13 @@ class _Decoder(json.JSONDecoder):
     def _located(self, where: tuple[str, int], strict: bool, scan_once: Any, *others: Any) -> tuple[Any, int]:
         text, start = where
         pairs, end = json.decoder.JSONObject(where, strict, scan_once, None, list, others[-1])  # type: ignore[attr-defined]
-        found = LocatedObject(pairs)
-        found.line = text.count("\n", 0, start) + 1
-        if len(found) < len(pairs):
+        located = LocatedObject(pairs)
+        located.line = text.count("\n", 0, start) + 1
+        if len(located) < len(pairs):
             names = [name for name, _ in pairs]
             twice = next(name for name in names if names.count(name) > 1)
-            raise UsageError(f"{self._path}, line {found.line}: an object has the key {twice!r} twice: keep one")
-        return found, end
+            raise UsageError(f"{self._path}, line {located.line}: an object has the key {twice!r} twice: keep one")
+        return located, end
 
 
 def _refuse(name: str) -> NoReturn:

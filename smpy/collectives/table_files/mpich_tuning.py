@@ -106,8 +106,8 @@ def read_mpich(path: str, content: LocatedObject) -> FileTable:
                 advice = meant(operation, (*_ALGORITHMS, *_OTHERS)) or ": its rules are not taken"
                 say(path, branch.line, f"{key!r} is no collective of MPICH's{advice}")
             continue
-        if found := list(_rows(path, operation, branch, {}, base, lacking)):
-            rows[operation] = [*_compositions(base, operation), *found]
+        if own_rows := list(_rows(path, operation, branch, {}, base, lacking)):
+            rows[operation] = [*_compositions(base, operation), *own_rows]
     if not rows:
         say(path, content.line, f"no rule is of a blocking collective within a group: the table {base} chooses")
     for value, line in lacking.items():
@@ -163,14 +163,14 @@ def _leaf(
 
 
 def _test(path: str, line: int, key: str) -> tuple[str, str, str]:
-    found = _TEST.fullmatch(key)
-    if found is None or found[1] not in _KEYS:
-        name = key if found is None else found[1]
+    test = _TEST.fullmatch(key)
+    if test is None or test[1] not in _KEYS:
+        name = key if test is None else test[1]
         raise UsageError(
             f"{path}, line {line}: {key!r} is no test of MPICH's that smpy knows: there are {', '.join(_KEYS)}"
             f"{meant(name, _KEYS)}"
         )
-    return found[1], found[2], found[3]
+    return test[1], test[2], test[3]
 
 
 def _branch(path: str, line: int, key: str, below: Any) -> None:

@@ -56,11 +56,11 @@ def read_open_mpi(path: str, content: str) -> FileTable:
         if operation in seen:
             raise UsageError(f"{path}, line {line}: {operation}, collective {number}, has rules already: keep one list")
         seen.add(operation)
-        found = list(_rules_of(numbers, operation, base, tuned_lines))
+        own_rules = list(_rules_of(numbers, operation, base, tuned_lines))
         if operation not in (*_TOTAL, *_MEAN, *_OF_MESSAGE, *_WITHOUT_SIZE):
             say(path, line, f"{operation}: Open MPI has no rules for it, and these are not taken")
-        elif found:
-            rows[operation] = found
+        elif own_rules:
+            rows[operation] = own_rules
     numbers.check_end()
     if tuned_lines:
         say(path, tuned_lines[0], "fan-outs, segments and requests are not taken: algorithms here have their own")

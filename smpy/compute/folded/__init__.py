@@ -186,8 +186,8 @@ class Folded(np.ndarray):
         element = np.dtype(dtype)
         if element.itemsize == self.itemsize:
             return super().view(*args, **kwargs)
-        found = np.empty((0, *self.shape[-1:]), self.dtype) if self.ndim else np.empty((), self.dtype)
-        return without_backing(self.shape[:-1] + found.view(element).shape[1:], element)
+        plain = np.empty((0, *self.shape[-1:]), self.dtype) if self.ndim else np.empty((), self.dtype)
+        return without_backing(self.shape[:-1] + plain.view(element).shape[1:], element)
 
     def copy(self, order: Any = "C") -> Any:
         """Copy, as `numpy.ndarray.copy` does."""

@@ -309,8 +309,8 @@ def _roll(a: Any, shift: Any, axis: Any = None) -> Modelled:
 
 def _triangle(function: Callable[..., Any]) -> Rule:
     def rule(m: Any, k: int = 0) -> Modelled:
-        found = function(one_of_each(m), k)
-        return _copied(m.shape if m.ndim > 1 else m.shape * 2, found)
+        small_result = function(one_of_each(m), k)
+        return _copied(m.shape if m.ndim > 1 else m.shape * 2, small_result)
 
     return rule
 
@@ -353,13 +353,13 @@ def _take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "
     places, n_places = np.asarray(indices), a.size if axis is None else a.shape[axis]
     one = one_of_each(a)
     zeros = np.zeros((1,) * len(taken), places.dtype if isinstance(indices, np.ndarray) else int)
-    found = np.take(one, zeros, axis, mode=mode)  # refuses wrong types
+    small_result = np.take(one, zeros, axis, mode=mode)  # refuses wrong types
     if mode == "raise" and places.size and not is_folded(indices):
         for place in (places.min(), places.max()):
             if not -n_places <= place < n_places:
                 raise IndexError(f"index {place} is out of bounds for an axis of size {n_places}")
     part = New(tuple(shape), one.reshape(-1)[:1])
-    result = into(out, part, found, lambda room: np.take(one, zeros, axis, room, mode))
+    result = into(out, part, small_result, lambda room: np.take(one, zeros, axis, room, mode))
     return Modelled(result, copying(part.nbytes))
 
 
@@ -419,14 +419,14 @@ def _by_function() -> dict[Callable[..., Any], Rule]:
         "ravel": _ravel,
         "trace": _trace,
     }
-    found = {getattr(np, name): _elementwise(getattr(np, name)) for name in ELEMENTWISE if name not in rules}
+    by_function = {getattr(np, name): _elementwise(getattr(np, name)) for name in ELEMENTWISE if name not in rules}
     for name, n_passes in REDUCTIONS.items():
-        found[getattr(np, name)] = reduction(getattr(np, name), n_passes)
+        by_function[getattr(np, name)] = reduction(getattr(np, name), n_passes)
     for name, parameters in _LIKE.items():
-        found[getattr(np, name)] = _like(getattr(np, name), parameters, is_written=name != "empty_like")
+        by_function[getattr(np, name)] = _like(getattr(np, name), parameters, is_written=name != "empty_like")
     for name in ("cumsum", "cumprod"):
-        found[getattr(np, name)] = _cumulative(getattr(np, name))
-    return found | {function: rule for name, rule in rules.items() if (function := named(name)) is not None}
+        by_function[getattr(np, name)] = _cumulative(getattr(np, name))
+    return by_function | {function: rule for name, rule in rules.items() if (function := named(name)) is not None}
 
 
 def named(name: str) -> Callable[..., Any] | None:

@@ -69,13 +69,13 @@ def as_rank(shape: Shape, rank: int) -> Shape:
     if len(shape) <= rank:
         return shape + (1,) * (rank - len(shape))
     left = list(shape)
-    found = []
+    extents = []
     for _ in range(rank):
         while left and left[0] == 1:
             left.pop(0)
-        found.append(left.pop(0) if left else 1)
-    found[-1] *= prod(left)
-    return tuple(found)
+        extents.append(left.pop(0) if left else 1)
+    extents[-1] *= prod(left)
+    return tuple(extents)
 
 
 def fixed(name: str, shape: Shape, expected: Shape) -> None:

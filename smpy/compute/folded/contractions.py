@@ -28,11 +28,11 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **named: Any)
         raise refused("numpy.einsum", f" with optimize={optimize!r}")
     small = SmallSizes(operands)
     cut = [small.cut(operand) for operand in operands]
-    found = np.einsum(*cut, **named)  # refuses operands that do not match
-    shape = small.shape(np.shape(found))
+    small_result = np.einsum(*cut, **named)  # refuses operands that do not match
+    shape = small.shape(np.shape(small_result))
     arrays, terms, result = _parsed(operands)
-    result_of = new(shape, found.dtype, is_array=isinstance(found, np.ndarray))
-    total = into(out, result_of, found, lambda room: np.einsum(*cut, out=room, **named))
+    result_of = new(shape, small_result.dtype, is_array=isinstance(small_result, np.ndarray))
+    total = into(out, result_of, small_result, lambda room: np.einsum(*cut, out=room, **named))
     sizes: dict[Any, int] = {}
     for array, term in zip(arrays, terms, strict=True):
         for index, size in zip(term, array.shape, strict=True):
@@ -42,8 +42,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **named: Any)
         return Modelled(total)
     n_points = prod(sizes.values())
     flop = float(n_points) * len(terms)  # multiplications, and one addition
-    n_moved = traffic_bytes(arrays, (total,)) / found.dtype.itemsize
-    return Modelled(total, kernel_charges("einsum", found.dtype, (n_points,), flop, n_moved))
+    n_moved = traffic_bytes(arrays, (total,)) / small_result.dtype.itemsize
+    return Modelled(total, kernel_charges("einsum", small_result.dtype, (n_points,), flop, n_moved))
 
 
 def _parsed(operands: Sequence[Any]) -> tuple[list[Any], list[Term], Term]:

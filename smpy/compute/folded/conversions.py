@@ -79,11 +79,11 @@ def _shape_and_arrays(part: Any) -> tuple[tuple[int, ...], list[Any]]:
     if not isinstance(part, (list, tuple)) or not any(True for _ in arrays_in(part)):
         array = np.asanyarray(part)
         return array.shape, [array]
-    found = [_shape_and_arrays(one) for one in part]
-    shapes = {shape for shape, _ in found}
+    parts = [_shape_and_arrays(one) for one in part]
+    shapes = {shape for shape, _ in parts}
     if len(shapes) > 1:
         raise ValueError("setting an array element with a sequence: the parts of a list have different shapes")
-    return (len(part), *shapes.pop()), [array for _, arrays in found for array in arrays]
+    return (len(part), *shapes.pop()), [array for _, arrays in parts for array in arrays]
 
 
 def _asarray(

@@ -78,8 +78,8 @@ def _on_elements(ufunc: np.ufunc, inputs: tuple[Any, ...], out: tuple[Any, ...],
     if out:
         cut["out"] = tuple(None if array is None else room_like(array, (1,) * array.ndim) for array in out)
     with np.errstate(all="ignore"):
-        found = ufunc(*map(one_of_each, inputs), **cut)
-    found = found if isinstance(found, tuple) else (found,)
+        elements = ufunc(*map(one_of_each, inputs), **cut)
+    elements = elements if isinstance(elements, tuple) else (elements,)
     shape = broadcast(*inputs, named.get("where", True))
     for array in out:
         if array is not None and not fits_into(shape, array.shape):
@@ -90,9 +90,9 @@ def _on_elements(ufunc: np.ufunc, inputs: tuple[Any, ...], out: tuple[Any, ...],
     shape = broadcast(*inputs, named.get("where", True), *(array for array in out if array is not None))
     results = [
         out[at] if out and out[at] is not None else New(shape, np.asarray(element).reshape(1))
-        for at, element in enumerate(found)
+        for at, element in enumerate(elements)
     ]
-    flop = prod(shape) if any(np.asarray(element).dtype.kind in _COMPUTED_KINDS for element in found) else 0
+    flop = prod(shape) if any(np.asarray(element).dtype.kind in _COMPUTED_KINDS for element in elements) else 0
     result = results[0] if len(results) == 1 else tuple(results)
     return Modelled(result, one_pass(inputs, results, flop))
 

@@ -44,12 +44,12 @@ def _of_one_axis(name: str) -> Rule:
         if not -a.ndim <= axis < a.ndim:
             function(one_of_each(a), n, axis, norm)  # refuses it; in a stack it would be a valid axis
         stack, at = np.empty((0, *a.shape), a.dtype), axis - a.ndim if axis >= 0 else axis
-        found = function(stack, n, at, norm)
-        transform = new(found.shape[1:], found.dtype, is_array=True)
-        result = into(out, transform, found, lambda room: function(stack, n, at, norm, room))
+        small_result = function(stack, n, at, norm)
+        transform = new(small_result.shape[1:], small_result.dtype, is_array=True)
+        result = into(out, transform, small_result, lambda room: function(stack, n, at, norm, room))
         length = transform.shape[axis] if name in ("irfft", "hfft") else a.shape[axis] if n is None else int(n)
         others = prod(transform.shape) // max(transform.shape[axis], 1)
-        return Modelled(result, _lines(length, length * others, found.dtype, is_half=name in _HALF_SPECTRA))
+        return Modelled(result, _lines(length, length * others, small_result.dtype, is_half=name in _HALF_SPECTRA))
 
     return rule
 
@@ -66,9 +66,9 @@ def _of_axes(name: str) -> Rule:
             function(one_of_each(a), s, axes, norm)  # likewise
         axes = [at - a.ndim if at >= 0 else at for at in axes]  # counted from the end: the stack's axis is in front
         stack = np.empty((0, *a.shape), a.dtype)
-        found = function(stack, s, axes, norm)
-        transform = new(found.shape[1:], found.dtype, is_array=True)
-        result = into(out, transform, found, lambda room: function(stack, s, axes, norm, room))
+        small_result = function(stack, s, axes, norm)
+        transform = new(small_result.shape[1:], small_result.dtype, is_array=True)
+        result = into(out, transform, small_result, lambda room: function(stack, s, axes, norm, room))
         full = list(transform.shape if name.startswith("irfft") else a.shape)
         if s is not None:
             for at, size in zip(axes, s, strict=True):
@@ -79,7 +79,7 @@ def _of_axes(name: str) -> Rule:
         charges: list[Charge] = []
         for at in axes:
             is_half = name.startswith(("rfft", "irfft")) and at == axes[-1]
-            charges += _lines(full[at], prod(full if is_half else spectrum), found.dtype, is_half=is_half)
+            charges += _lines(full[at], prod(full if is_half else spectrum), small_result.dtype, is_half=is_half)
         return Modelled(result, tuple(charges))
 
     return rule

@@ -190,8 +190,8 @@ def _of_stack(a: Any) -> tuple[int, int, int]:
     return m, n, prod(stack)
 
 
-def _unstacked(found: Any) -> New:
-    return new(found.shape[1:], found.dtype)
+def _unstacked(stacked: Any) -> New:
+    return new(stacked.shape[1:], stacked.dtype)
 
 
 def _is_matrix(a: Any) -> None:
@@ -207,70 +207,70 @@ def _solve(a: Any, b: Any) -> Modelled:
     right = b.shape if b.ndim > 1 else (*b.shape, 1)
     n_dimensions = max(a.ndim, len(right))
     left, right = ((1,) * (n_dimensions - len(shape)) + shape for shape in (a.shape, right))
-    found = np.linalg.solve(np.empty((0, *left), a.dtype), np.empty((0, *right), b.dtype))
-    shape = found.shape[1:]
+    stacked = np.linalg.solve(np.empty((0, *left), a.dtype), np.empty((0, *right), b.dtype))
+    shape = stacked.shape[1:]
     n_calls = prod(shape[:-2])
-    solution = new(shape[:-1] if b.ndim == 1 else shape, found.dtype)
-    return Modelled(solution, solve_charges(found.dtype, a.shape[-1], right[-1], n_calls))
+    solution = new(shape[:-1] if b.ndim == 1 else shape, stacked.dtype)
+    return Modelled(solution, solve_charges(stacked.dtype, a.shape[-1], right[-1], n_calls))
 
 
 def _inv(a: Any) -> Modelled:
     _is_matrix(a)
-    found = _stacked(np.linalg.inv, a)
+    stacked = _stacked(np.linalg.inv, a)
     n, _, n_calls = _of_stack(a)
-    return Modelled(_unstacked(found), solve_charges(found.dtype, n, n, n_calls))
+    return Modelled(_unstacked(stacked), solve_charges(stacked.dtype, n, n, n_calls))
 
 
 def _det(a: Any) -> Modelled:
     _is_matrix(a)
-    found = _stacked(np.linalg.det, a)
+    stacked = _stacked(np.linalg.det, a)
     n, _, n_calls = _of_stack(a)
-    return Modelled(_unstacked(found), lu_charges(found.dtype, n, n, n_calls))
+    return Modelled(_unstacked(stacked), lu_charges(stacked.dtype, n, n, n_calls))
 
 
 def _slogdet(a: Any) -> Modelled:
     _is_matrix(a)
-    found = _stacked(np.linalg.slogdet, a)
+    stacked = _stacked(np.linalg.slogdet, a)
     n, _, n_calls = _of_stack(a)
-    return Modelled(type(found)(*map(_unstacked, found)), lu_charges(found[0].dtype, n, n, n_calls))
+    return Modelled(type(stacked)(*map(_unstacked, stacked)), lu_charges(stacked[0].dtype, n, n, n_calls))
 
 
 def _cholesky(a: Any, /, **named: Any) -> Modelled:
     _is_matrix(a)
-    found = _stacked(np.linalg.cholesky, a, **named)
+    stacked = _stacked(np.linalg.cholesky, a, **named)
     n, _, n_calls = _of_stack(a)
-    return Modelled(_unstacked(found), cholesky_charges(found.dtype, n, n_calls))
+    return Modelled(_unstacked(stacked), cholesky_charges(stacked.dtype, n, n_calls))
 
 
 def _qr(a: Any, mode: str = "reduced") -> Modelled:
     _is_matrix(a)
-    found = _stacked(np.linalg.qr, a, mode=mode)
+    stacked = _stacked(np.linalg.qr, a, mode=mode)
     m, n, n_calls = _of_stack(a)
-    if not isinstance(found, tuple):
-        return Modelled(_unstacked(found), qr_charges(found.dtype, m, n, n_calls))
-    results = [_unstacked(part) for part in found]
+    if not isinstance(stacked, tuple):
+        return Modelled(_unstacked(stacked), qr_charges(stacked.dtype, m, n, n_calls))
+    results = [_unstacked(part) for part in stacked]
     factors: Any = tuple(results)
-    if hasattr(found, "_make"):
-        factors = found._make(results)
-    charges = qr_charges(found[0].dtype, m, n, n_calls)
+    if hasattr(stacked, "_make"):
+        factors = stacked._make(results)
+    charges = qr_charges(stacked[0].dtype, m, n, n_calls)
     if mode in ("reduced", "complete"):
-        charges += q_charges(found[0].dtype, m, results[0].shape[-1], min(m, n), n_calls)
+        charges += q_charges(stacked[0].dtype, m, results[0].shape[-1], min(m, n), n_calls)
     return Modelled(factors, charges)
 
 
 def _eigh(a: Any, UPLO: str = "L") -> Modelled:  # noqa: N803  # numpy's name
     _is_matrix(a)
-    found = _stacked(np.linalg.eigh, a, UPLO=UPLO)
+    stacked = _stacked(np.linalg.eigh, a, UPLO=UPLO)
     n, _, n_calls = _of_stack(a)
-    results = type(found)(*map(_unstacked, found))
-    return Modelled(results, eigh_charges(found[1].dtype, n, n_calls, with_vectors=True))
+    results = type(stacked)(*map(_unstacked, stacked))
+    return Modelled(results, eigh_charges(stacked[1].dtype, n, n_calls, with_vectors=True))
 
 
 def _eigvalsh(a: Any, UPLO: str = "L") -> Modelled:  # noqa: N803  # numpy's name
     _is_matrix(a)
-    found = _stacked(np.linalg.eigvalsh, a, UPLO=UPLO)
+    stacked = _stacked(np.linalg.eigvalsh, a, UPLO=UPLO)
     n, _, n_calls = _of_stack(a)
-    return Modelled(_unstacked(found), eigh_charges(_computed_in(a, found), n, n_calls, with_vectors=False))
+    return Modelled(_unstacked(stacked), eigh_charges(_computed_in(a, stacked), n, n_calls, with_vectors=False))
 
 
 def _computed_in(a: Any, values: Any) -> np.dtype[Any]:
@@ -283,13 +283,13 @@ def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian:
     if hermitian:
         raise refused("numpy.linalg.svd", " with hermitian=True")
     _is_matrix(a)
-    found = _stacked(np.linalg.svd, a, full_matrices=full_matrices, compute_uv=compute_uv)
+    stacked = _stacked(np.linalg.svd, a, full_matrices=full_matrices, compute_uv=compute_uv)
     m, n, n_calls = _of_stack(a)
     if not compute_uv:
-        return Modelled(_unstacked(found), svd_charges(_computed_in(a, found), m, n, n_calls, vectors="none"))
-    factors = type(found)(*map(_unstacked, found))
+        return Modelled(_unstacked(stacked), svd_charges(_computed_in(a, stacked), m, n, n_calls, vectors="none"))
+    factors = type(stacked)(*map(_unstacked, stacked))
     vectors: Literal["full", "reduced"] = "full" if full_matrices else "reduced"
-    return Modelled(factors, svd_charges(found[0].dtype, m, n, n_calls, vectors=vectors))
+    return Modelled(factors, svd_charges(stacked[0].dtype, m, n, n_calls, vectors=vectors))
 
 
 def _svdvals(x: Any, /) -> Modelled:
@@ -298,13 +298,13 @@ def _svdvals(x: Any, /) -> Modelled:
 
 def _lstsq(a: Any, b: Any, rcond: Any = None) -> Modelled:
     small = SmallSizes((a, b))
-    found = np.linalg.lstsq(small.cut(a), small.cut(b), rcond)
+    small_results = np.linalg.lstsq(small.cut(a), small.cut(b), rcond)
     x, residuals, _, values = (
-        new(small.shape(part.shape), part.dtype) if isinstance(part, np.ndarray) else part for part in found
+        new(small.shape(part.shape), part.dtype) if isinstance(part, np.ndarray) else part for part in small_results
     )
     (m, n), n_right = np.shape(a), 1 if np.ndim(b) == 1 else np.shape(b)[1]
-    rank = type(found[2])(min(m, n))
-    return Modelled((x, residuals, rank, values), least_squares_charges(found[0].dtype, m, n, n_right))
+    rank = type(small_results[2])(min(m, n))
+    return Modelled((x, residuals, rank, values), least_squares_charges(small_results[0].dtype, m, n, n_right))
 
 
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Modelled:  # noqa: A002  # numpy's
@@ -312,11 +312,11 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
     if n_axes == 2 and ord in (2, -2, "nuc"):
         raise refused("numpy.linalg.norm", f" with ord={ord!r}")
     one = np.asanyarray(x)[(slice(0, 1),) * np.ndim(x)].view(np.ndarray)
-    found = np.linalg.norm(one, ord, axis, keepdims)
+    small_norm = np.linalg.norm(one, ord, axis, keepdims)
     axes = range(np.ndim(x)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     gone = {at % np.ndim(x) for at in axes}
     kept = [(1 if at in gone else size) for at, size in enumerate(np.shape(x)) if keepdims or at not in gone]
-    norms = New(tuple(kept), np.asarray(found).reshape(1))
+    norms = New(tuple(kept), np.asarray(small_norm).reshape(1))
     return Modelled(norms, one_pass((x,), (norms,), 2 * np.size(x)))
 
 

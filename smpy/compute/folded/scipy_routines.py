@@ -320,8 +320,9 @@ def call_on_folded(routine: ScipyRoutine, args: tuple[Any, ...], kwargs: Argumen
     if {"k1", "k2"} & asked.keys():
         _rows_of_small(asked)
     small = SmallSizes(arguments.values())
-    found = routine.function(**{name: small.cut(value) for name, value in asked.items()})
-    parts = list(found) if isinstance(found, (tuple, list)) else [found]  # a list for a stack of matrices
+    small_results = routine.function(**{name: small.cut(value) for name, value in asked.items()})
+    is_one = not isinstance(small_results, (tuple, list))  # a list for a stack of matrices
+    parts = [small_results] if is_one else list(small_results)
     dtype = np.result_type(
         *([array for array in arrays_in(parts) if array.dtype.kind in "fc"] or arrays_in(arguments.values()))
     )
@@ -339,9 +340,9 @@ def call_on_folded(routine: ScipyRoutine, args: tuple[Any, ...], kwargs: Argumen
     if routine.rank_at >= 0:
         rank, ranks = min(_matrix(arguments)[:2]), results[routine.rank_at]
         results[routine.rank_at] = np.full_like(ranks, rank) if isinstance(ranks, np.ndarray) else type(ranks)(rank)
-    if isinstance(found, list):
+    if isinstance(small_results, list):
         return results
-    return tuple(results) if isinstance(found, tuple) else results[0]
+    return tuple(results) if isinstance(small_results, tuple) else results[0]
 
 
 def _rows_of_small(asked: dict[str, Any]) -> None:

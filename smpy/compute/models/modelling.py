@@ -112,9 +112,9 @@ class Modelling:
 
     def moments(self, cost: KernelCost) -> tuple[float, float]:
         """Mean and variance of a kernel's noise, relative to its time."""
-        found = self._moments.get(cost.name)
-        if found is None:
+        known = self._moments.get(cost.name)
+        if known is None:
             from smpy.compute.models.noise import moments
 
-            found = self._moments[cost.name] = (0.0, 0.0) if cost.noise is None else moments(cost.noise)
-        return found
+            known = self._moments[cost.name] = (0.0, 0.0) if cost.noise is None else moments(cost.noise)
+        return known

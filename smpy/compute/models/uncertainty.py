@@ -23,8 +23,8 @@ def uncertainty_of(engine: Engine, finish_s: Sequence[float]) -> Uncertainty:
     """
     last_s = max(finish_s)
     early_s = last_s - _SAME_DATE * max(1.0, last_s)
-    found = [_of_path(engine.path(rank)) for rank, date_s in enumerate(finish_s) if date_s >= early_s]
-    return max(found, key=lambda one: one.half_width_s)
+    estimates = [_of_path(engine.path(rank)) for rank, date_s in enumerate(finish_s) if date_s >= early_s]
+    return max(estimates, key=lambda one: one.half_width_s)
 
 
 def _of_path(sums: Sequence[float]) -> Uncertainty:

@@ -79,12 +79,12 @@ class MpiUsers:
         """Judge a package and the packages that it imports, as far as they are not yet judged."""
         if top in self._packages:
             return
-        found = dict(self._read(top))
+        packages = dict(self._read(top))
         suspects = [
-            found[name]
+            packages[name]
             for name in _spread(
-                [name for name, package in found.items() if package.using_mpi],
-                [(name, other.partition(".")[0]) for name, package in found.items() for other in package.outside],
+                [name for name, package in packages.items() if package.using_mpi],
+                [(name, other.partition(".")[0]) for name, package in packages.items() for other in package.outside],
                 {unit.partition(".")[0] for unit in self._private},
             )
         ]
@@ -144,10 +144,10 @@ class MpiUsers:
         package = self._packages[unit.partition(".")[0]]
         assert package is not None  # its imports have been found
         modules = package.files.keys() - package.shared if _is_whole(package) else {unit}
-        found = {module: package.by_module[module] for module in modules if module in package.by_module}
+        imports_by_module = {module: package.by_module[module] for module in modules if module in package.by_module}
         return any(
             self._unit(name) == other
-            for module, imports in found.items()
+            for module, imports in imports_by_module.items()
             if any(self._unit(name) == other for name in imports.at_once)
             for name in package.parse(module).at_once
         )

@@ -54,7 +54,7 @@ class PackageImports:
     @cached_property
     def by_module(self) -> Mapping[str, Imports]:
         """Imports of each module, unpacked at first use: few packages need them."""
-        return {name: Imports(*found) for name, found in marshal.loads(self._kept).items()}  # noqa: S302  # our own
+        return {name: Imports(*fields) for name, fields in marshal.loads(self._kept).items()}  # noqa: S302  # our own
 
     def parse(self, module: str) -> Imports:
         """Imports of a module from its syntax tree: slower than a search, which finds too much."""
@@ -155,7 +155,7 @@ def _search(name: str, is_namespace: bool, files: list[_File]) -> tuple[list[Any
         outside.update(other for other in imports.at_once if other.partition(".")[0] not in (name, MPI4PY))
         if declares_shared(source):
             shared.append(module)
-    users = [module for module, found in by_module.items() if found[2]]
+    users = [module for module, fields in by_module.items() if fields[2]]
     facts = [users, shared, sorted(outside), marshal.dumps(by_module)]
     return facts, _package(name, is_namespace, files, facts)
 

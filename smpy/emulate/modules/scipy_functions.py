@@ -187,10 +187,10 @@ def _install_finder(patches: Patches, linalg: ModuleType, module: ModuleType, na
     by_function = {id(own.__wrapped__): own for own in vars(module).values() if isinstance(own, _Wrapped)}
 
     def find(*args: Any, **kwargs: Any) -> Any:
-        found = original(*args, **kwargs)
-        if isinstance(found, (list, tuple)):
-            return type(found)(by_function.get(id(function), function) for function in found)
-        return by_function.get(id(found), found)
+        functions = original(*args, **kwargs)
+        if isinstance(functions, (list, tuple)):
+            return type(functions)(by_function.get(id(function), function) for function in functions)
+        return by_function.get(id(functions), functions)
 
     for owner in (module, linalg):
         patches.attribute(owner, name, find)

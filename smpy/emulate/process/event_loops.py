@@ -103,8 +103,8 @@ class _Selector(selectors.DefaultSelector):
 
     def _wait_for_threads(self, state: RankState, poll: Any, timeout: float | None) -> Any:
         """Wait until another thread of the rank wakes the loop."""
-        if (found := poll(0)) or (timeout is not None and timeout <= 0):
-            return found
+        if (ready := poll(0)) or (timeout is not None and timeout <= 0):
+            return ready
         self.wake_up.acquire(timeout=timeout)
         return poll(0)
 

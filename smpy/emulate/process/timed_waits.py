@@ -51,18 +51,18 @@ def wait(
     DeadlockError
         If nothing can end it.
     """
-    found = poll(0.0)
-    if found or (timeout_s is not None and timeout_s <= 0):
-        return found
+    result = poll(0.0)
+    if result or (timeout_s is not None and timeout_s <= 0):
+        return result
     if is_real and state.n_threads:
         return wait_beside_threads(state, poll, timeout_s)
     if is_real:
-        found = poll(timeout_s)
+        result = poll(timeout_s)
     elif timeout_s is None:
         raise DeadlockError(f"rank {state.rank}: {what} would wait for ever: nothing is left that could end the wait")
-    if not found and timeout_s is not None:
+    if not result and timeout_s is not None:
         sleep_s(state, timeout_s)
-    return found
+    return result
 
 
 def wait_beside_threads(state: RankState, poll: Callable[[float | None], T], timeout_s: float | None) -> T:
@@ -70,7 +70,7 @@ def wait_beside_threads(state: RankState, poll: Callable[[float | None], T], tim
     engine = state.engine
     began_s = engine.clock_s()
     waited_s = 0.0
-    while not (found := poll(_REAL_WAIT_S if waited_s > _PATIENCE_S else 0.0)):
+    while not (result := poll(_REAL_WAIT_S if waited_s > _PATIENCE_S else 0.0)):
         left_s = max(_FIRST_PAUSE_S, _PAUSE_PART * waited_s)
         if timeout_s is not None:
             left_s = min(left_s, timeout_s - waited_s)
@@ -78,7 +78,7 @@ def wait_beside_threads(state: RankState, poll: Callable[[float | None], T], tim
             break
         sleep_s(state, left_s)
         waited_s = engine.clock_s() - began_s
-    return found
+    return result
 
 
 # The real clock: a child process acts in real time.

@@ -33,30 +33,33 @@ def remarks_on_checks(engine: Engine, home: str) -> Iterable[Remark]:
         return
     mistakes = checks.report(is_whole=not any(map(isnan, engine.finish_s())))
     for kind in Kind:
-        found = list(mistakes.of_kind(kind))
-        if found:
-            yield _remark(kind, found, home)
+        mistake_counts = list(mistakes.of_kind(kind))
+        if mistake_counts:
+            yield _remark(kind, mistake_counts, home)
 
 
-def _remark(kind: Kind, found: list[tuple[Mistake, int]], home: str) -> Remark:
-    alone = [(*_lines_of(mistake, home)[0], n) for mistake, n in found if len(mistake.sides) == 1]
+def _remark(kind: Kind, mistake_counts: list[tuple[Mistake, int]], home: str) -> Remark:
+    alone = [(*_lines_of(mistake, home)[0], n) for mistake, n in mistake_counts if len(mistake.sides) == 1]
     lines = lines_by_rank([(rank, what + _times(n), place) for rank, what, place, n in alone])
-    for mistake, n in found:
+    for mistake, n in mistake_counts:
         if len(mistake.sides) > 1:
             lines += _side_by_side(_lines_of(mistake, home), n)
     if len(lines) > _LINES_MAX:
         lines = [*lines[:_LINES_MAX], f"  and so on: {len(lines)} lines in all"]
-    head = kind.told(sum(n for _, n in found)) + (" (--strict: an error)" if kind.is_mistake else "")
-    facts = {"n": sum(n for _, n in found), "first": [_facts(*each, home) for each in found[:_MISTAKES_MAX]]}
+    head = kind.told(sum(n for _, n in mistake_counts)) + (" (--strict: an error)" if kind.is_mistake else "")
+    facts = {
+        "n": sum(n for _, n in mistake_counts),
+        "first": [_facts(*each, home) for each in mistake_counts[:_MISTAKES_MAX]],
+    }
     return Remark(kind.topic, (head, *lines), facts, is_fault=kind.is_mistake)
 
 
-def _side_by_side(told: list[tuple[int, str, str]], n: int) -> list[str]:
+def _side_by_side(sides: list[tuple[int, str, str]], n: int) -> list[str]:
     """A line for each side, even if both say the same."""
-    heads = [f"rank {rank}: {what}" for rank, what, _ in told]
+    heads = [f"rank {rank}: {what}" for rank, what, _ in sides]
     heads[-1] += _times(n)
     width = max(map(len, heads))
-    return [f"  {head:<{width}}   {place}".rstrip() for head, (_, _, place) in zip(heads, told, strict=True)]
+    return [f"  {head:<{width}}   {place}".rstrip() for head, (_, _, place) in zip(heads, sides, strict=True)]
 
 
 def _lines_of(mistake: Mistake, home: str) -> list[tuple[int, str, str]]:

@@ -67,14 +67,14 @@ def _called(frame: FrameType | None) -> tuple[str, int] | None:
     """Name of the program's call, and number of its communicator."""
     from smpy.mpi.state.comm_core import CommCore
 
-    found = None
+    call = None
     while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("smpy."):
         code = frame.f_code
         first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
         if isinstance(first, CommCore):
-            found = code.co_name.lstrip("_"), first._kernel_comm
+            call = code.co_name.lstrip("_"), first._kernel_comm
         frame = frame.f_back
-    return found
+    return call
 
 
 def _started(communicator: Communicator) -> CollectiveOfRank | None:

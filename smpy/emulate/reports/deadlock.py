@@ -50,8 +50,8 @@ def describe_waits(engine: Engine, waiting: list[WaitingRank], home: str) -> lis
     """One line for all ranks that wait in the same call at the same place."""
     calls = _collective_calls(engine, waiting)
     places = {wait.timeline: line_of(engine, wait.timeline, home) for wait in waiting}
-    found = [(wait.rank, _call(wait, calls.get(wait.timeline)), places[wait.timeline]) for wait in waiting]
-    lines = lines_by_rank(found)
+    calls_of_ranks = [(wait.rank, _call(wait, calls.get(wait.timeline)), places[wait.timeline]) for wait in waiting]
+    lines = lines_by_rank(calls_of_ranks)
     if len(lines) > _LINES_MAX:
         kinds_of_call = [_kind_of_call(wait, calls.get(wait.timeline)) for wait in waiting]
         lines = lines_by_rank(
@@ -202,7 +202,7 @@ def _about_ended(peers: dict[int, int], ended: set[int]) -> list[str]:
 def _about_unexpected(engine: Engine, waiting: list[WaitingRank], peers: dict[int, int], home: str) -> list[str]:
     """Messages that match a waiting receive except in tag, communicator or source."""
     receiving = {wait.rank: wait for wait in waiting if wait.kind in (WaitKind.RECV, WaitKind.PROBE)}
-    found: dict[tuple[int, str], str] = {}
+    advice: dict[tuple[int, str], str] = {}
     for one in engine.left_over():
         wait = receiving.get(engine.target_of(one)) if one.kind == LeftKind.SEND else None
         if wait is None:
@@ -213,13 +213,14 @@ def _about_unexpected(engine: Engine, waiting: list[WaitingRank], peers: dict[in
         sent = f"Rank {one.rank} sends to rank {wait.rank} with tag {one.tag}"
         where = f" ({place})" if place else ""
         if is_source and wait.comm == one.comm and not is_tag:
-            found.setdefault((wait.rank, "tag"), f"{sent}{where}, which receives only tag {wait.tag}.")
+            advice.setdefault((wait.rank, "tag"), f"{sent}{where}, which receives only tag {wait.tag}.")
         elif is_source and is_tag and wait.comm != one.comm:
             theirs, mine = (_name_of_comm(comm) for comm in (one.comm, wait.comm))
-            found.setdefault((wait.rank, "comm"), f"{sent} on {theirs}{where}, which receives on {mine}.")
+            advice.setdefault((wait.rank, "comm"), f"{sent} on {theirs}{where}, which receives on {mine}.")
         elif is_tag and wait.comm == one.comm and not is_source:
-            found.setdefault((wait.rank, "source"), f"{sent}{where}, which receives only from rank {peers[wait.rank]}.")
-    return list(found.values())
+            only = f"which receives only from rank {peers[wait.rank]}."
+            advice.setdefault((wait.rank, "source"), f"{sent}{where}, {only}")
+    return list(advice.values())
 
 
 def _name_of_comm(comm: int) -> str:

@@ -16,11 +16,11 @@ _FILES: Final = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)
 
 def flush_files() -> None:
     """Write the buffers of open files, as Python does at its exit."""
-    for found in gc.get_objects():
-        if issubclass(type(found), _FILES):  # isinstance would dereference weak references
+    for file in gc.get_objects():
+        if issubclass(type(file), _FILES):  # isinstance would dereference weak references
             with suppress(OSError, ValueError):  # closed, or the disk is full
-                if stat.S_ISREG(os.fstat(found.fileno()).st_mode):  # a pipe may block
-                    found.flush()
+                if stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # a pipe may block
+                    file.flush()
 
 
 def leave(code: int) -> NoReturn:

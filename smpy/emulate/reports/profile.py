@@ -81,7 +81,7 @@ def _sites(engine: Engine, home: str, accounts: Accounts) -> tuple[list[CallSite
         if key not in known:
             call, line, comm = key
             place = place_of(*engine.place_of_line(line), home)
-            found = CallSite(names[call], place, comm, engine.comm_size(comm) if comm >= 0 else int(comm == _SELF))
-            known[key] = number_of.setdefault(found, len(number_of))
+            call_site = CallSite(names[call], place, comm, engine.comm_size(comm) if comm >= 0 else int(comm == _SELF))
+            known[key] = number_of.setdefault(call_site, len(number_of))
         site.append(known[key])
     return list(number_of), site

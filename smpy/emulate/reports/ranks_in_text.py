@@ -17,13 +17,13 @@ def ranges(ranks: Iterable[int]) -> str:
     >>> ranges([0, 3, 1, 2, 7])
     '0-3, 7'
     """
-    found: list[list[int]] = []
+    runs: list[list[int]] = []
     for rank in sorted(ranks):
-        if found and found[-1][1] == rank - 1:
-            found[-1][1] = rank
+        if runs and runs[-1][1] == rank - 1:
+            runs[-1][1] = rank
         else:
-            found.append([rank, rank])
-    texts = [str(first) if first == last else f"{first}-{last}" for first, last in found]
+            runs.append([rank, rank])
+    texts = [str(first) if first == last else f"{first}-{last}" for first, last in runs]
     if len(texts) > _RANGES_MAX:
         texts = [*texts[: _RANGES_MAX - 1], "...", texts[-1]]
     return ", ".join(texts)
@@ -36,10 +36,10 @@ def ranks_text(ranks: Sequence[int]) -> str:
     return f"ranks {ranges(ranks)}" + (f" ({len(ranks)})" if len(ranks) > 4 else "")
 
 
-def lines_by_rank(found: list[tuple[int, str, str]]) -> list[str]:
+def lines_by_rank(calls: list[tuple[int, str, str]]) -> list[str]:
     """One line for all ranks in the same call at the same place; takes (rank, call, place) of each."""
     groups: dict[tuple[str, str], list[int]] = {}
-    for rank, call, place in found:
+    for rank, call, place in calls:
         groups.setdefault((call, place), []).append(rank)
     heads = [f"{ranks_text(ranks)}: {call}" for (call, _), ranks in groups.items()]
     width = max(map(len, heads), default=0)

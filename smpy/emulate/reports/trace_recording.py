@@ -88,44 +88,44 @@ class TraceRecording:
             getattr(self, f"_add_{table}")(self._engine.take_trace(table))
 
     def _add_intervals(self, rows: Columns) -> None:
-        of, power_w = self._writer, rows["power_w"]
+        writer, power_w = self._writer, rows["power_w"]
         self._writer.add(
             "intervals",
             {
-                "rank": of.all(rows["rank"]),
-                "start_s": of.all(rows["start_s"]),
-                "end_s": of.all(rows["end_s"]),
-                "kind": of.named(rows["kind"], INTERVAL_KINDS),
-                "site": of.where(rows["account"] > 0, rows["account"]),
-                "other": of.where(rows["other"] >= 0, rows["other"]),
-                "message": of.where(rows["message"] >= 0, rows["message"]),
-                **({"power_w": of.where(power_w == power_w, power_w)} if self._has_power else {}),
+                "rank": writer.all(rows["rank"]),
+                "start_s": writer.all(rows["start_s"]),
+                "end_s": writer.all(rows["end_s"]),
+                "kind": writer.named(rows["kind"], INTERVAL_KINDS),
+                "site": writer.where(rows["account"] > 0, rows["account"]),
+                "other": writer.where(rows["other"] >= 0, rows["other"]),
+                "message": writer.where(rows["message"] >= 0, rows["message"]),
+                **({"power_w": writer.where(power_w == power_w, power_w)} if self._has_power else {}),
             },
         )
 
     def _add_messages(self, rows: Columns) -> None:
-        of = self._writer
+        writer = self._writer
         started_s, alone_s = rows["started_s"], rows["alone_s"]
         self._writer.add(
             "messages",
             {
-                "message": of.all(rows["message"]),
-                "source": of.all(rows["source"]),
-                "target": of.all(rows["target"]),
-                "tag": of.where(rows["is_inner"] == 0, rows["tag"]),
-                "bytes": of.all(rows["bytes"]),
-                "send_site": of.where(rows["send_account"] > 0, rows["send_account"]),
-                "receive_site": of.where(rows["receive_account"] > 0, rows["receive_account"]),
-                "send_posted_s": of.all(rows["send_posted_s"]),
-                "receive_posted_s": of.all(rows["receive_posted_s"]),
-                "started_s": of.where(started_s == started_s, started_s),
-                "ended_s": of.all(rows["ended_s"]),
-                "alone_s": of.where(alone_s == alone_s, alone_s),
+                "message": writer.all(rows["message"]),
+                "source": writer.all(rows["source"]),
+                "target": writer.all(rows["target"]),
+                "tag": writer.where(rows["is_inner"] == 0, rows["tag"]),
+                "bytes": writer.all(rows["bytes"]),
+                "send_site": writer.where(rows["send_account"] > 0, rows["send_account"]),
+                "receive_site": writer.where(rows["receive_account"] > 0, rows["receive_account"]),
+                "send_posted_s": writer.all(rows["send_posted_s"]),
+                "receive_posted_s": writer.all(rows["receive_posted_s"]),
+                "started_s": writer.where(started_s == started_s, started_s),
+                "ended_s": writer.all(rows["ended_s"]),
+                "alone_s": writer.where(alone_s == alone_s, alone_s),
             },
         )
 
     def _add_actions(self, rows: Columns) -> None:
-        action, amount, of = rows["action"], rows["amount"], self._writer
+        action, amount, writer = rows["action"], rows["amount"], self._writer
         counts = _counts(action)
         self._n_wildcards += counts[ACTIONS.index("took")]
         for poll in map(ACTIONS.index, ("test_any", *actions_with(RowColumns.POLL))):
@@ -141,11 +141,11 @@ class TraceRecording:
         self._writer.add(
             "actions",
             {
-                "rank": of.all(rows["rank"]),
-                "action": of.named(action, ACTIONS),
-                "site": of.where(rows["account"] > 0, rows["account"]),
-                "comm": of.where(rows["comm"] >= 0, rows["comm"]),
-                **{name: of.all(rows[name]) for name in ("peer", "tag", "bytes", "amount", "request", "detail")},
+                "rank": writer.all(rows["rank"]),
+                "action": writer.named(action, ACTIONS),
+                "site": writer.where(rows["account"] > 0, rows["account"]),
+                "comm": writer.where(rows["comm"] >= 0, rows["comm"]),
+                **{name: writer.all(rows[name]) for name in ("peer", "tag", "bytes", "amount", "request", "detail")},
             },
         )
 

@@ -176,7 +176,7 @@ class ProgramLauncher:
         engine, platform = self._engine, self._engine.platform
         living = (rank for rank, finish_s in enumerate(engine.finish_s()) if isnan(finish_s))
         taken = Counter(engine.hosts_of(living))
-        found: list[int] = []
+        chosen: list[int] = []
         for command in commands:
             hosts = self._allowed_hosts(command)
             for _ in range(command.n_ranks):
@@ -185,11 +185,11 @@ class ProgramLauncher:
                     free = sum(max(0, platform.cores(host) - taken[host]) for host in dict.fromkeys(hosts))
                     raise CannotStart(
                         f"{sum(each.n_ranks for each in commands)} ranks need as many free cores, and there are "
-                        f"{len(found) + free}: start fewer, or take a larger platform"
+                        f"{len(chosen) + free}: start fewer, or take a larger platform"
                     )
                 taken[host] += 1
-                found.append(host)
-        return found
+                chosen.append(host)
+        return chosen
 
     def _allowed_hosts(self, command: Command) -> Sequence[int]:
         """Hosts that a command may use, in order."""

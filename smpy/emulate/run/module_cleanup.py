@@ -65,34 +65,34 @@ def _used_by_others(tables: list[dict[str, Any]]) -> set[tuple[int, str]]:
     """Variables used by objects that are also referenced from outside these modules."""
     search = _Search(tables)
     n_references: Counter[int] = Counter()
-    found: dict[int, Any] = {}
+    things: dict[int, Any] = {}
     waiting = [value for table in tables for value in table.values()]
     n_references.update(map(id, waiting))
-    while waiting and len(found) < _OBJECTS_MAX:
+    while waiting and len(things) < _OBJECTS_MAX:
         thing = waiting.pop()
-        if id(thing) not in found and search.looks_into(thing):
-            found[id(thing)] = thing
+        if id(thing) not in things and search.looks_into(thing):
+            things[id(thing)] = thing
             referents = search.referents(thing)
             n_references.update(map(id, referents))
             waiting += referents
             del referents
         del thing
-    counts = _reference_counts(found)
-    used = search.variables_used_by([found[key] for key, count in counts.items() if count > n_references[key]])
-    n_functions = Counter(id(thing.__globals__) for thing in found.values() if type(thing) is FunctionType)
+    counts = _reference_counts(things)
+    used = search.variables_used_by([things[key] for key, count in counts.items() if count > n_references[key]])
+    n_functions = Counter(id(thing.__globals__) for thing in things.values() if type(thing) is FunctionType)
     for key, count in _reference_counts(search.tables).items():
         if count > n_functions[key] + _HOLDERS_OF_TABLE:
             used.update((key, name) for name in search.tables[key])
     return used
 
 
-def _reference_counts(found: dict[int, Any]) -> dict[int, int]:
-    """Number of references to each object, besides the one of `found`, by key."""
+def _reference_counts(things: dict[int, Any]) -> dict[int, int]:
+    """Number of references to each object, besides the one of `things`, by key."""
     mark = object()
     own = {0: mark}
     del mark
     n_own = {key: sys.getrefcount(thing) for key, thing in own.items()}[0]  # differs between versions of Python
-    return {key: sys.getrefcount(thing) - n_own for key, thing in found.items()}
+    return {key: sys.getrefcount(thing) - n_own for key, thing in things.items()}
 
 
 class _Search:

@@ -232,8 +232,8 @@ def _is_launcher(program: str) -> bool:
         return False
     from shutil import which
 
-    found = which(name)
-    return not os.path.exists(program) or (found is not None and os.path.samefile(found, program))
+    launcher = which(name)
+    return not os.path.exists(program) or (launcher is not None and os.path.samefile(launcher, program))
 
 
 def _suggestion(program: str) -> str:

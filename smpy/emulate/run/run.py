@@ -281,8 +281,8 @@ def _run_engine(
         finally:
             rescue.restore()
     except DeadlockError:
-        told = f"\nBefore, {lifetime.first_exit}." if lifetime.first_exit else ""
-        return lifetime.exit_code or EXIT_FAILURE, DeadlockError(describe_deadlock(engine, home) + told)
+        message = f"\nBefore, {lifetime.first_exit}." if lifetime.first_exit else ""
+        return lifetime.exit_code or EXIT_FAILURE, DeadlockError(describe_deadlock(engine, home) + message)
     except Interrupted:
         for outlet in outlets:  # the program's last output shows its progress
             outlet.write_rest()
@@ -290,8 +290,8 @@ def _run_engine(
         line = line_of(engine, engine.running_timeline, home) if rank >= 0 else ""
         where = f", while rank {rank} was at {line}" if line else ""
         polls = watch.describe()
-        told = f"interrupted at {engine.now_s:.9g} s of simulated time{where}" + (f"; {polls}" if polls else "")
-        return interrupts.exit_code, Interrupted(told)
+        message = f"interrupted at {engine.now_s:.9g} s of simulated time{where}" + (f"; {polls}" if polls else "")
+        return interrupts.exit_code, Interrupted(message)
     except (Exception, KeyboardInterrupt, SystemExit) as error:  # noqa: BLE001  # whatever is broken, the summary follows
         for outlet in outlets:
             outlet.write_rest()
@@ -313,8 +313,8 @@ def _end_of(stopped: object, engine: Engine, lifetime: Lifetime, home: str) -> t
         case SmpyError():
             return EXIT_FAILURE, stopped
         case Failed(rank, text):
-            told = f":\n{text}" if text else "; its sys.excepthook has told why"
-            return EXIT_FAILURE, RankFailure(f"rank {rank} failed at {engine.now_s:.9g} s{told}")
+            reason = f":\n{text}" if text else "; its sys.excepthook has told why"
+            return EXIT_FAILURE, RankFailure(f"rank {rank} failed at {engine.now_s:.9g} s{reason}")
         case Aborted(rank, code):
             return code & 0xFF, RankFailure(f"rank {rank} called Abort({code}) at {engine.now_s:.9g} s")
     return lifetime.exit_code, None

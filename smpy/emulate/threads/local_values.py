@@ -37,9 +37,9 @@ class LocalValues:
             return
         self.in_force = timeline
         for local in self._living():
-            of: dict[int, dict[str, Any]] = object.__getattribute__(local, "_smpy_of")
-            of[before] = object.__getattribute__(local, "__dict__")
-            object.__setattr__(local, "__dict__", of.pop(timeline, {}))
+            attributes: dict[int, dict[str, Any]] = object.__getattribute__(local, "_smpy_of")
+            attributes[before] = object.__getattribute__(local, "__dict__")
+            object.__setattr__(local, "__dict__", attributes.pop(timeline, {}))
 
     def drop(self, timeline: int) -> None:
         """Forget the values of a thread that has ended."""

@@ -159,8 +159,8 @@ class Threads:
         while state.exit_functions:
             state.exit_functions.pop()()
         for executor in state.executors or ():
-            if (found := executor()) is not None:
-                found.shutdown()
+            if (pool := executor()) is not None:
+                pool.shutdown()
         while awaited := [thread for thread in self.own.of(state) if not thread.is_daemon]:
             for thread in awaited:
                 if thread.thread is not None:

@@ -348,17 +348,17 @@ class CallChecks:
         return self._mistakes
 
     def _report_messages(self) -> None:
-        for found in self._engine.checked_messages():
-            receive, send, other = map(self._line, found.lines)
-            receiver, sender, other_sender = found.ranks
-            if found.kind is MessageKind.WRITTEN:
-                if (receiver, found.lines[0]) in self._told_receives:
+        for checked in self._engine.checked_messages():
+            receive, send, other = map(self._line, checked.lines)
+            receiver, sender, other_sender = checked.ranks
+            if checked.kind is MessageKind.WRITTEN:
+                if (receiver, checked.lines[0]) in self._told_receives:
                     continue
                 self._mistakes.add(Kind.BUFFERS, _changed(receiver, "Irecv", receive, is_written=True))
                 continue
-            if found.kind in (MessageKind.RACE, MessageKind.PROBED):
-                is_probe = found.kind is MessageKind.PROBED
-                asks = found.asks or found.lines[0] in self._asking_lines
+            if checked.kind in (MessageKind.RACE, MessageKind.PROBED):
+                is_probe = checked.kind is MessageKind.PROBED
+                asks = checked.asks or checked.lines[0] in self._asking_lines
                 asks |= is_probe and receive in self._asking_probes
                 if is_probe and not asks and receive not in self._taking_probes:
                     continue  # the probe takes no message
@@ -367,15 +367,15 @@ class CallChecks:
                     Side(receiver, f"{'probes' if is_probe else 'receives'} from any source", receive),
                     Side(sender, f"sends the message that it {'finds' if is_probe else 'takes'}", send),
                     Side(other_sender, f"sends another one that it might {'find' if is_probe else 'take'}", other),
-                    chosen=found.other,
+                    chosen=checked.other,
                 )
                 continue
-            sent, received = map(self._types.layout_of, found.types)
-            if sent is None or received is None or agree(sent, received, found.nbytes):
+            sent, received = map(self._types.layout_of, checked.types)
+            if sent is None or received is None or agree(sent, received, checked.nbytes):
                 continue
             self._mistakes.add(
                 Kind.TYPES,
-                Side(sender, f"sends {described(sent, found.nbytes)}", send),
+                Side(sender, f"sends {described(sent, checked.nbytes)}", send),
                 Side(receiver, f"receives {described(received)}", receive),
             )
 

@@ -81,7 +81,7 @@ class _Place(NamedTuple):
 
     communicator: Communicator
     rank: int
-    given: dict[str, Any]
+    arguments: dict[str, Any]
 
     @property
     def n_remote(self) -> int:
@@ -90,11 +90,11 @@ class _Place(NamedTuple):
 
     def is_root(self) -> bool:
         """Whether this rank is the root."""
-        return bool(self.given["root"] == (ROOT if self.communicator.is_inter else self.rank))
+        return bool(self.arguments["root"] == (ROOT if self.communicator.is_inter else self.rank))
 
     def is_idle(self) -> bool:
         """Whether this rank is in the root's group of an intercommunicator and takes no part."""
-        return self.communicator.is_inter and self.given.get("root") == PROC_NULL
+        return self.communicator.is_inter and self.arguments.get("root") == PROC_NULL
 
 
 def blocking_form(call: str) -> str:
@@ -110,7 +110,7 @@ def is_collective(call: str) -> bool:
     return blocking_form(call) in _READERS
 
 
-def part_in(comm: CommCore, call: str, given: dict[str, Any]) -> CollectivePart | None:
+def part_in(comm: CommCore, call: str, arguments: dict[str, Any]) -> CollectivePart | None:
     """Part of the rank that makes a call; None when it cannot be read, or the call is not compared.
 
     Parameters
@@ -119,14 +119,14 @@ def part_in(comm: CommCore, call: str, given: dict[str, Any]) -> CollectivePart 
         The communicator.
     call : str
         Name of the call.
-    given : dict
+    arguments : dict
         Its arguments by name.
     """
     reader = _READERS.get(blocking_form(call))
     communicator = communicator_of(comm)
     if reader is None or communicator is None:
         return None
-    place = _Place(communicator, comm.rank, given)
+    place = _Place(communicator, comm.rank, arguments)
     if place.is_idle():
         return CollectivePart(call)
     try:
@@ -140,11 +140,11 @@ def communicator_of(comm: CommCore) -> Communicator | None:
     return world().communicator(number_of(comm, "")) if comm else None
 
 
-def _operation(given: Any) -> OperationKey | None:
+def _operation(op: Any) -> OperationKey | None:
     """Key of an operation; None when it cannot be identified."""
-    function = given
-    if isinstance(given, Op):
-        operation = given._operation_or_null
+    function = op
+    if isinstance(op, Op):
+        operation = op._operation_or_null
         if operation is None:
             return None
         if operation.function is None:
@@ -198,16 +198,16 @@ def _along(edges: Sequence[EdgeEnd], parts: Sequence[BufferSegment]) -> BlocksOf
 
 
 def _bcast(call: str, place: _Place) -> CollectivePart:
-    block = _block(place.given["buf"])
+    block = _block(place.arguments["buf"])
     return CollectivePart(call, block) if place.is_root() else CollectivePart(call, None, block)
 
 
 def _gather(read: Callable[[Any, int], ExchangedBlocks | None]) -> Callable[..., CollectivePart]:
     def part(call: str, place: _Place) -> CollectivePart:
-        is_root, sendbuf = place.is_root(), place.given["sendbuf"]
+        is_root, sendbuf = place.is_root(), place.arguments["sendbuf"]
         is_alone = is_root and (place.communicator.is_inter or is_in_place(sendbuf))
         sent = None if is_alone else _block(sendbuf)
-        received = read(place.given["recvbuf"], place.n_remote) if is_root else None
+        received = read(place.arguments["recvbuf"], place.n_remote) if is_root else None
         return CollectivePart(call, sent, received)
 
     return part
@@ -215,9 +215,9 @@ def _gather(read: Callable[[Any, int], ExchangedBlocks | None]) -> Callable[...,
 
 def _scatter(read: Callable[[Any, int], ExchangedBlocks | None]) -> Callable[..., CollectivePart]:
     def part(call: str, place: _Place) -> CollectivePart:
-        is_root, recvbuf = place.is_root(), place.given["recvbuf"]
+        is_root, recvbuf = place.is_root(), place.arguments["recvbuf"]
         is_alone = is_root and (place.communicator.is_inter or is_in_place(recvbuf))
-        sent = read(place.given["sendbuf"], place.n_remote) if is_root else None
+        sent = read(place.arguments["sendbuf"], place.n_remote) if is_root else None
         received = None if is_alone else _block(recvbuf)
         return CollectivePart(call, sent, received)
 
@@ -226,7 +226,7 @@ def _scatter(read: Callable[[Any, int], ExchangedBlocks | None]) -> Callable[...
 
 def _allgather(read: Callable[[Any, int], ExchangedBlocks | None]) -> Callable[..., CollectivePart]:
     def part(call: str, place: _Place) -> CollectivePart:
-        received, sendbuf = read(place.given["recvbuf"], place.n_remote), place.given["sendbuf"]
+        received, sendbuf = read(place.arguments["recvbuf"], place.n_remote), place.arguments["sendbuf"]
         if not is_in_place(sendbuf):
             return CollectivePart(call, _block(sendbuf), received)
         sent = BlocksOfOneType(received.layout) if isinstance(received, BlocksOfOneType) else None
@@ -237,7 +237,7 @@ def _allgather(read: Callable[[Any, int], ExchangedBlocks | None]) -> Callable[.
 
 def _alltoall(read: Callable[[Any, int], ExchangedBlocks | None]) -> Callable[..., CollectivePart]:
     def part(call: str, place: _Place) -> CollectivePart:
-        received, sendbuf = read(place.given["recvbuf"], place.n_remote), place.given["sendbuf"]
+        received, sendbuf = read(place.arguments["recvbuf"], place.n_remote), place.arguments["sendbuf"]
         sent = received and received._replace(entries=()) if is_in_place(sendbuf) else read(sendbuf, place.n_remote)
         return CollectivePart(call, sent, received)
 
@@ -250,7 +250,10 @@ def _neighbours(
     def part(call: str, place: _Place) -> CollectivePart:
         topology = topology_of(place.communicator, Topology, call)
         outgoing, incoming = topology.outgoing(place.rank), topology.incoming(place.rank)
-        out, into = read_out(place.given["sendbuf"], len(outgoing)), read_in(place.given["recvbuf"], len(incoming))
+        out, into = (
+            read_out(place.arguments["sendbuf"], len(outgoing)),
+            read_in(place.arguments["recvbuf"], len(incoming)),
+        )
         sent, received = _along(outgoing, out), _along(incoming, into)
         sent_once = [part for n, part in enumerate(out) if not n or part is not out[n - 1]]
         return CollectivePart(
@@ -280,22 +283,22 @@ def _typed(spec: Any, n: int) -> Sequence[BufferSegment]:
 
 def _reduction(call: str, place: _Place) -> CollectivePart:
     """Part of a rank in a reduction, whose result goes to all ranks or only to the root."""
-    given, name = place.given, blocking_form(call)
-    sendbuf, is_rooted = given["sendbuf"], name == "Reduce"
+    arguments, name = place.arguments, blocking_form(call)
+    sendbuf, is_rooted = arguments["sendbuf"], name == "Reduce"
     n_blocks = place.communicator.size if name == "Reduce_scatter_block" else 1
-    received = _block(given["recvbuf"]) if not is_rooted or place.is_root() else None
+    received = _block(arguments["recvbuf"]) if not is_rooted or place.is_root() else None
     if is_rooted and place.communicator.is_inter and place.is_root():
         sent = None
     elif is_in_place(sendbuf):
         sent = received and BlocksOfOneType(received.layout)
     else:
         sent = _block(sendbuf, n_blocks)
-    return CollectivePart(call, sent, received, _operation(given["op"]))
+    return CollectivePart(call, sent, received, _operation(arguments["op"]))
 
 
 def _of_objects(call: str, place: _Place) -> CollectivePart:
     """Part of a rank in a reduction of objects, which have no types."""
-    return CollectivePart(call, operation=_operation(place.given["op"]))
+    return CollectivePart(call, operation=_operation(place.arguments["op"]))
 
 
 _READERS: Final[dict[str, Callable[..., CollectivePart]]] = {

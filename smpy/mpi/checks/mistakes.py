@@ -84,7 +84,7 @@ class Mistakes:
 
     def of_kind(self, kind: Kind) -> Iterator[tuple[Mistake, int]]:
         """Each mistake of a kind, and the number of times it was found."""
-        return ((found, n) for found, n in self._found.values() if found.kind is kind)
+        return ((mistake, n) for mistake, n in self._found.values() if mistake.kind is kind)
 
 
 def line_here() -> Line:

@@ -44,10 +44,10 @@ class RequestChecks:
 
     def buffers_of(self, rank: int) -> PendingBuffers:
         """Buffers of a rank's unfinished operations."""
-        found = self._buffers.get(rank)
-        if found is None:
-            found = self._buffers[rank] = PendingBuffers(self._mistakes, self._line_of)
-        return found
+        buffers = self._buffers.get(rank)
+        if buffers is None:
+            buffers = self._buffers[rank] = PendingBuffers(self._mistakes, self._line_of)
+        return buffers
 
     def started(
         self,
@@ -86,7 +86,7 @@ class RequestChecks:
     def asked(self, rank: int, requests: Iterable[Any] | None) -> list[int]:
         """Line numbers of receives from any source, among the requests that a call waits for (None: all requests)."""
         own = self._started.get(rank, {})
-        among = own.values() if requests is None else (own[id(it)] for it in requests if id(it) in own)
+        among = own.values() if requests is None else (own[id(request)] for request in requests if id(request) in own)
         return [line for started in among for line in started.wild_lines]
 
     def completed(self, rank: int, requests: Iterable[Any] | None, call: str, line: Line) -> None:
@@ -94,7 +94,7 @@ class RequestChecks:
         own = self._started.get(rank)
         if not own:
             return
-        keys = list(own) if requests is None else [id(it) for it in requests if id(it) in own]
+        keys = list(own) if requests is None else [id(request) for request in requests if id(request) in own]
         for key in keys:
             request = own[key].request()
             if request is not None and is_null(request):

@@ -90,12 +90,12 @@ class WindowChecks:
     # ---- calls ----
 
     def begin(
-        self, name: str, rank: int, part: WindowPart, given: dict[str, Any], here: Callable[[], Line]
+        self, name: str, rank: int, part: WindowPart, arguments: dict[str, Any], here: Callable[[], Line]
     ) -> WindowCall | None:
         """Check the begin of a call on a window; None when no check depends on the call."""
         if name not in _KNOWN:
             return None
-        named = given.get("target_rank", given.get("rank"))
+        named = arguments.get("target_rank", arguments.get("rank"))
         try:
             peer = None if named is None else rank_of(part, named, name)
             if peer == PROC_NULL:
@@ -104,11 +104,11 @@ class WindowChecks:
             conflicts = tuple[tuple[Conflicting, Conflicting], ...]()
             if peer is not None and name in _ACCESSES:
                 part.epochs.check_access(peer, name)
-                segments = _segments_of(name, given)
+                segments = _segments_of(name, arguments)
                 entries = segments[0][0]
-                target = target_of(part, peer, given.get("target_disp", given.get("target")), entries, name)
+                target = target_of(part, peer, arguments.get("target_disp", arguments.get("target")), entries, name)
                 self._compare_types(Side(rank, name, line), entries.layout, target.layout)
-                access = _access_of(name, part, peer, given, target, rank, line)
+                access = _access_of(name, part, peer, arguments, target, rank, line)
         except Exception:  # noqa: BLE001  # the call itself raises it
             return None
         window = self._windows.get(part.communicator.number)
@@ -121,7 +121,7 @@ class WindowChecks:
             self._take_over(part, window, origin, access.target)
             access, conflicts = self._begin_access(access, part, window, origin, name)
         elif origin.has_accessed:
-            self._check_fence(name, origin, given, line)
+            self._check_fence(name, origin, arguments, line)
         return WindowCall(name, part, window, origin, peer, line, access, segments, conflicts)
 
     def end(self, call: WindowCall, result: object) -> list[PendingBuffer]:
@@ -266,11 +266,11 @@ class WindowChecks:
             if left:
                 locked[rank] = left
 
-    def _check_fence(self, name: str, origin: Origin, given: dict[str, Any], line: Line) -> None:
+    def _check_fence(self, name: str, origin: Origin, arguments: dict[str, Any], line: Line) -> None:
         """Report accesses in an epoch of `Fence` when the call that follows needs another fence before it."""
         if name in _ENDS_FENCE:
             self._report_accesses(origin, f"{name} comes before", line)
-        elif name == "Fence" and int(given["assertion"]) & constants.MODE_NOPRECEDE:
+        elif name == "Fence" and int(arguments["assertion"]) & constants.MODE_NOPRECEDE:
             self._report_accesses(origin, "Fence with MODE_NOPRECEDE completes none", line)
 
     def _end_of_fence(self, call: WindowCall) -> None:
@@ -325,7 +325,7 @@ def _place(begin: int, end: int, owner: int) -> str:
 
 
 def _access_of(
-    name: str, part: WindowPart, peer: int, given: dict[str, Any], room: BufferSegment, rank: int, line: Line
+    name: str, part: WindowPart, peer: int, arguments: dict[str, Any], room: BufferSegment, rank: int, line: Line
 ) -> WindowAccess | None:
     """Access of a call to the entries `room`; None when it has no bytes, or too many stretches."""
     stretches = stretches_of(room.layout.typemap, room.start, room.count)
@@ -336,7 +336,7 @@ def _access_of(
     elif name in _PUTS:
         kind, what = WRITE, "writes"
     else:
-        operation = given["op"]._operation.name if name in _ACCUMULATES else COMPARE
+        operation = arguments["op"]._operation.name if name in _ACCUMULATES else COMPARE
         kind = AccessKind(operation, basic_types_of(room.layout))
         how = "" if operation == COMPARE else f" with {operation}"
         what = f"of {described(room.layout)}{how} {'reads' if kind.is_reading else 'updates'}"
@@ -344,16 +344,16 @@ def _access_of(
     return WindowAccess(part.rank, rank, peer, f"{name} {what}", line, kind, stretches, is_exclusive=is_exclusive)
 
 
-def _segments_of(name: str, given: dict[str, Any]) -> tuple[AccessSegment, ...]:
+def _segments_of(name: str, arguments: dict[str, Any]) -> tuple[AccessSegment, ...]:
     """Entries that a call uses in its rank's memory; the target defaults to the count and type of the first."""
     if name in _GETS:
-        return ((to_fill(given["origin"], name), True),)
-    if "result" not in given:
-        return ((to_send(given["origin"], name), False),)
-    result = to_fill(given["result"], name), True
+        return ((to_fill(arguments["origin"], name), True),)
+    if "result" not in arguments:
+        return ((to_send(arguments["origin"], name), False),)
+    result = to_fill(arguments["result"], name), True
     if name == "Compare_and_swap":
-        return (to_send(given["origin"], name), False), (to_send(given["compare"], name), False), result
-    return (result,) if given["op"] == _NO_OP else ((to_send(given["origin"], name), False), result)
+        return (to_send(arguments["origin"], name), False), (to_send(arguments["compare"], name), False), result
+    return (result,) if arguments["op"] == _NO_OP else ((to_send(arguments["origin"], name), False), result)
 
 
 def _or_all(peer: int | None) -> int:

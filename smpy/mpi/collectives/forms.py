@@ -33,10 +33,10 @@ def started(
     """
     name = blocking.__name__
     doc = f"Start {_article(name)} `{name}`."
-    made: Callable[Concatenate[C, P], Request] = _form(
+    form: Callable[Concatenate[C, P], Request] = _form(
         blocking, part, f"I{name[0].lower()}{name[1:]}", "start", doc, "Request"
     )
-    return made
+    return form
 
 
 def persistent(
@@ -51,10 +51,10 @@ def persistent(
     """
     name = blocking.__name__
     doc = f"{_article(name).capitalize()} `{name}` to be started; `info` is ignored."
-    made: Callable[Concatenate[C, P], Prequest] = _form(
+    form: Callable[Concatenate[C, P], Prequest] = _form(
         blocking, part, f"{name}_init", "persistent", doc, "Prequest", has_info=True
     )
-    return made
+    return form
 
 
 def _form(

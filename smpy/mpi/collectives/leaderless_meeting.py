@@ -21,15 +21,15 @@ class LeaderlessMeeting:
     ----------
     brought : dict of int to object
         Object that each participant has brought, by its place.
-    made : object
+    result : object
         Common result, set by the first participant that can compute it; None before.
     """
 
-    __slots__ = ("brought", "made")
+    __slots__ = ("brought", "result")
 
     def __init__(self) -> None:
         self.brought: dict[int, Any] = {}
-        self.made: Any = None
+        self.result: Any = None
 
 
 def form_group(key: Hashable, place: int, n_expected: int, brought: Any = None) -> LeaderlessMeeting:

@@ -140,7 +140,7 @@ class OpenCollective:
             lines = [(first.member, self.choice, first.line), (member, choice, caller_location())]
             self._fail(
                 "ERR_NOT_SAME",
-                [(f"{self._name(who)}:", hints_text(made), line) for who, made, line in lines],
+                [(f"{self._name(who)}:", hints_text(hints), line) for who, hints, line in lines],
                 "All ranks of a communicator give it the same hints that begin with smpy_.",
             )
 

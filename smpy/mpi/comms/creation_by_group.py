@@ -222,10 +222,10 @@ def _made_by(members: Members, key: Hashable, call: str) -> Communicator | None:
     if place < 0:
         return None
     meeting = form_group(key, place, len(members))
-    if meeting.made is None:
-        meeting.made = world().new_communicator(members)
-    pay_for_new(meeting.made, place, call)
-    new: Communicator = meeting.made
+    if meeting.result is None:
+        meeting.result = world().new_communicator(members)
+    pay_for_new(meeting.result, place, call)
+    new: Communicator = meeting.result
     return new
 
 
@@ -241,11 +241,11 @@ def _join_leaders(
     groups: list[Members] = [meeting.brought[0], meeting.brought[1]]
     sizes = [_RANK_BYTES * len(group) for group in groups]
     swap(peers.internal_context(), remote_leader, tag, sizes[side], sizes[1 - side], call)
-    if meeting.made is None:
+    if meeting.result is None:
         if not set(groups[0]).isdisjoint(groups[1]):
             fail("ERR_COMM", f"{call}: the two groups have ranks in common")
-        meeting.made = world().new_intercommunicator(*groups)
-    new: Communicator = meeting.made[side]
+        meeting.result = world().new_intercommunicator(*groups)
+    new: Communicator = meeting.result[side]
     return new
 
 

@@ -52,8 +52,8 @@ class Identity(CommCore, Attributed, ErrorHandling):
         for known in cls._predefined.values():
             if known._handle_number() == handle:
                 return known if isinstance(known, cls) else cls(known)
-        found: Any = cls._handle_on(world().communicator(handle - _FIRST_NUMBER))
-        return found if isinstance(found, cls) else cls(found)
+        communicator: Any = cls._handle_on(world().communicator(handle - _FIRST_NUMBER))
+        return communicator if isinstance(communicator, cls) else cls(communicator)
 
     @classmethod
     def _handle_on(cls, communicator: Communicator) -> Any:

@@ -159,12 +159,12 @@ def of_format(code: str) -> Datatype:
     BufferError
         If its byte order is not the machine's.
     """
-    found = _typedict.get(code)
-    if found is None:
-        found = _typedict.get(_without_byte_order(code))
-    if found is None:
+    datatype = _typedict.get(code)
+    if datatype is None:
+        datatype = _typedict.get(_without_byte_order(code))
+    if datatype is None:
         raise KeyError(f"cannot map {code!r} to MPI datatype")
-    return found
+    return datatype
 
 
 def _without_byte_order(code: str) -> str:

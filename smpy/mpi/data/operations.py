@@ -53,10 +53,10 @@ class Op(Handle):
     @classmethod
     def fromhandle(cls, handle: int) -> Self:
         """Operation of a number that `handle` returned; one made by a program cannot be pickled through this handle."""
-        found = super().fromhandle(handle)
-        if found.is_predefined:
-            return found
-        other = cls._of(found._operation_or_null)
+        operation = super().fromhandle(handle)
+        if operation.is_predefined:
+            return operation
+        other = cls._of(operation._operation_or_null)
         other._is_by_number = True
         return other
 

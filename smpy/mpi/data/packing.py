@@ -117,7 +117,7 @@ def packed_ranges(typemap: Typemap, ranges: Ranges, start: int, count: int) -> R
     import numpy as np
 
     firsts, lasts = np.array(ranges, np.int64).reshape(-1, 2).T
-    found = [np.empty((0, 2), np.int64)]
+    parts = [np.empty((0, 2), np.int64)]
     for run in looped(typemap.runs, count, typemap.extent, typemap.size):
         for batch in _batches(run.moved(start, 0)):
             at, packed = _places(batch)
@@ -127,8 +127,8 @@ def packed_ranges(typemap: Typemap, ranges: Ranges, start: int, count: int) -> R
             of_stretch = np.arange(len(which)) - np.repeat(np.cumsum(n_ranges) - n_ranges, n_ranges)
             hit = low[which] + of_stretch
             begin, end = np.maximum(firsts[hit], at[which]), np.minimum(lasts[hit], at[which] + run.length)
-            found.append(np.column_stack((begin, end)) + (packed - at)[which, None])
-    pieces = np.concatenate(found)
+            parts.append(np.column_stack((begin, end)) + (packed - at)[which, None])
+    pieces = np.concatenate(parts)
     if not len(pieces):
         return []
     begin, end = pieces[np.argsort(pieces[:, 0])].T

@@ -210,11 +210,11 @@ class Prefixes:
             return None
         if rank >= self._n_done:
             self._extend(rank, operation)
-        found = self._rows[rank]
+        row = self._rows[rank]
         private: Ranges | None = None
         for place in (place for place in self._private if place <= rank):
             private = _common(private, self._private[place])
-        return found if found is None or private is None else _restricted(found, private, self._layout)
+        return row if row is None or private is None else _restricted(row, private, self._layout)
 
     def _extend(self, rank: int, operation: Operation) -> None:
         first = max(self._n_done - 1, 0)
@@ -236,16 +236,16 @@ def _common(a: Ranges | None, b: Ranges) -> Ranges:
     """Intersection of two sets of ranges; None stands for all bytes."""
     if a is None:
         return b
-    found, i, j = [], 0, 0
+    common, i, j = [], 0, 0
     while i < len(a) and j < len(b):
         first, last = max(a[i][0], b[j][0]), min(a[i][1], b[j][1])
         if first < last:
-            found.append((first, last))
+            common.append((first, last))
         if a[i][1] < b[j][1]:
             i += 1
         else:
             j += 1
-    return found
+    return common
 
 
 def _restricted(result: bytes | memoryview, private: Ranges, layout: Layout) -> PartialBytes:
@@ -299,11 +299,11 @@ def _running(operation: Operation, layout: Layout, rows: Sequence[bytes | memory
         with np.errstate(all="ignore"):  # no warnings, as in C
             return [rows[0], *(row.tobytes() for row in _accumulate(operation, whole)[1:])]
     accumulated = _folded(operation, layout, None, rows[:1])
-    found = [rows[0]]
+    running = [rows[0]]
     for row in rows[1:]:
         accumulated = _folded(operation, layout, accumulated, [row])
-        found.append(accumulated.tobytes())
-    return found
+        running.append(accumulated.tobytes())
+    return running
 
 
 def _accumulate(operation: Operation, rows: NDArray[Any]) -> NDArray[Any]:

@@ -51,11 +51,11 @@ class _Descriptors(dict[tuple[int, int, int], list[int]]):
     def of_file(self, path: str, flags: int) -> tuple[tuple[int, int, int], int]:
         """Open a file, and return key and descriptor; the same file with the same access shares one descriptor."""
         descriptor = os.open(path, flags | os.O_NONBLOCK, 0o666)
-        found = os.fstat(descriptor)
-        if S_ISDIR(found.st_mode):
+        status = os.fstat(descriptor)
+        if S_ISDIR(status.st_mode):
             os.close(descriptor)
             raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
-        key = found.st_dev, found.st_ino, flags & os.O_ACCMODE
+        key = status.st_dev, status.st_ino, flags & os.O_ACCMODE
         shared = self.setdefault(key, [descriptor, 0])
         shared[1] += 1
         if shared[0] != descriptor:

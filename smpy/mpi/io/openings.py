@@ -394,16 +394,16 @@ class Opening(Membership):
         """Position that a call seeks, in etypes, starting from a pointer's position."""
         self.check_random(call)
         if whence == SEEK_SET:
-            found = offset
+            position = offset
         elif whence == SEEK_CUR:
-            found = pointer + offset
+            position = pointer + offset
         elif whence == SEEK_END:
-            found = self.view.etypes_before(self.file.size()) + offset
+            position = self.view.etypes_before(self.file.size()) + offset
         else:
             fail("ERR_ARG", f"File.{call}(whence={whence}): expecting SEEK_SET, SEEK_CUR or SEEK_END")
-        if found < 0:
-            fail("ERR_ARG", f"File.{call}: a position is not negative, {found} is")
-        return found
+        if position < 0:
+            fail("ERR_ARG", f"File.{call}: a position is not negative, {position} is")
+        return position
 
 
 class _Taken:

@@ -134,14 +134,14 @@ class _External32(Representation):
 
     def _elements_in(self, typemap: Typemap, nbytes: int) -> int:
         """Number of whole elements in the first `nbytes` bytes of an incomplete entry."""
-        found = 0
+        n_elements = 0
         for count, part in typemap.elements:
             width = self.nbytes(part)
             entries = min(count, nbytes // width) if width else 0
-            found, nbytes = found + entries * part.n_elements, nbytes - entries * width
+            n_elements, nbytes = n_elements + entries * part.n_elements, nbytes - entries * width
             if entries < count:
-                return found + self._elements_in(part, nbytes)
-        return found
+                return n_elements + self._elements_in(part, nbytes)
+        return n_elements
 
 
 class _Registered(Representation):
@@ -207,10 +207,10 @@ class _OfRanks(dict[tuple[int, str], Representation]):
 
 def representation(name: str) -> Representation:
     """Representation of a name; raises ``ERR_UNSUPPORTED_DATAREP`` when the rank has not registered it."""
-    found = _PREDEFINED.get(name) or per_world(_OfRanks).get((current().rank, name))
-    if found is None:
+    known = _PREDEFINED.get(name) or per_world(_OfRanks).get((current().rank, name))
+    if known is None:
         fail("ERR_UNSUPPORTED_DATAREP", f"no data representation is called {name!r}: register it on each rank")
-    return found
+    return known
 
 
 @mpi_call

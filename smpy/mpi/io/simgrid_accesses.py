@@ -221,10 +221,10 @@ class SimGridAccesses(FreeAccesses):
 
 def simgrid_accesses(places: WorldPlaces, opening: RankOfFile, filename: str, amode: int) -> SimGridAccesses | None:
     """Handle of the running rank on a file opened by this name; None if the file is on no disk that its host sees."""
-    found = places.mount_of(current().host(), filename)
-    if found is None:
+    mount = places.mount_of(current().host(), filename)
+    if mount is None:
         return None
-    place, mounted = found
+    place, mounted = mount
     contents = per_world(_Contents)
     key = mounted.host, mounted.disk.name
     if key not in contents:

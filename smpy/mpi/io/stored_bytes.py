@@ -188,7 +188,9 @@ def _copy(
     starts = np.cumsum(lengths) - lengths
     for length in np.unique(lengths[lengths > 0]).tolist():
         chosen = lengths == length
-        there, here = (np.ndarray((len(of) - length + 1,), f"V{length}", of, 0, (1,)) for of in (window, packed))
+        there, here = (
+            np.ndarray((len(memory) - length + 1,), f"V{length}", memory, 0, (1,)) for memory in (window, packed)
+        )
         if is_gathering:
             here[starts[chosen]] = there[offsets[chosen]]
         else:

@@ -23,7 +23,7 @@ class _Meeting:
     def __init__(self, members: Members) -> None:
         self.members = members
         self.latch = current().new_latch(2)
-        self.made: Communicator | None = None
+        self.intercommunicator: Communicator | None = None
 
 
 class _Waiting:
@@ -75,7 +75,7 @@ def meet(mine: Hashable, other: Hashable, members: Members, call: str) -> Commun
             del known[other]
         if not set(meeting.members).isdisjoint(members):
             fail("ERR_COMM", f"{call}: the two groups have ranks in common")
-        meeting.made, side = world().new_intercommunicator(meeting.members, members)
+        meeting.intercommunicator, side = world().new_intercommunicator(meeting.members, members)
     else:
         meeting = _Meeting(members)
         known.setdefault(mine, []).append(meeting)
@@ -85,5 +85,5 @@ def meet(mine: Hashable, other: Hashable, members: Members, call: str) -> Commun
     engine.wait(coming, call)
     if side is not None:
         return side
-    assert meeting.made is not None  # the second rank has opened the latch
-    return meeting.made
+    assert meeting.intercommunicator is not None  # the second rank has opened the latch
+    return meeting.intercommunicator

@@ -122,10 +122,10 @@ def test_any(requests: Iterable[RequestBase], status: Status | None, call: str) 
         if _are_negative(numbers):
             fill(status, NO_MESSAGE)
             return UNDEFINED, True, None
-        found = current().test_any(_next_of_each(listed, numbers), call)
-        if found is None or not _advance(listed[found[0]], found[1]):
+        completed = current().test_any(_next_of_each(listed, numbers), call)
+        if completed is None or not _advance(listed[completed[0]], completed[1]):
             return UNDEFINED, False, None
-        index = found[0]
+        index = completed[0]
     return index, True, _end_known(listed[index], status, call)
 
 

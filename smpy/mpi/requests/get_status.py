@@ -53,12 +53,12 @@ def get_status_all(requests: Iterable[RequestBase], statuses: list[Status] | Non
 
 def get_status_some(requests: Iterable[RequestBase], statuses: list[Status] | None, call: str) -> list[int] | None:
     """Indices of the completed requests; None when all are null."""
-    given = checked(requests, call)
-    if are_null(given):
+    among = checked(requests, call)
+    if are_null(among):
         return None
     filled: list[Status] = []
     indices: list[int] = []
-    for index, request in enumerate(given):
+    for index, request in enumerate(among):
         status = Status()
         if not is_null(request) and get_status(request, status, call):
             indices.append(index)

@@ -65,8 +65,8 @@ class Message(Handle):
         cls, comm: CommCore, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None
     ) -> Self | None:
         """Take a message if there is one."""
-        found = probe_matched(comm, source, tag, status, "Improbe", is_waiting=False)
-        return None if found is None else cls(found)
+        message = probe_matched(comm, source, tag, status, "Improbe", is_waiting=False)
+        return None if message is None else cls(message)
 
     @classmethod
     def probe(cls, comm: CommCore, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None) -> Self:
@@ -145,10 +145,10 @@ def probe_matched(
         fill(status, FROM_NOBODY)
         return Message(MESSAGE_NO_PROC)
     engine = current()
-    found = engine.mprobe(number, source, tag) if is_waiting else engine.improbe(number, source, tag)
-    if found is None:
+    match = engine.mprobe(number, source, tag) if is_waiting else engine.improbe(number, source, tag)
+    if match is None:
         return None
     message = Message()
-    message._held, envelope = found
+    message._held, envelope = match
     fill(status, envelope)
     return message

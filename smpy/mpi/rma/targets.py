@@ -49,18 +49,19 @@ def target_of(part: WindowPart, rank: int, target: Any, origin: BufferSegment, c
     is_dynamic = part.window.flavor == constants.WIN_FLAVOR_DYNAMIC
     exposed = part.window.pieces[rank]
     memory = EVERYWHERE if is_dynamic else exposed.lent_memory()
-    found = BufferSegment(memory, displacement * exposed.disp_unit, count, datatype)
-    if found.nbytes:
+    segment = BufferSegment(memory, displacement * exposed.disp_unit, count, datatype)
+    if segment.nbytes:
         if is_dynamic:
-            _check_attached(part, rank, found, call)
+            _check_attached(part, rank, segment, call)
         else:
-            _check_range(found, memory, rank, displacement, call)
-    if found.nbytes != origin.nbytes:
+            _check_range(segment, memory, rank, displacement, call)
+    if segment.nbytes != origin.nbytes:
         fail(
             "ERR_TRUNCATE",
-            f"{call}(rank={rank}): the origin has {origin.nbytes} bytes, the target {found.nbytes}: they must be equal",
+            f"{call}(rank={rank}): the origin has {origin.nbytes} bytes, the target {segment.nbytes}: "
+            "they must be equal",
         )
-    return found
+    return segment
 
 
 def _taken_apart(target: Any, origin: BufferSegment, call: str) -> tuple[int, int, Datatype]:
@@ -82,9 +83,9 @@ def _taken_apart(target: Any, origin: BufferSegment, call: str) -> tuple[int, in
     return index(target[0]) if target else 0, count, datatype
 
 
-def _check_range(found: BufferSegment, memory: LentMemory, rank: int, displacement: int, call: str) -> None:
+def _check_range(segment: BufferSegment, memory: LentMemory, rank: int, displacement: int, call: str) -> None:
     try:
-        found.check()
+        segment.check()
     except ValueError as error:
         fail(
             "ERR_RMA_RANGE",
@@ -93,10 +94,10 @@ def _check_range(found: BufferSegment, memory: LentMemory, rank: int, displaceme
         )
 
 
-def _check_attached(part: WindowPart, rank: int, found: BufferSegment, call: str) -> None:
-    typemap = found.layout.typemap
-    back, ahead = sorted((0, (found.count - 1) * typemap.extent))
-    first, last = found.start + back + typemap.true_lb, found.start + ahead + typemap.true_ub
+def _check_attached(part: WindowPart, rank: int, segment: BufferSegment, call: str) -> None:
+    typemap = segment.layout.typemap
+    back, ahead = sorted((0, (segment.count - 1) * typemap.extent))
+    first, last = segment.start + back + typemap.true_lb, segment.start + ahead + typemap.true_ub
     if not part.window.pieces[rank].holds(first, last):
         fail(
             "ERR_RMA_RANGE",

@@ -65,7 +65,7 @@ def Remove_error_class(errorclass: int) -> None:
     if mine.class_of[errorclass] != errorclass:
         fail("ERR_ARG", f"Remove_error_class({errorclass}): this is a code, not a class")
     _check_bare(errorclass, "Remove_error_class")
-    if any(of == errorclass for code, of in mine.class_of.items() if code != errorclass):
+    if any(its_class == errorclass for code, its_class in mine.class_of.items() if code != errorclass):
         fail("ERR_OTHER", f"Remove_error_class({errorclass}): remove its error codes first")
     mine.remove(errorclass)
 

@@ -156,7 +156,7 @@ def of_family(handle: object, kind: type[H]) -> H:
 
     Parameters
     ----------
-    given : object
+    handle : object
         The argument.
     kind : type
         The class that the constructor takes handles of.

@@ -229,13 +229,13 @@ def _checked_key(key: str, call: str) -> str:
 
 def _environment(args: Sequence[str] | None = None) -> dict[str, str]:
     command = list(sys.argv if args is None else args)
-    found = {"command": command[0], "argv": " ".join(command[1:])} if command else {}
-    found["wdir"] = os.getcwd()
+    environment = {"command": command[0], "argv": " ".join(command[1:])} if command else {}
+    environment["wdir"] = os.getcwd()
     if is_running():
         engine = current()
-        found |= {"maxprocs": str(engine.n_ranks), "host": engine.host_name(engine.rank)}
-        found["thread_level"] = "MPI_THREAD_MULTIPLE"
-    return found
+        environment |= {"maxprocs": str(engine.n_ranks), "host": engine.host_name(engine.rank)}
+        environment["thread_level"] = "MPI_THREAD_MULTIPLE"
+    return environment
 
 
 INFO_NULL: Final = Info()

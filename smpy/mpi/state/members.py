@@ -20,12 +20,14 @@ def in_order(ranks: Iterable[int]) -> Members:
     """These ranks, in this order."""
     if isinstance(ranks, range):
         return ranks or NOBODY
-    found = tuple(ranks)
-    if not found:
+    ordered = tuple(ranks)
+    if not ordered:
         return NOBODY
-    step = found[1] - found[0] if len(found) > 1 else 1
-    spaced = range(found[0], found[0] + step * len(found), step) if step else NOBODY
-    return spaced if len(spaced) == len(found) and all(a == b for a, b in zip(spaced, found, strict=True)) else found
+    step = ordered[1] - ordered[0] if len(ordered) > 1 else 1
+    spaced = range(ordered[0], ordered[0] + step * len(ordered), step) if step else NOBODY
+    return (
+        spaced if len(spaced) == len(ordered) and all(a == b for a, b in zip(spaced, ordered, strict=True)) else ordered
+    )
 
 
 def place_of(members: Members, rank: int) -> int:

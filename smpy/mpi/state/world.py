@@ -295,7 +295,7 @@ class World:
 def world() -> World:
     """State of the MPI layer for the running world."""
     kept = current().world_storage
-    found: World | None = kept.get(World)
-    if found is None:
-        found = kept[World] = World()
-    return found
+    known: World | None = kept.get(World)
+    if known is None:
+        known = kept[World] = World()
+    return known

@@ -55,8 +55,8 @@ def Compute_dims(nnodes: int, dims: int | Sequence[int]) -> list[int]:
     is_possible = nnodes > 0 and min(fixed_extents, default=0) >= 0 and nnodes % fixed == 0
     if not is_possible or (n_free == 0 and fixed != nnodes):
         fail("ERR_DIMS", f"Compute_dims({nnodes}, {fixed_extents}): no grid with these dimensions has {nnodes} ranks")
-    found = iter(_balanced(nnodes // fixed, n_free))
-    return [extent or next(found) for extent in fixed_extents]
+    free_extents = iter(_balanced(nnodes // fixed, n_free))
+    return [extent or next(free_extents) for extent in fixed_extents]
 
 
 def _balanced(n: int, n_dims: int) -> list[int]:

@@ -35,11 +35,11 @@ def findings(machine: Overview) -> tuple[MachineWarning, ...]:
     machine : Overview
         Its numbers.
     """
-    found: list[MachineWarning] = []
+    machine_warnings: list[MachineWarning] = []
     for host in machine.hosts:
         texts = [*_of_host(host.cores, host.speed_flop_per_s), *_of_calibration(host, machine.calibrated_cores)]
-        found += [MachineWarning(f"host {host.names[0]}", text) for text in texts]
-    found += [_slow(loopback) for loopback in machine.loopbacks if _is_slow(loopback)]
+        machine_warnings += [MachineWarning(f"host {host.names[0]}", text) for text in texts]
+    machine_warnings += [_slow(loopback) for loopback in machine.loopbacks if _is_slow(loopback)]
     memories = {loopback.shared_bandwidth_bytes_per_s for loopback in machine.loopbacks}
     cables = [link.bandwidth_bytes_per_s for link in machine.links]
     bundles = {n * one for n in machine.bundles_cables for one in cables if one <= FASTEST_LINK_BYTES_PER_S}
@@ -47,17 +47,17 @@ def findings(machine: Overview) -> tuple[MachineWarning, ...]:
         what = f"link {link.example}" + (f" and {link.n_links - 1:,} like it" if link.n_links > 1 else "")
         is_cable = link.sharing != "FATPIPE" and link.bandwidth_bytes_per_s not in bundles | memories
         texts = _of_link(link.bandwidth_bytes_per_s, link.latency_s, is_cable=is_cable)
-        found += [MachineWarning(what, text) for text in texts]
+        machine_warnings += [MachineWarning(what, text) for text in texts]
     if machine.reach is not None and machine.reach.without_route is not None:
         reach, (source, target) = machine.reach, machine.reach.without_route
-        found.append(
+        machine_warnings.append(
             MachineWarning(
                 f"host {source}",
                 f"has no route to {target}, as {reach.n_without_route:,} of {reach.n_pairs:,} pairs: a message between "
                 "them would end the run; declare routes between all hosts",
             )
         )
-    return tuple(found)
+    return tuple(machine_warnings)
 
 
 def _of_host(cores: int, speed_flop_per_s: float) -> list[str]:

@@ -87,14 +87,14 @@ class Dimemas(Network):
 
     def on_links(self, wire: Wire, local: Wire, sends: SendCosts) -> Self:
         """The model with its missing numbers: latency and bandwidth of two routes, and the calls' eager limit."""
-        found = {
+        from_links = {
             "latency_s": wire.latency_s,
             "bandwidth_bytes_per_s": wire.bandwidth_bytes_per_s,
             "local_latency_s": local.latency_s,
             "local_bandwidth_bytes_per_s": local.bandwidth_bytes_per_s,
             "eager_bytes": sends.eager_bytes,
         }
-        missing = {name: found[name] for name in self.lacking()}
+        missing = {name: from_links[name] for name in self.lacking()}
         sources = [
             (("latency_s", "bandwidth_bytes_per_s"), f"from the links from {wire.name}"),
             (("local_latency_s", "local_bandwidth_bytes_per_s"), f"from those from {local.name}"),

@@ -70,7 +70,7 @@ class LogGP(Network):
 
     def on_links(self, wire: Wire, local: Wire, sends: SendCosts) -> Self:  # hosts are alike
         """The model with its missing numbers: L and G of a route, o, O and S of the machine's calls, and g = 0."""
-        found = {
+        from_links = {
             "latency_s": wire.latency_s,
             "overhead_s": sends.first_byte_s,
             "gap_s": 0.0,
@@ -78,7 +78,7 @@ class LogGP(Network):
             "overhead_s_per_byte": sends.further_byte_s,
             "eager_bytes": sends.eager_bytes,
         }
-        missing = {name: found[name] for name in self.lacking()}
+        missing = {name: from_links[name] for name in self.lacking()}
         of_route = ", ".join(self.keys[name] for name in ("latency_s", "gap_s_per_byte") if name in missing)
         of_calls = ", ".join(
             self.keys[name] for name in ("overhead_s", "overhead_s_per_byte", "eager_bytes") if name in missing

@@ -226,10 +226,10 @@ def registered_model(name: str) -> type[Network] | None:
 
 
 def _named(model: type[Network]) -> RegisteredNetwork:
-    found = next((each for each in _models.values() if each.model is model), None)
-    if found is None:
+    registered = next((each for each in _models.values() if each.model is model), None)
+    if registered is None:
         raise UsageError(f"{model.__name__} is no registered network model: put it under @network_model")
-    return found
+    return registered
 
 
 # ---- parameters, as options and files have them ----
@@ -290,12 +290,12 @@ class NetworkParameter(NamedTuple):
 
 def parameters_of(model: type[Network]) -> list[NetworkParameter]:
     """The parameters of a registered model, in the order of its fields."""
-    found = []
+    parameters = []
     for name, default in _defaults(model).items():
         suffix = next(suffix for suffix in _UNITS if name.endswith(suffix))
         key = model.keys.get(name, name.removesuffix(suffix))
-        found.append(NetworkParameter(key, name, default, _UNITS[suffix]))
-    return found
+        parameters.append(NetworkParameter(key, name, default, _UNITS[suffix]))
+    return parameters
 
 
 def parameter_names(model: type[Network]) -> list[str]:

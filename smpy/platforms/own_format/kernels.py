@@ -53,13 +53,13 @@ def kernel_tables(costs: KernelCosts | None) -> dict[str, dict[str, object]]:
 
 
 def _cost(name: str, table: TomlTable) -> KernelCost:
-    found = table.value("sizes")
-    if found is None:
+    setting = table.value("sizes")
+    if setting is None:
         raise table.error("sizes", 'it is missing: add sizes = ["m", "n", "k"]')
-    sizes = _list(found, str, '["m", "n", "k"]')
+    sizes = _list(setting, str, '["m", "n", "k"]')
     in_order = [size for size in _ORDER if size in sizes]
     if _ROUTINE.fullmatch(name) and in_order != [size for size in sizes if size in _ORDER]:
-        raise found.error(f"kernels are called with {', '.join(in_order)} in this order: name the sizes so")
+        raise setting.error(f"kernels are called with {', '.join(in_order)} in this order: name the sizes so")
     terms = _by_term(table.table("seconds"))
     if not terms:
         raise table.error("seconds", 'it is missing: add seconds = { "m*n*k" = 4.9e-11 }')
@@ -89,27 +89,27 @@ def _cost(name: str, table: TomlTable) -> KernelCost:
 
 def _by_term(table: TomlTable) -> dict[str, float]:
     """Index of each term, in the order in which the terms are written."""
-    found = {}
+    by_term = {}
     for term, setting in table.values():
         number = number_of(setting)
         if not isfinite(number):
             raise setting.error(f"{shown(setting)} is no number of seconds")
-        found[term] = number
-    return found
+        by_term[term] = number
+    return by_term
 
 
 def _correlations(table: TomlTable, n_widths: int) -> tuple[tuple[float, ...], ...]:
-    found = table.value("correlations")
-    if found is None:
+    setting = table.value("correlations")
+    if setting is None:
         return ()
     if not n_widths:
-        raise found.error("they are of half_widths, and there are none: add these, or remove them")
-    rows = found.value if isinstance(found.value, list) else [found.value]
-    correlations = tuple(_list(replace(found, value=row), float, "[[1, -0.98], [-0.98, 1]]") for row in rows)
+        raise setting.error("they are of half_widths, and there are none: add these, or remove them")
+    rows = setting.value if isinstance(setting.value, list) else [setting.value]
+    correlations = tuple(_list(replace(setting, value=row), float, "[[1, -0.98], [-0.98, 1]]") for row in rows)
     try:
         check_correlations(correlations, n_widths)
     except ValueError as wrong:
-        raise found.error(str(wrong)) from None
+        raise setting.error(str(wrong)) from None
     return correlations
 
 
@@ -119,20 +119,20 @@ def _noise(table: TomlTable) -> Noise | None:
         if kind == "half-normal":
             return HalfNormalNoise(table.number("sigma"))
         if kind == "empirical":
-            found = table.value("residuals")
-            return EmpiricalNoise(_list(found, float, "[-0.01, 0, 0.02]") if found is not None else ())
+            setting = table.value("residuals")
+            return EmpiricalNoise(_list(setting, float, "[-0.01, 0, 0.02]") if setting is not None else ())
     except ValueError as wrong:
         raise table.error("residuals", str(wrong)) from None
     return None
 
 
-def _list(found: TomlValue, kind: type[Any], example: str) -> tuple[Any, ...]:
+def _list(setting: TomlValue, kind: type[Any], example: str) -> tuple[Any, ...]:
     kinds = (int, float) if kind is float else kind
-    listed = found.value
+    listed = setting.value
     if not isinstance(listed, list) or not all(
         isinstance(item, kinds) and not isinstance(item, bool) for item in listed
     ):
-        raise found.error(f"{shown(found)} is no such list: write it such as {example}")
+        raise setting.error(f"{shown(setting)} is no such list: write it such as {example}")
     return tuple(map(kind, listed))
 
 

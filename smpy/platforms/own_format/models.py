@@ -167,11 +167,11 @@ def read_described(machine: TomlTable) -> tuple[Network, ...]:
     PlatformError
         If a value is wrong.
     """
-    found = []
+    networks = []
     for name, model in DESCRIBED.items():
         if (described := with_settings(model(), machine.table(name))) != model():
-            found.append(described)
-    return tuple(found)
+            networks.append(described)
+    return tuple(networks)
 
 
 def _calls(mpi: TomlTable, base: CallCosts, eager: _Eager) -> CallCosts:

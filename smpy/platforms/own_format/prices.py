@@ -67,17 +67,17 @@ def read_power_states(power: TomlTable) -> tuple[PowerState, ...]:
     PlatformError
         If one is wrong.
     """
-    found = power.value("states")
-    if found is None:
+    setting = power.value("states")
+    if setting is None:
         return ()
-    rows = found.value
+    rows = setting.value
     example = '[{speed = "3Gf", idle = "90W", one_core = "110W", busy = "350W"}]'
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-        raise found.error(f"it is a list of tables, one for each state: write {example}")
+        raise setting.error(f"it is a list of tables, one for each state: write {example}")
     for key in ("idle", "one_core", "busy"):
         if power.is_written(key):
             raise power.error(key, "the states say it: keep one of the two")
-    return tuple(_state(replace(found, key=f"{found.key}[{number}]"), row) for number, row in enumerate(rows))
+    return tuple(_state(replace(setting, key=f"{setting.key}[{number}]"), row) for number, row in enumerate(rows))
 
 
 def _state(place: TomlValue, row: dict[str, object]) -> PowerState:
@@ -105,15 +105,15 @@ def _state(place: TomlValue, row: dict[str, object]) -> PowerState:
 
 def _link_w(power: TomlTable) -> tuple[float, float] | None:
     """Idle and busy power of a link in W, of `link = "2W:6W"`; None if it is missing."""
-    found = power.value("link")
-    if found is None:
+    setting = power.value("link")
+    if setting is None:
         return None
-    parts = found.value.split(":") if isinstance(found.value, str) else ()
+    parts = setting.value.split(":") if isinstance(setting.value, str) else ()
     if len(parts) != 2:
-        raise found.error(f'{shown(found)} is not idle:busy: write it such as "2W:6W"')
-    idle_w, busy_w = (quantity_of(replace(found, value=part), parse_power_w, "2W:6W") for part in parts)
+        raise setting.error(f'{shown(setting)} is not idle:busy: write it such as "2W:6W"')
+    idle_w, busy_w = (quantity_of(replace(setting, value=part), parse_power_w, "2W:6W") for part in parts)
     if not 0 <= idle_w <= busy_w <= LARGEST:
-        raise found.error(f"an idle link draws {idle_w:g} W, and a busy one {busy_w:g} W: give 0 or more, and rising")
+        raise setting.error(f"an idle link draws {idle_w:g} W, and a busy one {busy_w:g} W: give 0 or more, and rising")
     return idle_w, busy_w
 
 

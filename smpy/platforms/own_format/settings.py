@@ -133,8 +133,8 @@ class TomlTable:
 
     def is_written(self, key: str) -> bool:
         """Whether a value is written for the key; the key need not be known."""
-        found = self._tree.get(key)
-        return found is not None and not (isinstance(found, TomlValue) and found.value is None)
+        setting = self._tree.get(key)
+        return setting is not None and not (isinstance(setting, TomlValue) and setting.value is None)
 
     def mentions(self, key: str) -> bool:
         """Whether a value or a factor is written for the key."""
@@ -143,21 +143,21 @@ class TomlTable:
 
     def text(self, key: str, default: str | None = None) -> str:
         """A text."""
-        found = self._value(key, default, "text", '"like this"')
-        if found is None:
+        setting = self._value(key, default, "text", '"like this"')
+        if setting is None:
             return default or ""
-        if not isinstance(found.value, str):
-            raise found.error(f'{shown(found)} is no text: write it in quotes, key = "text"')
-        return found.value
+        if not isinstance(setting.value, str):
+            raise setting.error(f'{shown(setting)} is no text: write it in quotes, key = "text"')
+        return setting.value
 
     def text_list(self, key: str) -> tuple[str, ...]:
         """Texts: one, or a list; empty if the key is missing."""
-        found = self._value(key, "", "text", '"like this"')
-        if found is None:
+        setting = self._value(key, "", "text", '"like this"')
+        if setting is None:
             return ()
-        texts = found.value if isinstance(found.value, list) else [found.value]
+        texts = setting.value if isinstance(setting.value, list) else [setting.value]
         if not all(isinstance(text, str) for text in texts):
-            raise found.error(f'{shown(found)} is neither a text nor a list of texts: write ["one", "two"]')
+            raise setting.error(f'{shown(setting)} is neither a text nor a list of texts: write ["one", "two"]')
         return tuple(texts)
 
     def choice(self, key: str, known: Iterable[str], default: str | None = None) -> str:
@@ -170,12 +170,12 @@ class TomlTable:
 
     def flag(self, key: str, default: bool) -> bool:
         """True or false."""
-        found = self._value(key, default, "true or false", "true")
-        if found is None:
+        setting = self._value(key, default, "true or false", "true")
+        if setting is None:
             return default
-        word = str(found.value).lower()
+        word = str(setting.value).lower()
         if word not in ("true", "false", "yes", "no"):
-            raise found.error(f"{shown(found)} is neither true nor false")
+            raise setting.error(f"{shown(setting)} is neither true nor false")
         return word in ("true", "yes")
 
     def integer(
@@ -203,8 +203,8 @@ class TomlTable:
         example : int
             Value that the error about a missing key proposes.
         """
-        found = self._value(key, default, "number", str(example), can_be_scaled=True)
-        number = _integer(found, unit) if found is not None else default
+        setting = self._value(key, default, "number", str(example), can_be_scaled=True)
+        number = _integer(setting, unit) if setting is not None else default
         assert number is not None
         if (factor := self._factor(key)) != 1:
             if not (number * factor).is_integer():
@@ -216,13 +216,13 @@ class TomlTable:
 
     def integers(self, key: str, default: Sequence[int] | None = None, *, least: int = 1) -> tuple[int, ...]:
         """Whole numbers: `[8, 8, 4]`, "8x8x4" or "8,8,4"."""
-        found = self._value(key, default, "list of numbers", '"8x8x4" or [8, 8, 4]')
-        if found is None:
+        setting = self._value(key, default, "list of numbers", '"8x8x4" or [8, 8, 4]')
+        if setting is None:
             return tuple(default or ())
-        parts = found.value if isinstance(found.value, list) else re.split(r"[x,]", str(found.value))
-        numbers = tuple(_integer(replace(found, value=part), "") for part in parts)
+        parts = setting.value if isinstance(setting.value, list) else re.split(r"[x,]", str(setting.value))
+        numbers = tuple(_integer(replace(setting, value=part), "") for part in parts)
         if not numbers or min(numbers) < least or max(numbers) > INTEGER_MAX:
-            raise found.error(f"{shown(found)} is no list of numbers from {least} upwards, such as 8x8x4")
+            raise setting.error(f"{shown(setting)} is no list of numbers from {least} upwards, such as 8x8x4")
         return numbers
 
     def number(self, key: str, default: float | None = None, *, is_positive: bool = False) -> float:
@@ -262,8 +262,8 @@ class TomlTable:
     def says(self, key: str, word: str) -> bool:
         """Whether the key has this word as its value, or no value."""
         self._known[key] = None
-        found = self._tree.get(key)
-        return found is None or (isinstance(found, TomlValue) and found.value == word and found.factor == 1)
+        setting = self._tree.get(key)
+        return setting is None or (isinstance(setting, TomlValue) and setting.value == word and setting.factor == 1)
 
     def value(self, key: str) -> TomlValue | None:
         """Setting of a key whose value has its own syntax; None if the key is missing."""
@@ -278,41 +278,45 @@ class TomlTable:
         if isinstance(inner, dict):
             self._known[key] = None
             return [(replace(value, value=size), value) for size, value in self._rows(key, inner)]
-        found = self.value(key)
-        if found is None:
+        setting = self.value(key)
+        if setting is None:
             return None
-        if not isinstance(found.value, str) or ":" not in found.value:
-            return [(replace(found, value="0"), found)]
-        rows = [chunk.split(":") for chunk in found.value.split(";")]
+        if not isinstance(setting.value, str) or ":" not in setting.value:
+            return [(replace(setting, value="0"), setting)]
+        rows = [chunk.split(":") for chunk in setting.value.split(";")]
         return [
-            (replace(found, value=size), replace(found, value=values if len(values) != 1 else values[0]))
+            (replace(setting, value=size), replace(setting, value=values if len(values) != 1 else values[0]))
             for size, *values in rows
         ]
 
     def file(self, key: str) -> Path:
         """The path of a file; a relative one begins at the folder of the file that names it."""
         name = self.text(key)
-        found = self._tree[key]
-        assert isinstance(found, TomlValue)
-        return found.folder / name
+        setting = self._tree[key]
+        assert isinstance(setting, TomlValue)
+        return setting.folder / name
 
     def folder_of(self, key: str) -> Path:
         """The folder that a file's name in a key's value is relative to."""
-        found = self._tree.get(key)
-        return found.folder if isinstance(found, TomlValue) else Path()
+        setting = self._tree.get(key)
+        return setting.folder if isinstance(setting, TomlValue) else Path()
 
     def origin_of(self, key: str) -> str:
         """Position and name of the key, as the beginning of an error."""
-        found = self._tree.get(key)
-        return f"{found.origin}: {found.key}" if isinstance(found, TomlValue) else f"{self._origin}: {self._path(key)}"
+        setting = self._tree.get(key)
+        return (
+            f"{setting.origin}: {setting.key}"
+            if isinstance(setting, TomlValue)
+            else f"{self._origin}: {self._path(key)}"
+        )
 
     def error(self, key: str, message: str) -> PlatformError:
         """Error about a key, at its position."""
-        found = self._tree.get(key)
-        if isinstance(found, dict) and found:
-            found = replace(first_setting(found, self._origin), key=self._path(key))
-        if isinstance(found, TomlValue):
-            return found.error(message)
+        setting = self._tree.get(key)
+        if isinstance(setting, dict) and setting:
+            setting = replace(first_setting(setting, self._origin), key=self._path(key))
+        if isinstance(setting, TomlValue):
+            return setting.error(message)
         error = PlatformError(f"{self._origin}: {self._path(key)}: {message}")
         error.is_located = True
         return error
@@ -356,13 +360,13 @@ class TomlTable:
     ) -> TomlValue | None:
         """Setting of a key; None if the default holds."""
         self._known[key] = None
-        found = self._tree.get(key)
-        if isinstance(found, dict):
-            self._refuse_table(key, found)
-        if found is not None and found.factor != 1 and not can_be_scaled:
-            raise found.error("it cannot be multiplied: give its value")
-        if found is not None and found.value is not None:
-            return found
+        setting = self._tree.get(key)
+        if isinstance(setting, dict):
+            self._refuse_table(key, setting)
+        if setting is not None and setting.factor != 1 and not can_be_scaled:
+            raise setting.error("it cannot be multiplied: give its value")
+        if setting is not None and setting.value is not None:
+            return setting
         if default is None:
             written = [name for name in self._tree if name not in self._known]
             instead = meant(key, written).replace(": did you mean", "; did you mean it by")
@@ -372,10 +376,10 @@ class TomlTable:
     def _numeric(
         self, key: str, read: Callable[[TomlValue], float], default: float | None, example: str, is_positive: bool
     ) -> float:
-        found = self._value(key, default, "number", example, can_be_scaled=True)
-        number = default if found is None else read(found)
+        setting = self._value(key, default, "number", example, can_be_scaled=True)
+        number = default if setting is None else read(setting)
         assert number is not None
-        if found is None and number == 0 and self._factor(key) != 1:
+        if setting is None and number == 0 and self._factor(key) != 1:
             raise self.error(key, "the machine does not say it, and nothing times a factor is nothing: give its value")
         number *= self._factor(key)
         if not 0 <= number < math.inf or (is_positive and number == 0):
@@ -394,9 +398,11 @@ class TomlTable:
 
     def _unknown(self, key: str, homes: dict[str, list[str]]) -> PlatformError:
         where = f"[{self.name}]" if self.name else "a machine"
-        found = self._tree[key]
-        written = found.key if isinstance(found, TomlValue) else self._path(key)
-        setting = found if isinstance(found, TomlValue) else replace(first_setting(found, self._origin), key=written)
+        content = self._tree[key]
+        written = content.key if isinstance(content, TomlValue) else self._path(key)
+        setting = (
+            content if isinstance(content, TomlValue) else replace(first_setting(content, self._origin), key=written)
+        )
         known = [*self._known, *self._aliases]
         close = closest(key, [*known, *_OTHER_WORDS])
         if close is not None and close not in known:
