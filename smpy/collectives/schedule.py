@@ -130,6 +130,11 @@ def larger(one: Value, other: Value) -> Value:
     return _chosen(Term.MAX, one, other) if _is_formula(one, other) else max(one, other)  # type: ignore[type-var]
 
 
+def either(condition: Value, one: Value, other: Value) -> Value:
+    """The first value where a condition is 1, and the second where it is 0."""
+    return condition * one + (condition == 0) * other
+
+
 def _is_formula(*values: Value) -> bool:
     return any(isinstance(value, Formula) for value in values)
 

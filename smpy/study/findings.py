@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, prod
 from typing import TYPE_CHECKING, Final
@@ -229,21 +229,31 @@ def _makespan(setting: Configuration) -> str:
     return str(Estimate(setting.makespan_s, setting.half_width_s))
 
 
+def _pareto_front_of(
+    configurations: Sequence[Configuration], cost: Callable[[Configuration], float]
+) -> tuple[int, list[Configuration]]:
+    """Number of configurations of known cost, and those on the Pareto front of cost and time, least cost first.
+
+    The front is empty where all costs are equal: there is nothing to choose.
+    """
+    known = [setting for setting in configurations if cost(setting) == cost(setting)]
+    if len(set(map(cost, known))) < 2:
+        return len(known), []
+    is_best = pareto_front(list(map(cost, known)), [setting.makespan_s for setting in known])
+    return len(known), sorted((setting for setting, best in zip(known, is_best, strict=True) if best), key=cost)
+
+
 def _front(configurations: Sequence[Configuration]) -> Iterator[Finding]:
-    priced = [setting for setting in configurations if setting.price_eur == setting.price_eur]
-    if len({setting.price_eur for setting in priced}) < 2:  # nothing to choose
+    n_priced, front = _pareto_front_of(configurations, lambda setting: setting.price_eur)
+    if not front:
         return
-    is_best = pareto_front([setting.price_eur for setting in priced], [setting.makespan_s for setting in priced])
-    front = sorted(
-        (setting for setting, best in zip(priced, is_best, strict=True) if best), key=lambda setting: setting.price_eur
-    )
     cheapest, fastest = front[0], front[-1]
     if cheapest.price_eur == fastest.price_eur:
-        text = f"Of {len(priced):,} with a price, one is both the cheapest and the fastest: {_bought(cheapest)}."
+        text = f"Of {n_priced:,} with a price, one is both the cheapest and the fastest: {_bought(cheapest)}."
         yield Finding(text, cheapest.point)
         return
     yield Finding(
-        f"Of {len(priced):,} with a price, {len(front):,} are on the Pareto front: nothing is both cheaper and faster. "
+        f"Of {n_priced:,} with a price, {len(front):,} are on the Pareto front: nothing is both cheaper and faster. "
         f"The cheapest of these costs {_bought(cheapest)}.",
         cheapest.point,
     )
@@ -254,19 +264,15 @@ def _front(configurations: Sequence[Configuration]) -> Iterator[Finding]:
 
 def _energy_front(configurations: Sequence[Configuration]) -> Iterator[Finding]:
     """The fastest configuration, and the one of least energy, on the Pareto front of time and energy."""
-    known = [setting for setting in configurations if setting.energy_kwh == setting.energy_kwh]
-    if len({setting.energy_kwh for setting in known}) < 2:  # nothing to choose
+    n_known, front = _pareto_front_of(configurations, lambda setting: setting.energy_kwh)
+    if not front:
         return
-    is_best = pareto_front([setting.energy_kwh for setting in known], [setting.makespan_s for setting in known])
-    front = sorted(
-        (setting for setting, best in zip(known, is_best, strict=True) if best), key=lambda setting: setting.energy_kwh
-    )
     least, fastest = front[0], front[-1]
     if least.energy_kwh == fastest.energy_kwh:
-        yield Finding(f"Of {len(known):,} with an energy, the fastest takes the least: {_drawn(least)}.", least.point)
+        yield Finding(f"Of {n_known:,} with an energy, the fastest takes the least: {_drawn(least)}.", least.point)
         return
     yield Finding(
-        f"Of {len(known):,} with an energy, {len(front):,} are on the Pareto front of time and energy. "
+        f"Of {n_known:,} with an energy, {len(front):,} are on the Pareto front of time and energy. "
         f"The thriftiest of these takes {_drawn(least)}.",
         least.point,
     )

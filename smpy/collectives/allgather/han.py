@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from smpy.collectives.bcast.han import ON_HOSTS
 from smpy.collectives.call import Call
+from smpy.collectives.patterns.han import ON_HOSTS
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from smpy.collectives.bcast.han import ON_HOSTS, nonblocking_bcast
+from smpy.collectives.bcast.han import nonblocking_bcast
 from smpy.collectives.call import Call
+from smpy.collectives.patterns.han import ON_HOSTS, RootLevels
 from smpy.collectives.reduce.han import add_segment, segments_of
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule
@@ -20,7 +21,7 @@ def han(call: Call) -> Schedule:
     segment, n_full, last = segments_of(nbytes, call.item_bytes)
 
     def add(segment_bytes: int) -> None:
-        add_segment(steps, call, segment_bytes, 0, call.leaders, 0)
+        add_segment(steps, call, segment_bytes, RootLevels(0, call.leaders, 0))
         with steps.when(call.local.index == 0):
             call.add(steps, nonblocking_bcast, call.leaders, segment_bytes)
         call.add_chosen(steps, "bcast", segment_bytes, ranks=call.local, table=ON_HOSTS)

@@ -14,11 +14,7 @@ def two_level(call: Call) -> Schedule:
 
     Parts: the tables "leaders" and "local"; by default, the run's.
     """
-    steps = Schedule(call)
-    on_hosts(steps, call, "barrier", 0)
-    among_leaders(steps, call, "barrier", 0)
-    on_hosts(steps, call, "bcast", 1)
-    return steps
+    return _ended(call, "bcast", 1)
 
 
 @algorithm("barrier", "han", source="Open MPI 5.0, coll_han_barrier.c", chooses=True)
@@ -27,8 +23,13 @@ def han(call: Call) -> Schedule:
 
     Parts: the tables "leaders" and "local"; by default, the run's.
     """
+    return _ended(call, "barrier", 0)
+
+
+def _ended(call: Call, operation: str, nbytes: int) -> Schedule:
+    """A barrier on each host and one among first ranks, of which another operation on each host tells the others."""
     steps = Schedule(call)
     on_hosts(steps, call, "barrier", 0)
     among_leaders(steps, call, "barrier", 0)
-    on_hosts(steps, call, "barrier", 0)
+    on_hosts(steps, call, operation, nbytes)
     return steps

@@ -6,14 +6,13 @@ from typing import Final
 
 from smpy.collectives.bcast.trees import down
 from smpy.collectives.call import Call
+from smpy.collectives.patterns.han import ON_HOSTS, root_levels
 from smpy.collectives.patterns.linear import and_wait, from_root
 from smpy.collectives.patterns.segments import End, relay
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule
 
 SEGMENT_BYTES: Final = 65_536
-ON_HOSTS: Final = "openmpi-4"
-"""The table for the ranks of a host: that of Open MPI's decisions for one level, which Open MPI 5 has kept."""
 _CHAIN_BYTES: Final = 8192
 _FEW_RANKS: Final = 4
 
@@ -42,12 +41,10 @@ def han(call: Call) -> Schedule:
     """
     steps, nbytes = Schedule(call), call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm
-    assert call.hosts is not None
-    if not call.hosts.is_uniform:
-        call.add_chosen(steps, "bcast", nbytes, root=call.root, table=ON_HOSTS)
+    levels = root_levels(steps, call, "bcast", nbytes)
+    if levels is None:
         return steps
-    local, index = call.local, call.hosts.local(call.root).index
-    beside, root_host = call.hosts.beside(call.rank, index), call.hosts.leaders(call.root).index
+    local, (index, beside, root_host) = call.local, levels
     n_more, last = divmod(max(nbytes - 1, 0), SEGMENT_BYTES)
     first = SEGMENT_BYTES if n_more else nbytes
 

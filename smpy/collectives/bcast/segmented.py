@@ -13,7 +13,7 @@ from smpy.collectives.patterns.segments import (
 )
 from smpy.collectives.patterns.trees import binary_children, binary_parent
 from smpy.collectives.register import algorithm
-from smpy.collectives.schedule import Schedule, Value, larger
+from smpy.collectives.schedule import Schedule, Value, either, larger
 
 
 @algorithm(
@@ -116,8 +116,7 @@ def _pipeline_segment_bytes(call: Call) -> Value:
     large, medium, small = (whole_entries(size << 10, item_bytes) for size in (128, 64, 16))
     nbytes = call.nbytes
     is_large, is_medium, is_small = nbytes > last_128, nbytes > last_64, nbytes > last_16
-    below = is_small * small + (is_small == 0) * large
-    return is_large * large + (is_large == 0) * (is_medium * medium + (is_medium == 0) * below)
+    return either(is_large, large, either(is_medium, medium, either(is_small, small, large)))
 
 
 @algorithm(

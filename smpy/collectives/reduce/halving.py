@@ -9,7 +9,7 @@ from smpy.collectives.call import Call
 from smpy.collectives.patterns.halving import fold_in_halves, folded, halves, parts_of, unfolded
 from smpy.collectives.patterns.powers_of_two import power_of_two_up_to
 from smpy.collectives.register import algorithm
-from smpy.collectives.schedule import Schedule, Value, larger, smaller
+from smpy.collectives.schedule import Schedule, Value, either, larger, smaller
 
 
 @algorithm(
@@ -118,12 +118,12 @@ def rabenseifner_1997(call: Call) -> Schedule:
         steps.recv(0, part_bytes)
     root_number = (replaces == 0) * folded(root, n_pairs)
     is_root = rank == root
-    number = is_root * root_number + (is_root == 0) * number
+    number = either(is_root, root_number, number)
     with steps.when(is_root | (takes_part & ((replaces & (rank == 0)) == 0))):
         for mask, mine, its in reversed(parts_of(number, power, call.nbytes, item_bytes)):
             other = number ^ mask
             is_to_root = other == root_number
-            partner = is_to_root * root + (is_to_root == 0) * unfolded(other, n_pairs)
+            partner = either(is_to_root, root, unfolded(other, n_pairs))
             differs = (number & mask) != (root_number & mask)
             with steps.when(differs):
                 steps.send(partner, mine)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from smpy.collectives.bcast.han import ON_HOSTS, SEGMENT_BYTES
+from smpy.collectives.bcast.han import SEGMENT_BYTES
 from smpy.collectives.call import Call
+from smpy.collectives.patterns.han import ON_HOSTS, RootLevels, root_levels
 from smpy.collectives.patterns.powers_of_two import power_of_two_up_to
-from smpy.collectives.ranks import Ranks
 from smpy.collectives.reduce.halving import balanced_rabenseifner
 from smpy.collectives.reduce.trees import up
 from smpy.collectives.register import algorithm
-from smpy.collectives.schedule import Schedule, Value
+from smpy.collectives.schedule import Schedule
 
 
 def nonblocking_reduce(call: Call) -> Schedule:
@@ -27,11 +27,11 @@ def segments_of(nbytes: int, item_bytes: int) -> tuple[int, int, int]:
     return segment, n_full, nbytes - n_full * segment
 
 
-def add_segment(steps: Schedule, call: Call, nbytes: int, index: Value, beside: Ranks, root_host: Value) -> None:
-    """Reduce a segment at the rank with a number on each host, and from these at the one on the root's host."""
-    call.add_chosen(steps, "reduce", nbytes, ranks=call.local, root=index, table=ON_HOSTS)
-    with steps.when(call.local.index == index):
-        call.add(steps, nonblocking_reduce, beside, nbytes, root_host)
+def add_segment(steps: Schedule, call: Call, nbytes: int, levels: RootLevels) -> None:
+    """Reduce a segment at the rank with the root's number on each host, and from these at the root."""
+    call.add_chosen(steps, "reduce", nbytes, ranks=call.local, root=levels.root, table=ON_HOSTS)
+    with steps.when(call.local.index == levels.root):
+        call.add(steps, nonblocking_reduce, levels.beside, nbytes, levels.host)
 
 
 @algorithm("reduce", "han", source="Open MPI 5.0, coll_han_reduce.c, libnbc/nbc_ireduce.c", chooses=True)
@@ -43,14 +43,11 @@ def han(call: Call) -> Schedule:
     """
     steps, nbytes = Schedule(call), call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm
-    assert call.hosts is not None
-    if not call.hosts.is_uniform:
-        call.add_chosen(steps, "reduce", nbytes, root=call.root, table=ON_HOSTS)
+    levels = root_levels(steps, call, "reduce", nbytes)
+    if levels is None:
         return steps
-    index = call.hosts.local(call.root).index
-    where = index, call.hosts.beside(call.rank, index), call.hosts.leaders(call.root).index
     segment, n_full, last = segments_of(nbytes, call.item_bytes)
     for _ in steps.loop(0, n_full):
-        add_segment(steps, call, segment, *where)
-    add_segment(steps, call, last, *where)
+        add_segment(steps, call, segment, levels)
+    add_segment(steps, call, last, levels)
     return steps

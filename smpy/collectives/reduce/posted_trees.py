@@ -9,7 +9,7 @@ from smpy.collectives.call import Call
 from smpy.collectives.patterns.powers_of_two import powers_of_two_below
 from smpy.collectives.patterns.segments import Segments
 from smpy.collectives.patterns.trees import binary_children, binary_parent
-from smpy.collectives.schedule import Schedule, Value, larger
+from smpy.collectives.schedule import Schedule, Value, either, larger
 
 _FANOUT_MAX: Final = 32
 
@@ -62,9 +62,9 @@ def chains(call: Call, n_chains: int) -> Tree:
 
     def child(number: Value) -> Value:
         head = 1 + number * length - larger(0, number - n_longer)
-        return ranks[is_root * head + (is_root == 0) * (index + 1)]
+        return ranks[either(is_root, head, index + 1)]
 
-    return Tree(is_root, parent, is_root * n_chains + (is_root == 0) * (is_end == 0), child)
+    return Tree(is_root, parent, either(is_root, n_chains, is_end == 0), child)
 
 
 def binary(call: Call) -> Tree:

@@ -9,7 +9,7 @@ from smpy.collectives.patterns.linear import to_root, to_root_in_order
 from smpy.collectives.patterns.segments import last_size, split, whole_entries
 from smpy.collectives.reduce.posted_trees import binary, binomial, chains, up
 from smpy.collectives.register import algorithm
-from smpy.collectives.schedule import Schedule
+from smpy.collectives.schedule import Schedule, either
 
 _SEGMENT_BYTES: Final = 8192
 
@@ -82,7 +82,7 @@ def open_mpi_pipeline(call: Call) -> Schedule:
     last_medium = last_size(lambda size: n > 0.0033 / 1024 * size + 1.6761)
     small, medium, large = (whole_entries(size << 10, call.item_bytes) for size in (1, 32, 64))
     is_small, is_medium = nbytes <= last_small, nbytes <= last_medium
-    segment = is_small * small + (is_small == 0) * (is_medium * medium + (is_medium == 0) * large)
+    segment = either(is_small, small, either(is_medium, medium, large))
     return up(call, chains(call, 1), split(nbytes, segment))
 
 
@@ -109,5 +109,5 @@ def open_mpi_binomial_tree(call: Call) -> Schedule:
     last_whole = max(20_479 if n_ranks < 8 else 2047, call.item_bytes)
     last_segmented = last_size(lambda size: n_ranks > 0.6016 / 1024 * size + 1.3496)
     is_segmented = (nbytes > last_whole) & (nbytes <= last_segmented)
-    segment = is_segmented * whole_entries(1024, call.item_bytes) + (is_segmented == 0) * nbytes
+    segment = either(is_segmented, whole_entries(1024, call.item_bytes), nbytes)
     return up(call, binomial(call), split(nbytes, segment))

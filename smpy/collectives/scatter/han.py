@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from smpy.collectives.bcast.han import ON_HOSTS
 from smpy.collectives.call import Call
+from smpy.collectives.patterns.han import ON_HOSTS, root_levels
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule
 
@@ -14,14 +14,13 @@ def han(call: Call) -> Schedule:
 
     Where hosts have unequal numbers of ranks, Open MPI's decisions for one level choose the whole algorithm.
     """
-    steps, hosts, nbytes = Schedule(call), call.known_hosts(), call.nbytes
+    steps, local, nbytes = Schedule(call), call.local, call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm
-    if not hosts.is_uniform:
-        call.add_chosen(steps, "scatter", nbytes, root=call.root, table=ON_HOSTS)
+    levels = root_levels(steps, call, "scatter", nbytes)
+    if levels is None:
         return steps
-    local, index, root_host = call.local, hosts.local(call.root).index, call.leaders_of_root.index
-    with steps.when(local.index == index):
-        beside, host_bytes = hosts.beside(call.rank, index), hosts.n_local_max * nbytes
-        call.add_chosen(steps, "scatter", host_bytes, ranks=beside, root=root_host, table=ON_HOSTS)
-    call.add_chosen(steps, "scatter", nbytes, ranks=local, root=index, table=ON_HOSTS)
+    with steps.when(local.index == levels.root):
+        host_bytes = local.size_max * nbytes
+        call.add_chosen(steps, "scatter", host_bytes, ranks=levels.beside, root=levels.host, table=ON_HOSTS)
+    call.add_chosen(steps, "scatter", nbytes, ranks=local, root=levels.root, table=ON_HOSTS)
     return steps
