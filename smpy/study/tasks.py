@@ -243,7 +243,7 @@ def perform(task: Task) -> tuple[Entry, RunInputs]:
     -------
     Entry
         Also when it failed.
-    Reads
+    RunInputs
         Files and environment variables that it read.
 
     Raises
