@@ -212,7 +212,8 @@ class RunConfig:
         "Model",
         str,
         "The network model: smpi, lv08, cm02, raw, constant or ib, each with its defaults, which --set changes; loggp "
-        "(LogGOPS; --set loggp.L=2500ns, o, g, G, O and S) and dimemas (--set dimemas.buses=4, latency, ...), else "
+        "(LogGOPS; --set loggp.L=2500ns, o, g, G, O and S) and dimemas (--set dimemas.buses=4, latency, "
+        "collectives=log, ...), else "
         "with the numbers of the machine's links; or "
         "ideal, the machine's own without contention, bandwidth limits, latency and overhead, or ideal:PART,... "
         "without some of them.",

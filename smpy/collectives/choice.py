@@ -14,7 +14,7 @@ from smpy.collectives.world_schedules import Algorithms
 from smpy.errors import UsageError, meant
 
 if TYPE_CHECKING:
-    from smpy.platforms.models.machine_models import CollectiveChoice
+    from smpy.platforms.models.machine_models import CollectiveChoice, Models
 
 TABLE_KEY: Final = "smpy_collectives"
 ALGORITHM_KEY: Final = "smpy_algorithm_"
@@ -42,6 +42,11 @@ def selection_of(choice: CollectiveChoice, more: Iterable[tuple[str, str]] = ())
     from smpy.collectives.table_files import with_file  # few runs have a file
 
     return with_file(selection, choice.file, choice.content)
+
+
+def selection_on(models: Models, more: Iterable[tuple[str, str]] = ()) -> Selection:
+    """Return the selection of a machine whose network may time whole collectives; see `selection_of`."""
+    return selection_of(models.collectives, more)._replace(network_model=models.network.times_collectives_by)
 
 
 def choice_of_hints(hints: Mapping[str, str]) -> CollectiveChoice | None:
@@ -101,8 +106,9 @@ def _selection_under(run: Selection, choice: CollectiveChoice) -> Selection:
     default = {operation for operation, name in choice.algorithms if name == "default"}
     kept = {operation: name for operation, name in run.forced.items() if operation not in default}
     forced = MappingProxyType({**kept, **checked.forced})
-    own = checked.own if choice.file or choice.table else run.own
-    return Selection(checked.table, forced, own)
+    is_own_table = bool(choice.file or choice.table)
+    own = checked.own if is_own_table else run.own
+    return Selection(checked.table, forced, own, "" if is_own_table else run.network_model)
 
 
 def algorithms_under(run: Algorithms, choice: CollectiveChoice | None) -> Algorithms:

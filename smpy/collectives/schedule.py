@@ -272,6 +272,13 @@ class Schedule:
         """
         self._add("wait_for", Instruction.WAIT_FOR, number)
 
+    def meet(self, nbytes: Value, nbytes_in: Value) -> None:
+        """Start a meeting of all ranks, which the network times; a later wait completes it.
+
+        The network takes the most bytes that a rank says it sends, and receives.
+        """
+        self._add("meet", Instruction.MEET, nbytes, nbytes_in)
+
     def extend(self, then: Schedule) -> None:
         """Append all steps of `then`, which was made with this schedule's depth of loops (`Call.among`)."""
         if not self._is_skipped:
@@ -320,6 +327,8 @@ class Schedule:
             numbers = [int(value) for value in values]  # type: ignore[arg-type]
             if name in ("recv", "irecv"):
                 self.steps.append(ScheduleStep(name, source=numbers[0], bytes_in=numbers[1]))
+            elif name == "meet":
+                self.steps.append(ScheduleStep(name, bytes_out=numbers[0], bytes_in=numbers[1]))
             elif name == "wait_for":
                 self.steps.append(ScheduleStep(name, number=numbers[0]))
             else:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from smpy.collectives.algorithm_names import choosable, has_choice, named_algorithm, suggestion
+from smpy.collectives.network_timed import OF_MESSAGES, TIMED
 from smpy.collectives.register import GROUP, OPERATIONS, algorithms_of, find_algorithm
 from smpy.collectives.tables import Rules, only_use, table, table_names
 from smpy.errors import UsageError
@@ -24,17 +25,26 @@ class Selection(NamedTuple):
         Algorithm of each operation that does not use the table.
     own : mapping of str to Rules
         Rules of a user's file, for operations that do not use the table.
+    network_model : str
+        Name of the model by which the network times whole operations that are not forced; "" where it has none.
     """
 
     table: str = "smpi"
     forced: Mapping[str, str] = MappingProxyType({})
     own: Mapping[str, Rules] = MappingProxyType({})
+    network_model: str = ""
+
+    def is_timed(self, operation: str) -> bool:
+        """Whether the network times the whole operation."""
+        return bool(self.network_model) and operation in TIMED and operation not in self.forced
 
     def rules(self, operation: str) -> Rules:
         """The rules for an operation; if the table has no rows for it, they use its first algorithm."""
         name = self.forced.get(operation)
         if name is not None:
             return only_use(operation, name)
+        if self.network_model and operation in OF_MESSAGES:
+            return only_use(operation, OF_MESSAGES[operation])
         return (
             self.own.get(operation)
             or table(self.table).get(operation)

@@ -11,6 +11,7 @@ from smpy.collectives.comm_hosts import HostSearch, HostsOfComm
 from smpy.collectives.facts import Query
 from smpy.collectives.host_search import search_hosts
 from smpy.collectives.hosts import Hosts
+from smpy.collectives.network_timed import timed_by_network
 from smpy.collectives.register import Algorithm, algorithm_for
 from smpy.collectives.schedule import Schedule
 from smpy.collectives.selection import DEFAULT, Selection
@@ -146,9 +147,12 @@ class Algorithms:
             key = (*key, *(fact(hosts.known()) for fact in rules.host_facts))
         number = self._chosen.get(key)
         if number is None:
-            row = rules.row_for(query, hosts.known)
-            algorithm = algorithm_for(operation, row.use, commutative=query.commutative)
-            variant = _variant(algorithm, row, query, hosts)
+            if self.selection.is_timed(operation):
+                variant = _Variant(timed_by_network(operation, self.selection.network_model), query.n_ranks, 0, 1)
+            else:
+                row = rules.row_for(query, hosts.known)
+                algorithm = algorithm_for(operation, row.use, commutative=query.commutative)
+                variant = _variant(algorithm, row, query, hosts)
             number = self._number(engine, variant, hosts.search)
             if self.asked is not None:
                 number = self._traced_number(engine, operation, query, variant)
@@ -256,10 +260,10 @@ class Algorithms:
         if not isinstance(call.nbytes, int):
             raise TypeError(f"a table chooses {operation} by a number of bytes, not by a formula")
         if by is None:
-            rules = self.selection.rules(operation)
+            rules = self.selection._replace(network_model="").rules(operation)
             if (operation, self.selection.forced.get(operation), call.n_ranks, call.nbytes) in self._under_way:
                 # Leave the choice to the table: otherwise an algorithm would contain itself without end.
-                rules = self.selection._replace(forced={}).rules(operation)
+                rules = self.selection._replace(forced={}, network_model="").rules(operation)
         else:
             rules = table(by)[operation] if by in table_names() else only_use(operation, by)
         query = Query(

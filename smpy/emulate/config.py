@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from smpy.collectives.choice import selection_of
+from smpy.collectives.choice import selection_on
 from smpy.collectives.world_schedules import choose
 from smpy.compute.models.modelling import Modelling
 from smpy.engine.engine import Engine
@@ -93,5 +93,5 @@ def new_world(config: RunConfig, machine: Description) -> tuple[Platform, list[i
     engine.world_storage[Modelling] = Modelling(
         *(config.compute, machine.kernels, config.host_speed_flop_per_s or 0.0, config.seed if config.noise else None)
     )
-    choose(engine, selection_of(platform.models.collectives, config.algorithms))
+    choose(engine, selection_on(platform.models, config.algorithms))
     return platform, host_of_rank, engine

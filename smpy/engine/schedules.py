@@ -26,6 +26,7 @@ class Instruction(IntEnum):
     AGAIN = lib.CALL_AGAIN
     WAIT_OLDEST = lib.CALL_WAIT_OLDEST
     WAIT_FOR = lib.CALL_WAIT_FOR
+    MEET = lib.CALL_MEET
 
 
 class Term(IntEnum):

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from smpy.collectives.choice import selection_of
 from smpy.collectives.comm_hosts import SEARCHED
 from smpy.collectives.hosts import Hosts
 from smpy.engine.schedules import Instruction, ScheduleCall, calls_of
@@ -111,9 +112,9 @@ class _Collectives:
 
     def __init__(self, trace: Trace, choice: CollectiveChoice, host_of_rank: list[int]) -> None:
         self._words: Final[list[tuple[int, ...]]] = []
-        algorithms = trace.info["trace"]["algorithms"]
+        pairs = [(operation, name) for operation, name in trace.info["trace"]["algorithms"]]
         self._schedules: Final = TraceSchedules(
-            trace, self, choice, algorithms, lambda ranks: Hosts(host_of_rank[rank] for rank in ranks)
+            trace, self, selection_of(choice, pairs), lambda ranks: Hosts(host_of_rank[rank] for rank in ranks)
         )
         self._due: Final[dict[int, frozenset[str]]] = {}  # searches for hosts, by rank
         self._calls: Final[dict[tuple[int, ...], list[ScheduleCall]]] = {}

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, NoReturn
 
 from smpy.errors import PlatformError, meant
 from smpy.platforms.default_cluster import CORE_SPEED_FLOP_PER_S
+from smpy.platforms.models.collective_models import COLLECTIVE_MODELS, SCHEDULES
 from smpy.platforms.own_format.settings import TomlValue, Tree
 from smpy.units import LARGEST, exact_bandwidth, exact_speed, exact_time
 
@@ -338,6 +339,10 @@ def _check_record(record: _Record) -> None:
         for name, number in (("machines", 1), ("dedicated connections", 0)):
             if record.whole(name) != number:
                 raise record.values[name].error(f"it is {record.whole(name)}, and {number} alone is supported")
+    if record.name in (_NETWORK, _MACHINE) and record.whole("collective model") >= SCHEDULES:
+        known = ", ".join(f"{number} ({name})" for number, name in enumerate(COLLECTIVE_MODELS[:SCHEDULES]))
+        setting = record.values["collective model"]
+        raise setting.error(f"it is {record.whole('collective model')}, and the models are {known}")
     if record.name == _MAP:
         raise record.error(_PLACED)
     if record.name == _FILES and record.text("sensitivity"):

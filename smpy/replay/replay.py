@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from smpy.collectives.choice import selection_on
 from smpy.collectives.hosts import Hosts
 from smpy.engine.replaying import ReplayEngine, RowsError
 from smpy.errors import DamagedFileError, DeadlockError, UsageError
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from smpy.engine.messages import LeftOver
+    from smpy.platforms.models.network_models import Network
 
 _COMPUTING: Final = 0  # index among the kernel's kinds of time
 
@@ -67,7 +69,8 @@ class ReplayResult:
     noise_removed : str
         Sentences about the removal of noise.
     network_about : str
-        Source of the network model's numbers that come from the machine's links; empty: there are none.
+        Source of the network model's numbers that come from the machine's links, and the model by which it times
+        collectives; empty: there is neither.
     energy : Energy or None
         Joules of hosts and links; None: no part has a power.
     unreceived : tuple of LeftOver
@@ -260,9 +263,8 @@ def _rows(
 ) -> ActionRows:
     members, other_of = members_of(trace)
     comm_of = _new_comms(engine, members, other_of)
-    schedules = TraceSchedules(
-        trace, engine, engine.platform.models.collectives, algorithms, lambda ranks: Hosts(engine.hosts_of(ranks))
-    )
+    selection = selection_on(engine.platform.models, [(operation, name) for operation, name in algorithms])
+    schedules = TraceSchedules(trace, engine, selection, lambda ranks: Hosts(engine.hosts_of(ranks)))
     kernels = _kernel_of_site(trace)
     hosts = [engine.host_name(rank) for rank in range(engine.n_ranks)]
     divisors = faster(changes, cpu, host_of_rank=hosts, kernel_of_site=kernels, rank_of_site=trace.rank_of_site)
@@ -308,6 +310,12 @@ def _slowdown(trace: Trace, engine: ReplayEngine, host_of_rank: Sequence[int]) -
     return slowdown
 
 
+def _about(network: Network) -> str:
+    """Sources of the network's numbers, and the model by which it times collectives."""
+    model = network.times_collectives_by
+    return "; ".join(filter(None, [network.about, f"collectives as a whole by its model {model}" if model else ""]))
+
+
 def result_of(engine: ReplayEngine, machine: Description, *, depends_on_time: bool) -> ReplayResult:
     """Result of a world that has performed a trace on a machine."""
     import numpy as np
@@ -328,6 +336,6 @@ def result_of(engine: ReplayEngine, machine: Description, *, depends_on_time: bo
         bytes=int(counts.bytes),
         n_left_alone=engine.n_left_alone(),
         depends_on_time=depends_on_time,
-        network_about=engine.platform.models.network.about,
+        network_about=_about(engine.platform.models.network),
         energy=run_energy(engine, machine, makespan_s, sum(engine.accounts_energy_j(len(accounts.rank)))),
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from smpy.collectives.choice import selection_of
+from smpy.collectives.choice import selection_on
 from smpy.collectives.comm_hosts import HostsOfComm
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.world_schedules import Algorithms
@@ -130,7 +130,7 @@ def replay_time_independent(
     host_of_rank = place(built, trace.n_ranks, **{name: value for name, value in placement.items() if value})
     engine = ReplayEngine(built, built.models, host_of_rank)
     try:
-        known = Algorithms(selection_of(built.models.collectives, algorithms or ()))
+        known = Algorithms(selection_on(built.models, algorithms or ()))
         hosts = HostsOfComm(lambda: Hosts(engine.hosts_of(range(trace.n_ranks))))
 
         def schedules() -> ScheduleOf:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from smpy.collectives.choice import algorithms_under, selection_of
+from smpy.collectives.choice import algorithms_under
 from smpy.collectives.comm_hosts import HostsOfComm
 from smpy.collectives.facts import Query
 from smpy.collectives.register import OPERATIONS
@@ -17,6 +17,7 @@ from smpy.platforms.models.machine_models import CollectiveChoice
 
 if TYPE_CHECKING:
     from smpy.collectives.hosts import Hosts
+    from smpy.collectives.selection import Selection
     from smpy.collectives.world_schedules import ScheduleMaker
     from smpy.records.trace import Trace
 
@@ -30,10 +31,8 @@ class TraceSchedules:
         The trace.
     maker : ScheduleMaker
         Stores programs of schedules and returns their numbers.
-    choice : CollectiveChoice
-        The choice of algorithms of the machine.
-    algorithms : iterable of (str, str)
-        Collectives and the algorithms that they use; these override those of the machine.
+    selection : Selection
+        The choice of algorithms.
     hosts_of : callable
         Returns the hosts of some ranks of the world.
 
@@ -47,15 +46,13 @@ class TraceSchedules:
         self,
         trace: Trace,
         maker: ScheduleMaker,
-        choice: CollectiveChoice,
-        algorithms: Iterable[tuple[str, str]],
+        selection: Selection,
         hosts_of: Callable[[Sequence[int]], Hosts],
     ) -> None:
-        pairs = [(operation, name) for operation, name in algorithms]
         self.members, _ = members_of(trace)
         self._folder = trace.folder
         self._maker = maker
-        self._known = Algorithms(selection_of(choice, pairs))
+        self._known = Algorithms(selection)
         self._asked = _asked(trace)
         self._choice_of = {
             number: _choice(record)

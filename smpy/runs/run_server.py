@@ -30,7 +30,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Final, NoReturn
 
-from smpy.collectives.choice import selection_of
+from smpy.collectives.choice import selection_on
 from smpy.collectives.register import OPERATIONS, algorithms_of
 from smpy.emulate.config import description_of, with_host_speed
 from smpy.emulate.process.blas_threads import load_with_one_thread
@@ -294,7 +294,7 @@ def _perform(request: RunRequest, threads: str, imported: frozenset[str]) -> Rep
         return Elsewhere(needed)
     if request.is_check:
         machine = description_of(with_host_speed(run))
-        selection_of(machine.models.collectives, run.algorithms)
+        selection_on(machine.models, run.algorithms)
         return Reply(0, fingerprint=f"{machine.fingerprint} {machine.parts_list} {machine.prices}")
     home = None if made_program is None else made_program.home
     _check_own_modules(run, home, imported)

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "mpi/schedule.h"
+#include "networks/network_dimemas.h"
 #include "small_worlds.h"
 
 /* ---- arithmetic at the ends of its range, against 128 bits: a result that does not fit breaks the frame ---- */
@@ -498,6 +499,79 @@ static void a_wait_under_a_number_waits_for_that_one_alone(const platform *p)
     assert(fabs(under_numbers_s(p, &m, 1, 0, SIM_DONE) - free_s - 3) < 1e-9); /* two of its own, and rank 2's */
 }
 
+/* ---- meetings ---- */
+
+static int meeting(sim *s, int n)
+{
+    words w = {.n = 0};
+    while (n-- > 0) add_call(&w, CALL_MEET, 3000, 1000);
+    add(&w, CALL_HALT);
+    return sim_schedule_new(s, w.n, w.word);
+}
+
+static void meet(sim *s, int rank, int n)
+{
+    assert(sim_append_sleep(s, rank, 1e-3 * rank) == 0 && sim_append_collective(s, rank, 0, meeting(s, n), 0, 0, NULL) == 0);
+}
+
+static void meets(sim *s, int rank, int stage)
+{
+    if (stage < 2)
+        meet(s, rank, 1);
+    else
+        sim_append_end(s, rank);
+}
+
+static void meets_twice_at_once(sim *s, int rank, int stage)
+{
+    if (stage == 0) meet(s, rank, 2);
+    sim_append_end(s, rank);
+}
+
+static void starts_a_meeting(sim *s, int rank, int stage)
+{
+    if (stage == 0) {
+        assert(sim_append_sleep(s, rank, 1e-3 * rank) == 0);
+        const int request = sim_append_start(s, rank, 0, meeting(s, 1), 0, 0, NULL, 0);
+        assert(request > 0 && sim_append_wait(s, rank, request) == 0);
+    } else {
+        sim_append_end(s, rank);
+    }
+}
+
+static void leaves_out_a_meeting(sim *s, int rank, int stage)
+{
+    if (stage == 0 && rank > 0)
+        meet(s, rank, 1);
+    else
+        sim_append_end(s, rank);
+}
+
+static double met_s(const platform *p, const model *m, int n_ranks, program *what, int end)
+{
+    double dates_s[MOST_RANKS];
+    sim *s = world(p, m, n_ranks);
+    assert(run(s, n_ranks, what) == end);
+    sim_finish_s(s, dates_s);
+    for (int rank = 1; end == SIM_DONE && rank < n_ranks; rank++) assert(dates_s[rank] == dates_s[0]);
+    sim_free(s);
+    return dates_s[0];
+}
+
+static void ranks_that_meet_wait_for_the_last_and_for_the_network(const platform *p)
+{
+    const dimemas_parameters network = {.between = {.latency_s = 1e-5, .bandwidth_bytes_per_s = 1e8, .buses = 2},
+                                        .collective_model = COLLECTIVE_LOG};
+    model m = plain();
+    met_s(p, &m, 2, meets, SIM_BROKEN); /* on a network that times messages alone */
+    m.network = (network_model){&network_dimemas, &network};
+    const double rounds = 2 + 1 + 1; /* 4 messages on two buses, then 2, then 1 */
+    assert(fabs(met_s(p, &m, 8, meets, SIM_DONE) - 2 * (7e-3 + rounds * 6e-5)) < 1e-12);
+    assert(fabs(met_s(p, &m, 8, starts_a_meeting, SIM_DONE) - (7e-3 + rounds * 6e-5)) < 1e-12);
+    met_s(p, &m, 3, meets_twice_at_once, SIM_BROKEN);
+    met_s(p, &m, 3, leaves_out_a_meeting, SIM_STUCK);
+}
+
 int main(void)
 {
     results_are_exact_or_break_the_frame();
@@ -516,6 +590,7 @@ int main(void)
     a_wait_for_the_oldest_waits_for_no_younger_one(p, &m);
     waits_one_by_one_pay_each_receive_once(p);
     a_wait_under_a_number_waits_for_that_one_alone(p);
+    ranks_that_meet_wait_for_the_last_and_for_the_network(p);
     platform_free(p);
     puts("schedule: all well");
     return 0;

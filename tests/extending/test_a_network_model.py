@@ -166,7 +166,7 @@ def test_a_part_that_the_model_has_not_cannot_be_ideal(package: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ("{NETWORK_ABI,", "{NETWORK_ABI + 1,", "was compiled for version 3 of network_kind.h"),
+        ("{NETWORK_ABI,", "{NETWORK_ABI + 1,", "was compiled for version 4 of network_kind.h"),
         ("sizeof(network_kind)}", "sizeof(network_kind) - 8}", "compile it again with the header of this smpy"),
         ('{"latency_s", 1}, ', "", "its kind in C has bandwidth_bytes_per_s in a block of 16 bytes"),
         ("double latency_s,", "double more[2], latency_s,", "in a block of 32 bytes: name in both"),

@@ -12,6 +12,7 @@ from smpy.errors import PlatformError, SmpyError
 from smpy.platforms import read_machine
 from smpy.platforms.cluster import Cluster
 from smpy.platforms.description import Description
+from smpy.platforms.models.collective_models import SCHEDULES
 from smpy.platforms.models.dimemas import Dimemas
 from smpy.platforms.own_format.writing import write_toml
 from tests.platforms.mutations import mutate
@@ -61,6 +62,7 @@ def test_its_numbers_are_those_of_the_network_model_in_binary_megabytes(tmp_path
         "local_buses": 5,
         "local_input_links": 1,
         "local_output_links": 0,
+        "collective_model": SCHEDULES,
     }
 
 
@@ -139,6 +141,10 @@ WRONG = {
     "a negative count": (TEXT.replace("100.0, 2", "100.0, -2"), ":7: inter-node buses in .*: it is -2: it cannot be"),
     "a fixed time": (TEXT.replace("4, 2.0", "4, -2.0"), ":8: processor speed in .*: it is -2: a fixed time is not"),
     "a speed of 0": (TEXT.replace("4, 2.0", "4, 0.0"), ":8: processor speed in .*: it is 0: run with --compute none"),
+    "a model of collectives that there is not": (
+        TEXT.replace("100.0, 2, 1", "100.0, 2, 4"),
+        r":7: collective model in .*: it is 4, and the models are 0 \(none\), 1 \(const\), 2 \(linear\), 3 \(log\)",
+    ),
     "a fraction": (
         TEXT.replace("100.0, 2", "100.0, 2.5"),
         ":7: inter-node buses in .*: 2.5 is there, and must be a who",

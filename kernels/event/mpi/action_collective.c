@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "mpi/meeting.h"
 #include "mpi/mpi_world.h"
 #include "mpi/protocol.h"
 #include "mpi/nonblocking_collective.h"
@@ -11,12 +12,32 @@
 /* Collectives: a schedule's calls, one after the other, as if the rank made them. A blocking one is over with its action; a
  * started one (nonblocking_collective.h) goes on behind its request. */
 
-enum { FETCH, SEND, RECEIVE, AWAIT };
+enum { FETCH, SEND, RECEIVE, MEET, AWAIT };
 enum { AWAITED = -1, BACKGROUND = -2 }; /* waiter_index of a run's own requests; or their index in its list `made` */
 
 static int pays_for_receives(const sim *s, int id)
 {
     return protocol_costs(s, s->timelines.at[id].rank)->n_recv_overhead > 0;
+}
+
+/* The run has made a request, which is to tell it of its end: 0, or an error. */
+static int register_request(sim *s, int id, collective_run *run, slot *x, int index)
+{
+    const int is_detached = x->is.is_detached;
+    x->is.matched_source = (int)run->frame.rank;
+    x->is_released = 1;
+    x->instance = run->instance;
+    x->account = s->timelines.at[id].account;
+    if (index == BACKGROUND && run->request)
+        index = nonblocking_made(s, run, x);
+    else if (index == BACKGROUND && run->frame.program->waits_for_one)
+        index = collective_run_made(run, is_detached, pays_for_receives(s, id));
+    if (index < BACKGROUND) return index;
+    if (is_detached) return 0;
+    x->waiter = id;
+    x->waiter_index = index;
+    ++*(index == AWAITED ? &run->n_awaited : &run->n_background);
+    return 0;
 }
 
 static int post(sim *s, int id, collective_run *run, int peer, int64_t bytes, uint8_t is_send, int index)
@@ -31,21 +52,22 @@ static int post(sim *s, int id, collective_run *run, int peer, int64_t bytes, ui
     slot *x = &mpi->requests.at[request];
     x->context = 2 * (is_send ? other : run->comm) + 1;
     x->target = is_send ? comm_world_rank(&mpi->comms, other, peer) : rank;
-    x->is.matched_source = (int)run->frame.rank;
-    x->is_released = 1;
-    x->instance = run->instance;
-    x->account = s->timelines.at[id].account;
-    if (index == BACKGROUND && run->request)
-        index = nonblocking_made(s, run, x);
-    else if (index == BACKGROUND && run->frame.program->waits_for_one)
-        index = collective_run_made(run, is_detached, pays_for_receives(s, id));
-    if (index < BACKGROUND) return index;
-    if (!is_detached) {
-        x->waiter = id;
-        x->waiter_index = index;
-        ++*(index == AWAITED ? &run->n_awaited : &run->n_background);
-    }
+    const int error = register_request(s, id, run, x, index);
+    if (error < 0) return error;
     return is_send && cpus_are_used(s) ? protocol_send(s, id, request) : protocol_post(s, request);
+}
+
+static int meet(sim *s, int id, collective_run *run)
+{
+    mpi_state *mpi = mpi_of(s);
+    const schedule_call *c = &run->call;
+    if (run->has_met) return SIM_BAD_SCHEDULE;
+    run->has_met = 1;
+    const int request = request_new(s, (struct request){.rank = s->timelines.at[id].rank, .comm = run->comm, .peer = SIM_ANY});
+    if (request < 0) return request;
+    mpi->requests.at[request].context = 2 * run->comm + 1;
+    const int error = register_request(s, id, run, &mpi->requests.at[request], BACKGROUND);
+    return error < 0 ? error : meeting_join(s, run->instance, run->comm, request, c->bytes_out, c->bytes_in);
 }
 
 static double overhead_s(const sim *s, int id, const collective_run *run)
@@ -155,7 +177,7 @@ static int fetch(sim *s, int id, action *a, collective_run *run)
     if (c->code == CALL_HALT) return halt(s, id, run);
     const int sends = c->code == CALL_SEND || c->code == CALL_ISEND || c->code == CALL_EXCHANGE;
     const int waits = c->code == CALL_WAIT_ALL || waits_for_one(run);
-    a->stage = sends ? SEND : waits ? AWAIT : RECEIVE;
+    a->stage = sends ? SEND : waits ? AWAIT : c->code == CALL_MEET ? MEET : RECEIVE;
     const double first_s = cpus_are_used(s) ? 0 : overhead_s(s, id, run);
     return first_s > 0 ? clock_events_sleep_until(s, id, s->clock.now_s + first_s, SPENT_OVERHEAD) : MADE_A_CALL;
 }
@@ -175,6 +197,10 @@ static int step(sim *s, int id, action *a)
     case RECEIVE:
         result = post(s, id, run, c->from, c->bytes_in, 0, c->code == CALL_IRECV ? BACKGROUND : AWAITED);
         a->stage = c->code == CALL_IRECV ? FETCH : AWAIT;
+        break;
+    case MEET:
+        result = meet(s, id, run);
+        a->stage = FETCH;
         break;
     default: return await(s, id, a, run);
     }

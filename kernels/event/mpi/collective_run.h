@@ -28,6 +28,7 @@ typedef struct collective_run {
     int met_rank;                /* the other rank of that match */
     int latch, next_at_latch;    /* or 0; the request that came to it next */
     uint8_t is_halted;           /* all its calls are made */
+    uint8_t has_met;             /* it has come to its meeting */
     uint8_t is_waited_for;       /* its rank is blocked in a wait for it */
     int n_made, made_room;
     uint8_t *made;               /* UNDER_WAY ..., of its requests in order */

@@ -15,6 +15,7 @@ typedef struct {
     int first;                   /* rank r is world rank first + r when world is NULL */
     int *world, *sorted;
     int *entered;                /* the instance each rank entered last; NULL before the first collective */
+    int n_hosts, ranks_on_host_max; /* of its ranks; 0 before the first meeting (meeting.h) */
     struct window_part *window;  /* parts of its window (window.h); NULL: nobody has accessed it */
     int other;                   /* number of the side it talks to: its own, unless it is an intercommunicator */
     int is_freed, n_uses;        /* by its ranks; by requests, collectives and accesses under way */

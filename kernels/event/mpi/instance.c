@@ -20,7 +20,7 @@ static int instance_new(instances *all, int n_ranks)
         }
         id = ++all->n;
     }
-    all->at[id] = (instance){.n_missing = n_ranks, .n_users = n_ranks, .complete_s = INFINITY};
+    all->at[id] = (instance){.n_missing = n_ranks, .n_users = n_ranks, .complete_s = INFINITY, .n_to_meet = n_ranks};
     return id;
 }
 

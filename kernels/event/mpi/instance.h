@@ -6,9 +6,11 @@
  *
  * Invariants: (1) number 0 is none;
  *             (2) an instance lives while it has users;
- *             (3) complete_s is infinite while a rank is missing. */
+ *             (3) complete_s is infinite while a rank is missing;
+ *             (4) n_to_meet ranks have not come to its meeting (meeting.h); the others are listed. */
 #ifndef SMPY_INSTANCE_H
 #define SMPY_INSTANCE_H
+#include <stdint.h>
 
 typedef struct {
     int n_missing;               /* ranks that have not entered */
@@ -16,6 +18,9 @@ typedef struct {
     int next;                    /* the one that follows it, or 0; or in the free list */
     int last;                    /* rank that entered last, */
     double complete_s;           /* and its date */
+    int n_to_meet;
+    int first_met, last_met;     /* requests of those that came, linked by their `next` */
+    int64_t sent_bytes, received_bytes; /* the most that one of them said */
 } instance;
 
 typedef struct {

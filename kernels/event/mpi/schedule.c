@@ -139,6 +139,10 @@ schedule_call schedule_step(schedule_frame *f)
             call.from = evaluate_index(f);
             call.bytes_in = evaluate_bytes(f);
             return call;
+        case CALL_MEET:
+            call.bytes_out = evaluate_bytes(f);
+            call.bytes_in = evaluate_bytes(f);
+            return call;
         case CALL_IF: {
             int64_t condition = evaluate(f);
             int length = (int)f->program->word[f->at++];
@@ -232,7 +236,7 @@ static int expression_end(int n, const int64_t *word, int at, int n_loops)
 static int n_expressions_of(int64_t code)
 {
     switch (code) {
-    case CALL_SEND: case CALL_RECV: case CALL_ISEND: case CALL_IRECV: case CALL_LOOP: return 2;
+    case CALL_SEND: case CALL_RECV: case CALL_ISEND: case CALL_IRECV: case CALL_MEET: case CALL_LOOP: return 2;
     case CALL_EXCHANGE: return 4;
     case CALL_IF: case CALL_WAIT_FOR: return 1;
     case CALL_WAIT_ALL: case CALL_WAIT_OLDEST: return 0;

@@ -23,6 +23,7 @@ typedef struct {
 typedef struct {
     medium between, local;
     int n_hosts;
+    int collective_model;
     heap ends;
 } dimemas;
 
@@ -74,6 +75,7 @@ static void *begin(sim *s, const network_calls *kernel, const void *parameters)
     dimemas *n = calloc(1, sizeof *n);
     if (!n) return NULL;
     n->n_hosts = kernel->n_hosts(s);
+    n->collective_model = (int)is->collective_model;
     heap_init(&n->ends, 0);
     const int error = medium_begin(&n->between, &is->between, n->n_hosts, 1);
     if (!error && !medium_begin(&n->local, &is->local, n->n_hosts, n->n_hosts)) return n;
@@ -163,11 +165,50 @@ static int fire(sim *s, void *state)
     for (; n->ends.n && n->ends.item[0].date_s < limit_s; n_fired++) {
         const int id = n->ends.item[0].id;
         heap_pop(&n->ends);
-        const int error = give_back(s, n, id);
+        const int error = transfer_at(s, id)->source_host < 0 ? 0 : give_back(s, n, id);
         if (error < 0) return error;
         transfer_end(s, id);
     }
     return n_fired;
+}
+
+/* ---- collectives ---- */
+
+/* Rounds of a binary tree over n ends, each as often as its messages need the buses; 0 buses: once. */
+static double n_rounds(int64_t n, double buses)
+{
+    double rounds = 0;
+    for (int64_t reach = 1; reach < n; reach *= 2) {
+        const double messages = (double)((n - reach + 2 * reach - 1) / (2 * reach));
+        rounds += buses > 0 ? ceil(messages / buses) : 1;
+    }
+    return rounds;
+}
+
+static double factor(int model, int n, double buses)
+{
+    switch (model) {
+    case COLLECTIVE_CONST: return 1;
+    case COLLECTIVE_LINEAR: return n - 1;
+    case COLLECTIVE_LOG: return n_rounds(n, buses);
+    default: return 0; /* COLLECTIVE_NONE */
+    }
+}
+
+/* Both phases among n ends. */
+static double phases_s(const dimemas *n, const dimemas_medium *m, const network_collective *is, int n_ends, double buses)
+{
+    const double bytes = (double)is->sent_bytes + (double)is->received_bytes;
+    return factor(n->collective_model, n_ends, buses) *
+           (2 * m->latency_s + (m->bandwidth_bytes_per_s > 0 ? bytes / m->bandwidth_bytes_per_s : 0));
+}
+
+static int start_collective(sim *s, void *state, int id, const network_collective *is)
+{
+    dimemas *n = state;
+    double ends_s = network_clock(s)->now_s + phases_s(n, &n->local.is, is, is->ranks_on_host_max, 0);
+    if (n->n_hosts > 1) ends_s += phases_s(n, &n->between.is, is, is->n_hosts, n->between.is.buses);
+    return heap_push(&n->ends, ends_s, transfer_at(s, id)->order, id) < 0 ? SIM_OUT_OF_MEMORY : 0;
 }
 
 static double startup_s(const sim *s, const void *state, int source_host, int target_host)
@@ -189,9 +230,9 @@ static double alone_s(sim *s, void *state, int source_host, int target_host, int
 static const network_parameter parameters[] = {
     {"latency_s", 1}, {"bandwidth_bytes_per_s", 1}, {"buses", 1}, {"input_links", 1}, {"output_links", 1},
     {"local_latency_s", 1}, {"local_bandwidth_bytes_per_s", 1}, {"local_buses", 1}, {"local_input_links", 1},
-    {"local_output_links", 1}, {NULL, 0}};
+    {"local_output_links", 1}, {"collective_model", 1}, {NULL, 0}};
 
 const network_kind network_dimemas = {
     .abi = {NETWORK_ABI, sizeof(network_kind)}, .name = "dimemas", .parameters = parameters,
     .block_bytes = sizeof(dimemas_parameters), .begin = begin, .start = start, .next_date = next_date, .fire = fire,
-    .free = free_state, .alone_s = alone_s, .startup_s = startup_s};
+    .free = free_state, .alone_s = alone_s, .startup_s = startup_s, .start_collective = start_collective};

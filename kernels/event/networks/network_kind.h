@@ -19,7 +19,7 @@
 typedef struct sim sim;
 typedef struct network_kind network_kind;
 
-enum { NETWORK_ABI = 2 };                 /* version of this header's structs */
+enum { NETWORK_ABI = 3 };                 /* version of this header's structs */
 typedef struct {
     int version, kind_bytes;              /* NETWORK_ABI and sizeof(network_kind), as the model was compiled */
 } network_abi;                            /* begins a network_kind, in each version */
@@ -38,6 +38,12 @@ typedef struct {
     int64_t bytes;
     int64_t order;                        /* of creation */
 } network_transfer;
+
+/* A collective that the network times as a whole. */
+typedef struct {
+    int n_hosts, ranks_on_host_max;       /* hosts of its ranks; the most ranks on one of them */
+    int64_t sent_bytes, received_bytes;   /* the most that one rank says it sends, and receives */
+} network_collective;
 
 struct fair;
 
@@ -98,5 +104,8 @@ struct network_kind {
     int (*take_older)(sim *s, void *state, int rank, int64_t order);
     /* Time that a send costs its rank before it sets out, whatever its calls cost. NULL: what its calls cost. */
     double (*startup_s)(const sim *s, const void *state, int source_host, int target_host);
+    /* All ranks of a collective have come: `transfer`, which has no hosts, ends when they go on. 0, or an error. NULL: it times
+     * messages alone. */
+    int (*start_collective)(sim *s, void *state, int transfer, const network_collective *is);
 };
 #endif

@@ -27,7 +27,8 @@ static int transfer_new(transfers *all)
     return all->n++;
 }
 
-static int start(sim *s, const transfer *what)
+/* `collective`: NULL, or what is to start instead of bytes. */
+static int start(sim *s, const transfer *what, const network_collective *collective)
 {
     network *net = network_of(s);
     const int id = transfer_new(&net->transfers);
@@ -35,7 +36,8 @@ static int start(sim *s, const transfer *what)
     net->transfers.at[id] = *what;
     net->transfers.at[id].order = (*net->order)++;
     if (net->listener) net->listener->set_out(s, id);
-    const int error = net->kind->start(s, net->state, id);
+    const int error =
+        collective ? net->kind->start_collective(s, net->state, id, collective) : net->kind->start(s, net->state, id);
     if (error < 0) {
         if (error == SIM_LINK_OFF) net->lost.transfer = id;
         transfer_free(&net->transfers, id);
@@ -49,7 +51,7 @@ int transfer_start(sim *s, int source_host, int target_host, int64_t bytes, cons
 {
     const transfer what = {.source_host = source_host, .target_host = target_host, .bytes = bytes, .owner = owner,
                            .number = {number0, number1}};
-    const int error = start(s, &what);
+    const int error = start(s, &what, NULL);
     if (error < 0) return error;
     network_counts *counts = &network_of(s)->counts;
     counts->messages++;
@@ -61,7 +63,13 @@ int transfer_start_bare(sim *s, int source_host, int target_host, int64_t bytes,
 {
     const transfer what = {.source_host = source_host, .target_host = target_host, .bytes = bytes, .owner = owner,
                            .number = {number}, .is_bare = 1};
-    return start(s, &what);
+    return start(s, &what, NULL);
+}
+
+int transfer_start_collective(sim *s, const network_collective *is, const transfer_owner *owner, int number)
+{
+    const transfer what = {.source_host = -1, .target_host = -1, .owner = owner, .number = {number}, .is_bare = 1};
+    return network_of(s)->kind->start_collective ? start(s, &what, is) : SIM_BAD_SCHEDULE;
 }
 
 const transfer *transfer_at(const sim *s, int id)

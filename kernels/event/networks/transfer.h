@@ -1,6 +1,7 @@
 /* transfer.h -- bytes on their way between two hosts, for an owner that wants to know when they have arrived.
  *
- * The owner may be a matched pair of requests, an access to a window, a file: the network (network.h) does not know.
+ * The owner may be a matched pair of requests, an access to a window, a file: the network (network.h) does not know. A collective
+ * that the network times as a whole is a transfer, too: from the date at which its last rank has come, without hosts and bytes.
  *
  * Invariants: (1) a transfer lives from transfer_start to transfer_end; n_live counts them;
  *             (2) `order` is that of creation, and decides between transfers that end at one date. */
@@ -9,6 +10,7 @@
 #include <stdint.h>
 
 #include "basics/errors.h"
+#include "networks/network_kind.h"
 
 struct transfer;
 
@@ -18,7 +20,7 @@ typedef struct {
 } transfer_owner;
 
 typedef struct transfer {
-    int source_host, target_host;
+    int source_host, target_host;/* -1: of a collective */
     int64_t bytes;
     int64_t order;
     const transfer_owner *owner;
@@ -36,6 +38,7 @@ typedef struct {
 /* Hands a transfer to the network: 0, or an error. Its order, owner, hosts, bytes and the owner's numbers are kept. */
 int transfer_start(sim *s, int source_host, int target_host, int64_t bytes, const transfer_owner *owner, int number0, int number1);
 int transfer_start_bare(sim *s, int source_host, int target_host, int64_t bytes, const transfer_owner *owner, int number);
+int transfer_start_collective(sim *s, const network_collective *is, const transfer_owner *owner, int number);
 const transfer *transfer_at(const sim *s, int id);
 void transfer_end(sim *s, int id);               /* for the network: tells the owner */
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any, Final
 
+from smpy.collectives.world_schedules import algorithms_in
 from smpy.compute.clock.sampling import Sampling
 from smpy.compute.models.modelling import Modelling
 from smpy.emulate.reports.ranks_in_text import lines_by_rank, place_of
@@ -50,6 +51,7 @@ def remarks_on(engine: Engine, models: Models, home: str) -> tuple[Remark, ...]:
     left = [] if is_partial else list(engine.left_over())
     return (
         *_network(models),
+        *_collectives(engine, models.network.times_collectives_by),
         *_polls(engine, models.polling),
         *_fast_kernels(engine),
         *_modelled(engine),
@@ -64,6 +66,14 @@ def _network(models: Models) -> Iterable[Remark]:
     """Source of the network model's numbers that the machine does not state."""
     if about := models.network.about:
         yield Remark("network", (about,), {"model": models.network.name, "about": about})
+
+
+def _collectives(engine: Engine, model: str) -> Iterable[Remark]:
+    """Remark that the network has timed some collectives as a whole."""
+    timed = [operation for operation, names in algorithms_in(engine).used().items() if model in names]
+    if timed:
+        text = f"{', '.join(timed)} as a whole, by the network's model {model}"
+        yield Remark("collectives", (text,), {"model": model, "operations": timed})
 
 
 def _polls(engine: Engine, polling: Polling) -> Iterable[Remark]:

@@ -6,9 +6,12 @@ message.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import ClassVar, Final, Self
 
+from smpy.platforms.models.collective_models import SCHEDULES, collective_model_name
 from smpy.platforms.models.network_models import FROM_LINKS, Network, Parameters, SendCosts, Wire, network_model
 
 _MEDIUM: Final = ("latency_s", "bandwidth_bytes_per_s", "buses", "input_links", "output_links")
@@ -44,6 +47,8 @@ class Dimemas(Network):
         serve both ways.
     eager_bytes : float
         A send of more bytes waits for its receive.
+    collective_model : int
+        Number in `COLLECTIVE_MODELS` of the model that times collectives; `SCHEDULES`: they are their messages.
 
     Raises
     ------
@@ -62,24 +67,34 @@ class Dimemas(Network):
     local_input_links: int = 1
     local_output_links: int = 1
     eager_bytes: float = FROM_LINKS
+    collective_model: int = SCHEDULES
     ideal_parts: ClassVar[tuple[str, ...]] = ("contention", "bandwidth", "latency")
+    keys: ClassVar[Mapping[str, str]] = MappingProxyType({"collective_model": "collectives"})
 
     def __post_init__(self) -> None:
         Network.__post_init__(self)
+        if self.collective_model > SCHEDULES:
+            raise ValueError(f"collective_model is {self.collective_model}: it can be {SCHEDULES}")
         for where in ("", "local_"):
             if getattr(self, f"{where}output_links") and not getattr(self, f"{where}input_links"):
                 raise ValueError(
                     f"{where}input_links is 0: nobody could receive; {where}output_links 0, too, is no limit"
                 )
 
+    @property
+    def times_collectives_by(self) -> str:
+        """Name of the model in records."""
+        return "" if self.collective_model == SCHEDULES else f"dimemas {collective_model_name(self.collective_model)}"
+
     def parameters(self) -> Parameters:
         """Parameters of its kind in the kernel, by name."""
         none = {name for part in self.ideal for name in _IDEAL[part]}
-        return {
+        numbers = {
             f"{where}{name}": 0.0 if name in none else getattr(self, f"{where}{name}")
             for where in ("", "local_")
             for name in _MEDIUM
         }
+        return numbers | {"collective_model": self.collective_model}
 
     def own_sends(self) -> SendCosts:
         """Costs of sends: the latency between hosts; the kernel knows that within one."""

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final, NamedTuple, Self, TypeAlias, TypeVar
 
 from smpy.errors import UsageError
 from smpy.installed_parts import import_part, installed_parts
+from smpy.platforms.models.collective_models import collective_model_name, parse_collective_model
 from smpy.units import (
     LARGEST,
     SMALLEST,
@@ -144,6 +145,11 @@ class Network:
         """The kernel's part of the model."""
         return _named(type(self)).kernel
 
+    @property
+    def times_collectives_by(self) -> str:
+        """Name of the model by which it times collectives as a whole; "": collectives are their messages."""
+        return ""
+
     def lacking(self) -> tuple[str, ...]:
         """Parameters that the links of the machine have yet to determine."""
         return tuple(each.name for each in fields(self) if each.default == getattr(self, each.name) == FROM_LINKS)
@@ -249,6 +255,7 @@ _UNITS: Final = {
     "_s_per_byte": Unit(parse_time_s, exact_time, "0.1ns"),
     "_s": Unit(parse_time_s, exact_time, "1us"),
     "_bytes": Unit(parse_size_bytes, exact_size, "8KiB"),
+    "collective_model": Unit(parse_collective_model, collective_model_name, "log"),
     "": Unit(parse_number, float, ""),
 }
 
