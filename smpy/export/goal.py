@@ -2,8 +2,9 @@
 
 Computing, sleep and overheads become `calc`, in whole nanoseconds; the sum of a rank is exact to half a nanosecond.
 An operation requires those for which its rank had waited, and the start of one that it did not wait for. A receive
-has the size of the message that it took; a receive from any source also has its source and tag. Collectives become
-the messages of their schedules, with the algorithms of the machine and a tag of their own.
+has the size and tag of the message that it took; a receive from any source also has its source. Collectives become the
+messages of their schedules, with the algorithms of the machine. A started one has no order with the calls between its
+start and its wait. Ranks are those of the world; a communicator has tags of its own, and one for its collectives.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from smpy.records.files import in_place_when_whole
 from smpy.records.recorded_machine import recorded_machine
 from smpy.records.trace import Trace
 from smpy.records.trace_layout import MACHINE, damaged
-from smpy.replay.trace_schedules import TraceSchedules
+from smpy.replay.trace_schedules import TraceSchedules, members_of
 
 if TYPE_CHECKING:
     from smpy.platforms.models.machine_models import CollectiveChoice
@@ -35,11 +36,13 @@ _SENDS: Final = ("send", "isend")
 _RECEIVES: Final = ("recv", "irecv")
 _WAITS: Final = ("wait", "wait_all", "and")
 _WITHOUT_TIME: Final = ("noise_free", "begin_region", "end_region", "free", "took", "end")
-_STANDARD: Final = 0
+_PERFORMS: Final = ("collective", "start")
+_PLAIN_MODES: Final = (0, 3)  # standard sends, and those that are a part of another call
 _ANY: Final = -1
 _NS: Final = 1e9
 _LARGEST: Final = 1 << 53  # largest number that a reader of GOAL accepts
-_COLLECTIVE_TAG: Final = (1 << 31) - 1
+_LARGEST_TAG: Final = (1 << 31) - 1
+_OF_COLLECTIVES: Final = -2  # instead of a tag
 Row = dict[str, Any]
 
 
@@ -66,10 +69,12 @@ def write(trace: Trace, path: Path) -> None:
     hosts = [host for host, n_ranks in info["hosts_of_ranks"] for _ in range(n_ranks)]
     if max(hosts) >= machine.n_hosts:
         raise damaged(f"{trace.folder / MACHINE} has {machine.n_hosts} hosts, and the run was on {max(hosts) + 1}")
-    messages = _Messages(trace)
-    collectives = _Collectives(trace, described.models.collectives, hosts)
+    communicators = _Communicators(trace)
+    messages = _Messages(trace, communicators)
+    collectives = _Collectives(trace, described.models.collectives, hosts, communicators)
     programs = [
-        _Program(rank, machine.speed_flop_per_s(host), messages, collectives) for rank, host in enumerate(hosts)
+        _Program(rank, machine.speed_flop_per_s(host), communicators, messages, collectives)
+        for rank, host in enumerate(hosts)
     ]
     for row in _rows(trace):
         programs[row["rank"]].add(trace, row)
@@ -84,39 +89,96 @@ def _rows(trace: Trace) -> Iterator[Row]:
         yield from batch.to_pylist()
 
 
+class _Communicators:
+    """World ranks of the run's communicators, and the tags of their messages in GOAL, which knows the world alone."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._path: Final = trace.folder / "actions.parquet"
+        self._members, self._other_of = members_of(trace)
+        self._rank_of: Final[dict[int, dict[int, int]]] = {}
+        self._tags: Final[dict[tuple[int, int], int]] = {}
+
+    def rank(self, comm: int, world_rank: int) -> int:
+        """Rank in a communicator."""
+        if comm not in self._rank_of:
+            self._rank_of[comm] = {member: rank for rank, member in enumerate(self._members[comm])}
+        if world_rank not in self._rank_of[comm]:
+            raise damaged(f"{self._path}: rank {world_rank} takes part in communicator {comm}, and is no member")
+        return self._rank_of[comm][world_rank]
+
+    def size(self, comm: int) -> int:
+        """Number of ranks in a communicator, or on its side of one between groups."""
+        return len(self._members[comm])
+
+    def world_rank(self, comm: int, peer: int) -> int:
+        """World rank of the other end of a message; any source stays any."""
+        peers = self._members[self._other_of[comm]]
+        if not -1 <= peer < len(peers):
+            raise damaged(f"{self._path}: communicator {comm} has {len(peers)} ranks to send to, and none is {peer}")
+        return peer if peer == _ANY else peers[peer]
+
+    def joint(self, comm: int) -> int:
+        """Number that both sides of a communicator have in common."""
+        return min(comm, self._other_of[comm])
+
+    def tag(self, comm: int, tag: int) -> int:
+        """Tag in GOAL: the program's own in the world; others, and those of collectives, are the largest."""
+        if comm == 0 and tag != _OF_COLLECTIVES:
+            return tag
+        return self._tags.setdefault((self.joint(comm), tag), _LARGEST_TAG - len(self._tags))
+
+    @property
+    def tags_end(self) -> int:
+        """The first tag that the program cannot have in the world."""
+        return _LARGEST_TAG + 1 - len(self._tags)
+
+
 class _Messages:
     """The messages of the run: sizes of those not yet received, and matches of receives from any source."""
 
-    def __init__(self, trace: Trace) -> None:
-        self._sizes: Final[dict[tuple[int, int], dict[int, deque[tuple[int, int]]]]] = {}
+    def __init__(self, trace: Trace, communicators: _Communicators) -> None:
+        self._communicators: Final = communicators
+        self._sizes: Final[dict[tuple[int, int, int], dict[int, deque[tuple[int, int]]]]] = {}
         self._took: Final[dict[tuple[int, int], tuple[int, int]]] = {}
         for number, row in enumerate(_rows(trace)):
             if row["action"] in _SENDS:
-                of_tag = self._sizes.setdefault((row["rank"], row["peer"]), {})
+                comm, target = row["comm"], communicators.world_rank(row["comm"], row["peer"])
+                of_tag = self._sizes.setdefault((communicators.joint(comm), row["rank"], target), {})
                 of_tag.setdefault(row["tag"], deque()).append((number, row["bytes"]))
+                communicators.tag(comm, row["tag"])
             elif row["action"] == "took":
                 self._took[row["rank"], row["request"]] = row["peer"], row["tag"]
+            elif row["action"] in _PERFORMS:
+                communicators.tag(row["comm"], _OF_COLLECTIVES)
 
     def taken_by(self, row: Row) -> tuple[int, int, int]:
         """Source, tag and size of the message that a receive takes; those of the receive if it took none."""
-        source, tag = row["peer"], row["tag"]
-        if source == _ANY:
-            source, tag = self._took.get((row["rank"], row["request"]), (source, tag))
-        of_tag = self._sizes.get((source, row["rank"]), {})
-        left = [sizes for sent, sizes in of_tag.items() if sizes and tag in (_ANY, sent)]
-        return source, tag, min(left, key=lambda sizes: sizes[0]).popleft()[1] if left else row["bytes"]
+        comm, peer, tag = row["comm"], row["peer"], row["tag"]
+        if peer == _ANY:
+            peer, tag = self._took.get((row["rank"], row["request"]), (peer, tag))
+        source = self._communicators.world_rank(comm, peer)
+        of_tag = self._sizes.get((self._communicators.joint(comm), source, row["rank"]), {})
+        left = [(sizes[0], sent) for sent, sizes in of_tag.items() if sizes and tag in (_ANY, sent)]
+        if not left:
+            return source, tag if tag == _ANY else self._communicators.tag(comm, tag), row["bytes"]
+        (_, size), tag = min(left)
+        of_tag[tag].popleft()
+        return source, self._communicators.tag(comm, tag), size
 
 
 class _Collectives:
     """The collectives of the run, as calls of each rank; stores the programs of their schedules."""
 
-    def __init__(self, trace: Trace, choice: CollectiveChoice, host_of_rank: list[int]) -> None:
+    def __init__(
+        self, trace: Trace, choice: CollectiveChoice, host_of_rank: list[int], communicators: _Communicators
+    ) -> None:
+        self._communicators: Final = communicators
         self._words: Final[list[tuple[int, ...]]] = []
         pairs = [(operation, name) for operation, name in trace.info["trace"]["algorithms"]]
         self._schedules: Final = TraceSchedules(
             trace, self, selection_of(choice, pairs), lambda ranks: Hosts(host_of_rank[rank] for rank in ranks)
         )
-        self._due: Final[dict[int, frozenset[str]]] = {}  # searches for hosts, by rank
+        self._due: Final[dict[tuple[int, int], frozenset[str]]] = {}  # searches for hosts, by rank and communicator
         self._calls: Final[dict[tuple[int, ...], list[ScheduleCall]]] = {}
 
     def new_schedule(self, words: Iterable[int]) -> int:
@@ -125,12 +187,13 @@ class _Collectives:
         return len(self._words) - 1
 
     def calls(self, rank: int, row: Row, tables: dict[int, list[int]]) -> list[ScheduleCall]:
-        """The calls of a rank in a collective on all ranks, from its row in `actions` and its tables of numbers."""
-        number, self._due[rank] = self._schedules(row["detail"], 0, self._due.get(rank, SEARCHED))
-        n_ranks = len(self._schedules.members[0])
-        key = rank, number, row["peer"], row["bytes"]
+        """The calls of a rank of the world in a collective, from its row in `actions` and its tables of numbers."""
+        comm, root, nbytes = row["comm"], row["peer"], row["bytes"]
+        number, self._due[rank, comm] = self._schedules(row["detail"], comm, self._due.get((rank, comm), SEARCHED))
+        member, n_ranks = self._communicators.rank(comm, rank), self._communicators.size(comm)
+        key = member, number, root, nbytes
         if tables or key not in self._calls:
-            schedule_calls = calls_of(self._words[number], rank, n_ranks, row["peer"], row["bytes"], tables)
+            schedule_calls = calls_of(self._words[number], member, n_ranks, root, nbytes, tables)
             if tables:
                 return schedule_calls
             self._calls[key] = schedule_calls
@@ -140,8 +203,16 @@ class _Collectives:
 class _Program:
     """The operations of one rank, with the speed of its core."""
 
-    def __init__(self, rank: int, speed_flop_per_s: float, messages: _Messages, collectives: _Collectives) -> None:
+    def __init__(
+        self,
+        rank: int,
+        speed_flop_per_s: float,
+        communicators: _Communicators,
+        messages: _Messages,
+        collectives: _Collectives,
+    ) -> None:
         self.lines: Final[list[str]] = []
+        self._communicators = communicators
         self._speed_flop_per_s = speed_flop_per_s
         self._rank = rank
         self._messages = messages
@@ -151,7 +222,7 @@ class _Program:
         self._n_entries = 0  # entries of these tables still to come
         self._n_operations = 0
         self._needs: list[str] = []  # requirements of the next operation
-        self._of_request: Final[dict[int, str]] = {}
+        self._of_request: Final[dict[int, list[str]]] = {}
         self._calculated_ns, self._written_ns = 0.0, 0
 
     def add(self, trace: Trace, row: Row) -> None:
@@ -164,46 +235,44 @@ class _Program:
                 raise _refused(trace, row, "its time depends on the memory")
             self._calculate(row["amount"] / (self._speed_flop_per_s if action == "compute" else 1.0))
         elif action in _WAITS:
-            if row["request"] in self._of_request:
-                self._needs.append(f"requires {self._of_request.pop(row['request'])}")
-        elif action in (*_SENDS, *_RECEIVES, "collective"):
-            if row["comm"]:
-                raise _refused(trace, row, "its messages are not of COMM_WORLD")
-            self._communicate(trace, row)
+            self._needs += [f"requires {label}" for label in self._of_request.pop(row["request"], ())]
+        elif action in (*_SENDS, *_RECEIVES):
+            self._exchange(trace, row)
+        elif action in _PERFORMS:
+            self._collective, self._tables, self._n_entries = row, {}, int(row["amount"])
+            self._perform_whole()
         elif action == "entry":
             self._tables.setdefault(row["detail"], []).append(row["bytes"])
             self._n_entries -= 1
             self._perform_whole()
         elif action not in _WITHOUT_TIME:
-            beside = "a collective that goes on beside its rank would share the rank's CPU otherwise in GOAL"
-            raise _refused(trace, row, beside if action in ("start", "latch") else f"GOAL has nothing for {action!r}")
-
-    def _communicate(self, trace: Trace, row: Row) -> None:
-        if row["action"] == "collective":
-            self._collective, self._tables, self._n_entries = row, {}, int(row["amount"])
-            self._perform_whole()
-        elif row["tag"] == _COLLECTIVE_TAG:
-            raise _refused(trace, row, f"the tag {_COLLECTIVE_TAG} is that of collectives")
-        else:
-            self._exchange(trace, row)
+            latch = "it waits for ranks that send it no message, which GOAL cannot express"
+            raise _refused(trace, row, latch if action == "latch" else f"GOAL has nothing for {action!r}")
 
     def _perform_whole(self) -> None:
         """Add the messages of the collective, once all its table entries have been read."""
         if self._collective is not None and not self._n_entries:
-            self._perform(self._collectives.calls(self._rank, self._collective, self._tables))
-            self._collective = None
+            row, self._collective = self._collective, None
+            left = self._perform(row["comm"], self._collectives.calls(self._rank, row, self._tables))
+            if row["action"] == "start":
+                self._of_request[row["request"]] = left
+            else:
+                self._needs += [f"requires {label}" for label in left]
 
-    def _perform(self, calls: list[ScheduleCall]) -> None:
-        sent = ""
+    def _perform(self, comm: int, calls: list[ScheduleCall]) -> list[str]:
+        """Add the messages of a collective; return the labels of those that it has not waited for."""
+        communicators, tag, sent = self._communicators, self._communicators.tag(comm, _OF_COLLECTIVES), ""
         started: list[str] = []  # labels of started operations; empty once waited for
         for call in calls:
             if call.code in (Instruction.SEND, Instruction.ISEND, Instruction.EXCHANGE):
-                sent = self._operation(f"send {call.bytes_out}b to {call.to} tag {_COLLECTIVE_TAG}")
+                to = communicators.world_rank(comm, call.to)
+                sent = self._operation(f"send {call.bytes_out}b to {to} tag {tag}")
                 self._needs = [f"requires {sent}" if call.code == Instruction.SEND else f"irequires {sent}"]
                 if call.code == Instruction.ISEND:
                     started.append(sent)
             if call.code in (Instruction.RECV, Instruction.IRECV, Instruction.EXCHANGE):
-                label = self._operation(f"recv {call.bytes_in}b from {call.source} tag {_COLLECTIVE_TAG}")
+                source = communicators.world_rank(comm, call.source)
+                label = self._operation(f"recv {call.bytes_in}b from {source} tag {tag}")
                 self._needs = [f"irequires {label}" if call.code == Instruction.IRECV else f"requires {label}"]
                 if call.code == Instruction.EXCHANGE:
                     self._needs.append(f"requires {sent}")
@@ -216,7 +285,7 @@ class _Program:
                 self._await(started, [call.number])
             elif call.code == Instruction.WAIT_OLDEST:
                 self._await(started, [number for number, label in enumerate(started) if label][:1])
-        self._await(started, range(len(started)))
+        return [label for label in started if label]
 
     def _await(self, started: list[str], numbers: Iterable[int]) -> None:
         """Make the next operation require some of the started ones."""
@@ -233,17 +302,21 @@ class _Program:
             self._needs = [f"requires {self._operation(f'calc {ns}')}"]
 
     def _exchange(self, trace: Trace, row: Row) -> None:
+        if row["comm"] == 0 and row["tag"] >= self._communicators.tags_end:
+            raise _refused(trace, row, f"the tag {row['tag']} is one that collectives or other communicators have")
         if row["action"] in _SENDS:
-            if row["detail"] != _STANDARD:
+            if row["detail"] not in _PLAIN_MODES:
                 raise _refused(trace, row, "GOAL has no sends of another mode")
-            label = self._operation(f"send {row['bytes']}b to {row['peer']} tag {row['tag']}")
+            target = self._communicators.world_rank(row["comm"], row["peer"])
+            tag = self._communicators.tag(row["comm"], row["tag"])
+            label = self._operation(f"send {row['bytes']}b to {target} tag {tag}")
         else:
             source, tag, size = self._messages.taken_by(row)
             label = self._operation(f"recv {size}b from {source} tag {tag}")
         is_over = row["action"] == "recv" or (row["action"] == "send" and row["amount"] == 1)
         self._needs = [f"requires {label}" if is_over else f"irequires {label}"]
         if not is_over:
-            self._of_request[row["request"]] = label
+            self._of_request[row["request"]] = [label]
 
     def _operation(self, text: str) -> str:
         """Write an operation and return its label."""
