@@ -48,9 +48,16 @@ typedef struct {
 
 enum { WATCHERS_MAX = 8 };
 
+/* The watchers that listen to an event: bit i is watcher i. Events without a hearer, most of them in most runs, cost one test. */
+typedef struct {
+    unsigned added, appended, called, entered, posted, matched, set_out, arrived, received, completed, let_in, looked, polled,
+        loaded, fetch;
+} event_hearers;
+
 typedef struct {
     int n;
     struct { const watcher *is; void *own; } at[WATCHERS_MAX];
+    event_hearers hearers;
 } watching;
 
 /* A watcher comes, with a state of its own that it will free: 0, or SIM_OUT_OF_MEMORY when there are too many. One of its kind that
