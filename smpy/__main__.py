@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -24,6 +25,7 @@ if sys.argv[1:2] == ["run"]:  # before imports, so that processes above the run 
     from smpy.runs.guard import guard_this_process
 
     guard_this_process()
+    gc.disable()  # until the run begins: imports leave little garbage, and each collection visits all that they make
 
 from smpy.cli.main import main  # noqa: E402  # it is what takes time
 

@@ -292,6 +292,11 @@ def test_what_the_page_of_limits_calls_shared_is_shared(smpy_run: Callable, sett
     assert setting in " ".join(page.split())
 
 
+def test_collections_of_a_program_are_enabled_and_skip_the_objects_made_before_it(smpy_run: Callable):
+    ran = smpy_run("import gc; print(gc.isenabled(), gc.get_freeze_count() > 10_000)", 1, "--quiet")
+    assert ran.out == "True True\n"
+
+
 @pytest.mark.parametrize("what", ["trace", "profile"])
 def test_a_trace_function_sees_its_own_rank_alone(emulated: Callable, what: str):
     ran = emulated(

@@ -197,6 +197,9 @@ def _install_torch_state(patches: Patches, switches: RankSwitchHooks, lifetime: 
 
 def _spare_collections(patches: Patches, engine: Engine) -> None:
     """Make the shared garbage collector run as rarely as the ranks' own would, and charge no rank for it."""
+    if not gc.isenabled():  # `smpy.__main__` has disabled it
+        gc.freeze()  # smpy's modules and the machine: the program's collections, and the last at exit, skip them
+        gc.enable()
     often, *seldom = gc.get_threshold()
     gc.set_threshold(min(often * engine.n_ranks, max(often, _MOST_UNCOLLECTED)), *seldom)
     patches.later(partial(gc.set_threshold, often, *seldom))
