@@ -265,6 +265,22 @@ def test_receives_have_the_source_tag_and_size_of_what_they_took(traced: Callabl
     ]
 
 
+def test_a_receive_of_any_tag_takes_no_message_of_a_collective(traced: Callable[[str], Path]) -> None:
+    trace = traced("""
+request = comm.Irecv(taken[:3000], 1, MPI.ANY_TAG) if rank == 0 else MPI.REQUEST_NULL
+comm.Bcast(sent[:200], 1)
+if rank == 1:
+    comm.Send(sent[:30], 0, 7)
+request.Wait()
+""")
+    path = exported(trace)
+    assert re.findall(r"recv (\d+b from 1 tag \d{1,9})\n", path.read_text()) == ["30b from 1 tag 7"]
+    of_trace, of_goal = replay(trace), replay_goal(path)
+    assert (of_goal.messages, of_goal.bytes) == (of_trace.messages, of_trace.bytes)
+    assert not of_goal.unreceived
+    assert not of_goal.depends_on_time
+
+
 def test_a_rank_computes_as_many_nanoseconds_as_in_the_run(traced: Callable[[str], Path]) -> None:
     trace = traced("for _ in range(1000): smpy.execute(12345); comm.Send(sent[:1], rank); comm.Recv(taken, rank)")
     ranks = exported(trace).read_text().split("rank ")[1:]
