@@ -18,8 +18,8 @@ from smpy.errors import UsageError
     type=click.Choice(["perfetto", "csv", "goal", "parquet", "extrap"]),
     required=True,
     help="perfetto: JSON for https://ui.perfetto.dev and chrome://tracing; csv: of a trace a folder with a file for "
-    "each table, of a study its table; goal: of a trace without collectives a program of LogGOPSim, which smpy replay "
-    "performs, too; parquet: a study's table; extrap: JSON for Extra-P (extrap --json).",
+    "each table, of a study its table; goal: of a trace a program of LogGOPSim, which smpy replay performs, too; "
+    "parquet: a study's table; extrap: JSON for Extra-P (extrap --json).",
 )
 @click.option(
     "-o",
