@@ -208,7 +208,8 @@ class CallChecks:
 
     def _end(self, call: _Call, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         first = args[0] if args else None
-        if _is_of_request(first):
+        makes_request = call.name == "Start" and isinstance(first, type)  # Grequest.Start
+        if _is_of_request(first) and not makes_request:
             self._end_of_request(call, first, args, kwargs)
             return
         results = result if isinstance(result, (tuple, list)) else (result,)

@@ -80,6 +80,7 @@ CORRECT = {
         "r = [comm.Isend(np.zeros(1), right), comm.Irecv(np.zeros(1), left)]\nwhile MPI.Request.Waitsome(r): pass"
     ),
     "a request is freed": "comm.Isend(np.zeros(1), right).Free(); comm.Recv(np.zeros(1), left)",
+    "a generalised request is waited for": "r = MPI.Grequest.Start(); r.Complete(); r.Wait()",
     "a started reduction is waited for": "comm.Iallreduce(np.zeros(1), np.zeros(1)).Wait()",
 }
 
