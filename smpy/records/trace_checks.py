@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _ROUNDING: Final = 1e-12  # share of the makespan: dates may be sums in another order
+_NOBODY: Final = -2  # PROC_NULL, as a root and as a neighbour
+_AT_ROOT: Final = -4  # ROOT, of a collective between groups
 
 
 class Known(NamedTuple):
@@ -125,11 +127,11 @@ class RowChecks:
             self._refuse(is_wrong, "a communicator that does not exist")
         elif name == "kind":
             self._words(column, INTERVAL_KINDS)
-        elif name == "peer":
-            self._within(column, -1, known.n_ranks - 1, "a rank that does not exist")
         elif name == "request":
             self._within(column, -1, None, "a request below -1")
-        elif name in ("bytes", "message", "line", "detail", "schedule", "n_entries", "item_bytes", "comm"):
+        elif name in ("message", "line", "detail", "schedule", "n_entries", "item_bytes", "comm") or (
+            name == "bytes" and self._table != "actions"
+        ):
             self._within(column, 0, None, f"a {name} below 0")
         elif name in ("n_ranks", "n_remote"):
             self._within(column, 0, known.n_ranks, "more ranks than there are")
@@ -174,6 +176,14 @@ class RowChecks:
         def has(columns: RowColumns) -> NDArray[np.bool_]:
             return is_one_of(actions_with(columns))
 
+        if "peer" in columns:
+            peer = numbers(columns["peer"])
+            is_of_root = is_one_of(("collective", "start")) & ((peer == _NOBODY) | (peer == _AT_ROOT))
+            self._refuse(~is_of_root & ((peer < -1) | (peer >= known.n_ranks)), "a rank that does not exist")
+        if "bytes" in columns:
+            nbytes = numbers(columns["bytes"])
+            is_neighbour = is_one_of(("entry",)) & (nbytes == _NOBODY)
+            self._refuse(~is_neighbour & (nbytes < 0), "a bytes below 0")
         if "comm" in columns and columns["comm"].null_count:
             self._refuse(has(RowColumns.COMM) & ~is_known(columns["comm"]), "no communicator")
         if "amount" in columns:

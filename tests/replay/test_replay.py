@@ -112,6 +112,30 @@ def test_applications_are_replayed_date_by_date(
     assert (again.messages, again.bytes) == (summary.messages, summary.bytes)
 
 
+NOBODY = {
+    "neighbours beyond the edge of a grid": """
+grid = comm.Create_cart([2, 2], [True, False])
+grid.Neighbor_allgather(numpy.zeros(9), numpy.zeros(36))
+grid.neighbor_alltoall([1, 2, 3, 4])
+""",
+    "the root of a collective between groups": """
+half = comm.Split(comm.rank % 2)
+both = half.Create_intercomm(0, comm, 1 - comm.rank % 2)
+root = 0 if comm.rank % 2 else MPI.PROC_NULL if half.rank else MPI.ROOT
+both.bcast("all", root)
+both.Ireduce(numpy.zeros(9), numpy.zeros(9), root=root).Wait()
+""",
+}
+
+
+@pytest.mark.parametrize("source", NOBODY.values(), ids=NOBODY)
+def test_collectives_with_the_root_and_with_nobody_are_replayed(traced: Callable, source: str):
+    summary, trace = traced(f"import numpy\nfrom mpi4py import MPI\ncomm = MPI.COMM_WORLD\n{source}", 4, platform=FLAT)
+    again = replay(trace)
+    np.testing.assert_allclose(again.finish_s, summary.finish_s, rtol=1e-12)
+    assert (again.messages, again.bytes) == (summary.messages, summary.bytes)
+
+
 def test_computing_takes_what_it_took_and_a_faster_core_less(traced: Callable):
     summary, trace = traced(UNEVEN, 4, platform=FLAT)
     again, twice = replay(trace), replay(trace, cpu=2)
