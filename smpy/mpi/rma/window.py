@@ -177,6 +177,7 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
         wait_for_all(part.communicator, part.rank, "Win.Free")
         current().complete(part.communicator.number, part.rank)
         part.end(1, "Win.Free")
+        part.window.pieces.pop(part.rank)  # other ranks may still be freeing theirs
         self._become_null()
 
     # ---- its memory ----

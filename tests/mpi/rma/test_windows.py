@@ -138,6 +138,16 @@ def test_a_freed_window_lets_go_of_its_memory():
     assert run_world(1, rank_main).returned == [(True, True)]
 
 
+def test_memory_may_change_its_length_once_the_window_is_freed():
+    def rank_main(rank):
+        memory = bytearray(8)
+        MPI.Win.Create(memory, comm=WORLD).Free()
+        memory.extend(b"more")
+        return len(memory)
+
+    assert run_world(3, rank_main).returned == [12] * 3
+
+
 def test_another_handle_of_a_freed_window_says_so():
     def rank_main(rank):
         win = MPI.Win.Create(None, comm=WORLD)
