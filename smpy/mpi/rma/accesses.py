@@ -100,22 +100,27 @@ def _put(part: WindowPart, origin: Any, rank: Any, target: Any, call: str, *, ha
         room.copy_from(source)
         return
     part.epochs.note_access(rank)
-    take = _writer(part.window.puts.setdefault(rank, {}), room, copied(source.carried()))
+    take = _PutUnderWay(part.window.puts.setdefault(rank, {}), room, copied(source.carried()))
     current().put(part.communicator.number, rank, Load(room.nbytes, take=take), has_request=has_request)
 
 
-def _writer(
-    under_way: dict[Callable[[], None], None], room: BufferSegment, data: bytes | PartialBytes | None
-) -> Callable[[object], None]:
-    """Return a function that writes the bytes to the room once; `under_way` holds it until then."""
+class _PutUnderWay:
+    """Bytes of a put: a call writes them, once. `under_way` holds it until then; no reference leads back afterwards."""
 
-    def write(nothing: object = None) -> None:
-        if write in under_way:
-            del under_way[write]
-            room.put(data)
+    __slots__ = ("_data", "_room", "_under_way")
 
-    under_way[write] = None
-    return write
+    def __init__(
+        self, under_way: dict[Callable[[], None], None], room: BufferSegment, data: bytes | PartialBytes | None
+    ) -> None:
+        self._under_way = under_way
+        self._room = room
+        self._data = data
+        under_way[self] = None
+
+    def __call__(self, nothing: object = None) -> None:
+        if self in self._under_way:
+            del self._under_way[self]
+            self._room.put(self._data)
 
 
 def _get(part: WindowPart, origin: Any, rank: Any, target: Any, call: str, *, has_request: bool) -> int:

@@ -148,6 +148,26 @@ def test_memory_may_change_its_length_once_the_window_is_freed():
     assert run_world(3, rank_main).returned == [12] * 3
 
 
+def test_a_put_is_let_go_of_once_it_is_written():
+    def rank_main(rank):
+        vector = MPI.BYTE.Create_vector(2, 1, 2).Commit()
+        memory = bytearray(8)
+        win = MPI.Win.Create(memory, comm=WORLD)
+        win.Lock_all()
+        win.Put([b"ab", 2, MPI.BYTE], 1 - rank, [0, 1, vector])
+        win.Unlock_all()
+        win.Free()
+        memory.extend(b"more")
+        vector.Free()
+        return bytes(memory[:4])
+
+    gc.disable()
+    try:
+        assert run_world(2, rank_main).returned == [b"a\0b\0"] * 2
+    finally:
+        gc.enable()
+
+
 def test_another_handle_of_a_freed_window_says_so():
     def rank_main(rank):
         win = MPI.Win.Create(None, comm=WORLD)
