@@ -4,8 +4,6 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { GOAL_DIGITS_MAX = 16 };
-
 static const int64_t GOAL_NUMBER_MAX = (int64_t)1 << 53;
 
 typedef struct {
@@ -14,7 +12,7 @@ typedef struct {
 } goal_words;
 
 typedef struct {
-    int64_t value;                    /* GOAL_NUMBER_MAX + 1: it is larger, or has too many digits */
+    int64_t value;                    /* GOAL_NUMBER_MAX + 1: it is larger */
     const char *at, *end;
 } goal_number;
 
@@ -101,7 +99,8 @@ static inline int take_number(goal_words *w, int may_be_negative, goal_number *o
     const int is_negative = may_be_negative && *w->at == '-';
     const char *const digits = w->at + is_negative, *at = digits;
     int64_t value = 0;
-    for (; is_digit(*at); at++) value = at - digits < GOAL_DIGITS_MAX ? 10 * value + (*at - '0') : GOAL_NUMBER_MAX + 1;
+    for (; is_digit(*at); at++)
+        if (value <= GOAL_NUMBER_MAX) value = 10 * value + (*at - '0');
     if (at == digits) return 0;
     if (value > GOAL_NUMBER_MAX) value = GOAL_NUMBER_MAX + 1;
     *out = (goal_number){is_negative ? -value : value, w->at, at};

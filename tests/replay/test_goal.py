@@ -123,6 +123,11 @@ def test_a_program_runs_on_other_networks(goal: Callable[[str], Path]) -> None:
     assert replay_goal(goal(PING_PONG), machine).makespan_s > 1e-6 + 2 * 2e-6
 
 
+def test_a_number_may_begin_with_many_zeros(goal: Callable[[str], Path]) -> None:
+    zeros = "0" * 30
+    assert ns(replay_goal(goal(f"num_ranks {zeros}1\nrank {zeros} {{\ncalc {zeros}500\n}}")).finish_s) == [500]
+
+
 def test_the_command_performs_a_file_whose_name_ends_in_goal(goal: Callable[[str], Path]) -> None:
     path = str(goal(PING_PONG))
     told = CliRunner().invoke(command, [path, "--network", NETWORK, "--json", "-"])
