@@ -80,6 +80,11 @@ class AddedTimelines(Loop):
         """Wake a timeline at the present date; return whether it was parked. The running one must have caught up."""
         return bool(lib.sim_wake(self._sim, timeline) == 0)
 
+    def thread_name(self, timeline: int) -> str:
+        """Name of the thread of an added timeline; of one that has ended, if there is a trace."""
+        living = self._bodies.get(timeline)
+        return self.ended_threads.get(timeline, "") if living is None else living.name
+
     def drop_timeline(self, timeline: int) -> None:
         """End a timeline where it is: its greenlet is never resumed."""
         check(lib.sim_drop(self._sim, timeline))

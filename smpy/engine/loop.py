@@ -128,6 +128,8 @@ class Loop:
         Whether ranks were added to those that the run began with: COMM_WORLD is not the same for all.
     has_threads : bool
         Whether ranks have had further timelines, for their threads.
+    ended_threads : dict of int to str
+        Names of threads that have ended, by timeline, if there is a trace.
     parked : dict of int to callable
         Tells what a timeline that is parked without end waits for.
     launcher : Launcher or None
@@ -174,6 +176,7 @@ class Loop:
         self.has_added_ranks = False
         self.has_threads = False
         self._bodies: dict[int, ThreadBody] = {}
+        self.ended_threads: dict[int, str] = {}
         self.parked: dict[int, Callable[[], str]] = {}
         self.launcher: Launcher | None = None
         self.call_numbers: dict[str, int] = {"": 0}
@@ -356,6 +359,8 @@ class Loop:
             self._body(int(lib.sim_rank_of(self._sim, timeline)))
         else:
             added()
+            if self.is_traced:
+                self.ended_threads[timeline] = added.name
             del self._bodies[timeline]
         lib.sim_append_end(self._sim, timeline)
         self._greenlets[timeline] = None

@@ -18,6 +18,10 @@ _STRUCTS: Final = {
     "actions": (lib.TRACE_ACTIONS, "trace_action"),
     "comms": (lib.TRACE_COMMS, "trace_members"),
     "regions": (lib.TRACE_REGIONS, "trace_mark"),
+    "threads": (lib.TRACE_THREADS, "trace_thread_mark"),
+    "thread_intervals": (lib.TRACE_THREAD_INTERVALS, "trace_interval"),
+    "thread_messages": (lib.TRACE_THREAD_MESSAGES, "trace_message_threads"),
+    "wake_ups": (lib.TRACE_WAKE_UPS, "trace_wake_up"),
 }
 TABLES: Final = tuple(_STRUCTS)
 """The kernel's tables of a trace."""

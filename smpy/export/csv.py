@@ -1,4 +1,4 @@
-"""A trace as comma-separated values: a file per table, and its `run.json`."""
+"""A trace as comma-separated values: a file per table, and its `run.json`; of threads, if it has some."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from smpy.errors import UsageError
 from smpy.records.files import complaint, in_place_when_whole, write_whole
 from smpy.records.trace import Trace
-from smpy.records.trace_layout import COLUMNS
+from smpy.records.trace_layout import COLUMNS, THREAD_TABLES
 
 SUFFIX: Final = ".csv"
 
@@ -28,7 +28,7 @@ def write(trace: Trace, path: Path) -> None:
     UsageError
         If the trace cannot be read, or a file cannot be written.
     """
-    schemas = {name: trace.schema(name) for name in COLUMNS}
+    schemas = {name: trace.schema(name) for name in COLUMNS if name not in THREAD_TABLES or trace.n_rows(name)}
     import pyarrow as pa
     from pyarrow import csv
 

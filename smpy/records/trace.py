@@ -14,7 +14,7 @@ from smpy.errors import DamagedFileError, UsageError, meant
 from smpy.input_files import read_plain_file
 from smpy.records.trace_checks import Known, RowChecks
 from smpy.records.trace_info import check_file, read_info
-from smpy.records.trace_layout import COLUMNS, COMMS_MAX, FORMAT, NEW_COLUMNS, OPTIONAL_COLUMNS, damaged
+from smpy.records.trace_layout import COLUMNS, COMMS_MAX, NEW_COLUMNS, OPTIONAL_COLUMNS, damaged
 
 if TYPE_CHECKING:
     import numpy as np
@@ -263,6 +263,7 @@ class Trace:
         return Known(
             n_ranks=self.n_ranks,
             n_sites=n_sites,
+            n_threads=files.get("threads.parquet", {"rows": 0})["rows"],
             n_names=len(self.info["trace"]["regions"]),
             n_actions=n_actions,
             n_failed_polls=self.info["trace"]["n_failed_polls"],
@@ -275,8 +276,8 @@ class Trace:
         if n_rows != expected:
             raise damaged(f"{self._path(name)} has {n_rows:,} of {expected:,} rows")
         may_lack = set(OPTIONAL_COLUMNS.get(name, ()))
-        if self.info["trace"]["format"] < FORMAT:
-            may_lack |= NEW_COLUMNS.get(name, set())
+        number = self.info["trace"]["format"]
+        may_lack |= {column for column, since in NEW_COLUMNS.get(name, {}).items() if number < since}
         for column in _schema(name, [*COLUMNS[name], *OPTIONAL_COLUMNS.get(name, ())]):
             here = file.schema_arrow.field(column.name) if column.name in file.schema_arrow.names else None
             if here is None and column.name in may_lack:

@@ -26,8 +26,8 @@ class Known(NamedTuple):
 
     Attributes
     ----------
-    n_ranks, n_sites, n_names : int
-        Ranks of the world, rows of `sites`, names of regions.
+    n_ranks, n_threads, n_sites, n_names : int
+        Ranks of the world, their threads, rows of `sites`, names of regions.
     n_actions, n_failed_polls : int
         Rows of `actions`, and polls that found nothing.
     makespan_s : float
@@ -37,6 +37,7 @@ class Known(NamedTuple):
     """
 
     n_ranks: int
+    n_threads: int
     n_sites: int
     n_names: int
     n_actions: int
@@ -83,7 +84,7 @@ class RowChecks:
             if column.null_count and name not in MAY_BE_NULL.get(self._table, ()):
                 self._refuse(~is_known(column), f"no {name}")
             self._check_column(name, column, known)
-        self._check_order(columns, known.n_ranks)
+        self._check_order(columns, known)
         if self._table == "actions" and "action" in columns:
             self._check_actions(columns, known)
         if self._table == "sites" and self._in_order and "site" in columns:
@@ -115,8 +116,10 @@ class RowChecks:
             self._refuse(~((date_s >= 0) & (date_s <= latest_s) & (date_s < float("inf"))), f"{name} beyond the run")
         elif name == "power_w":
             self._refuse(~(abs(numbers(column, null=0.0)) < float("inf")), "a power that is no number")
-        elif name in ("rank", "source", "target") or (name == "other" and self._table != "comms"):
+        elif name in ("rank", "by_rank", "source", "target") or (name == "other" and self._table != "comms"):
             self._within(column, 0, known.n_ranks - 1, "a rank that does not exist")
+        elif name in ("thread", "by_thread", "send_thread", "receive_thread"):
+            self._within(column, 0 if column.null_count else 1, known.n_threads, "a thread that does not exist")
         elif name in ("site", "send_site", "receive_site"):
             first = 0 if column.null_count else 1
             self._within(column, first, known.n_sites, "a site that does not exist")
@@ -136,29 +139,31 @@ class RowChecks:
         elif name in ("n_ranks", "n_remote"):
             self._within(column, 0, known.n_ranks, "more ranks than there are")
 
-    def _check_order(self, columns: dict[str, Any], n_ranks: int) -> None:
-        """Check that nothing ends before it starts, and that a rank's intervals do not overlap."""
+    def _check_order(self, columns: dict[str, Any], known: Known) -> None:
+        """Check that nothing ends before it starts, and that intervals of a rank, or of a thread, do not overlap."""
         if not columns.keys() >= {"start_s", "end_s"}:
             return
         import numpy as np
 
         start_s, end_s = numbers(columns["start_s"]), numbers(columns["end_s"])
         self._refuse(start_s > end_s, "an end before its start")
-        if self._table != "intervals" or not self._in_order or "rank" not in columns:
+        whose = {"intervals": "rank", "thread_intervals": "thread"}.get(self._table)
+        if whose is None or whose not in columns or not self._in_order:
             return
+        n_owners = max(known.n_ranks, known.n_threads + 1)
         if self._last_end_s is None:
-            self._last_end_s = np.zeros(n_ranks)
-        rank = numbers(columns["rank"])
+            self._last_end_s = np.zeros(n_owners)
+        owner = numbers(columns[whose])
         order = np.argsort(
-            rank.astype("u2") if n_ranks <= 1 << 16 else rank, kind="stable"
+            owner.astype("u2") if n_owners <= 1 << 16 else owner, kind="stable"
         )  # numbers of 16 bits are sorted without comparisons
-        is_first = np.diff(rank[order], prepend=-1) > 0
+        is_first = np.diff(owner[order], prepend=-1) > 0
         before_s = np.roll(end_s[order], 1)
-        before_s[is_first] = self._last_end_s[rank[order][is_first]]
+        before_s[is_first] = self._last_end_s[owner[order][is_first]]
         wrong = np.zeros(len(order), np.bool_)
         wrong[order] = start_s[order] < before_s
-        self._refuse(wrong, "a start before the end of its rank's row above")
-        self._last_end_s[rank] = end_s  # numpy keeps the last of a rank's several rows
+        self._refuse(wrong, f"a start before the end of its {whose}'s row above")
+        self._last_end_s[owner] = end_s  # numpy keeps the last of an owner's several rows
 
     def _check_actions(self, columns: dict[str, Any], known: Known) -> None:
         import numpy as np

@@ -6,11 +6,11 @@ from typing import Final
 
 from smpy.errors import DamagedFileError
 
-FORMAT: Final = 5
+FORMAT: Final = 6
 """Format of the files: it grows with any change of tables, columns, kinds, actions or keys of `run.json`."""
 
-READABLE: Final = (4, 5)
-"""Readable formats: this one and the one before, but never 2, whose machine was a pickle."""
+READABLE: Final = (4, 5, 6)
+"""Readable formats: this one and those before, but never 2, whose machine was a pickle."""
 
 COMMS_MAX: Final = 1 << 24
 """Limit of the numbers of communicators, by which readers index tables. A trace need not have all numbers."""
@@ -19,16 +19,19 @@ INFO: Final = "run.json"
 MACHINE: Final = "machine.json"
 MACHINE_OF_FORMAT_2: Final = "machine.pickle"  # never read; removed when a new trace replaces one of format 2
 
+_INTERVAL: Final = {
+    "start_s": "float64",
+    "end_s": "float64",
+    "kind": "string",
+    "site": "int32",
+    "other": "int32",
+    "message": "int64",
+}
+_REGION: Final = {"name": "string", "start_s": "float64", "end_s": "float64"}
+_THREAD: Final = {"rank": "int32", "thread": "int32"}
+
 COLUMNS: Final = {
-    "intervals": {
-        "rank": "int32",
-        "start_s": "float64",
-        "end_s": "float64",
-        "kind": "string",
-        "site": "int32",
-        "other": "int32",
-        "message": "int64",
-    },
+    "intervals": {"rank": "int32", **_INTERVAL},
     "messages": {
         "message": "int64",
         "source": "int32",
@@ -53,7 +56,7 @@ COLUMNS: Final = {
         "is_kernel": "bool_",
     },
     "comms": {"comm": "int32", "other": "int32", "first": "int32", "step": "int32", "n": "int32"},
-    "regions": {"rank": "int32", "name": "string", "start_s": "float64", "end_s": "float64"},
+    "regions": {"rank": "int32", **_REGION},
     "actions": {
         "rank": "int32",
         "action": "string",
@@ -82,14 +85,22 @@ COLUMNS: Final = {
         "n_entries": "int64",
         "total_bytes": "int64",
     },
+    "threads": {**_THREAD, "name": "string", "start_s": "float64", "end_s": "float64"},
+    "thread_intervals": {**_THREAD, **_INTERVAL},
+    "thread_messages": {"message": "int64", "send_thread": "int32", "receive_thread": "int32"},
+    "thread_regions": {**_THREAD, **_REGION},
+    "wake_ups": {**_THREAD, "date_s": "float64", "by_rank": "int32", "by_thread": "int32"},
 }
 """Tables and the columns of each, with their types."""
 
-OPTIONAL_COLUMNS: Final = {"intervals": {"power_w": "float64"}}
+THREAD_TABLES: Final = ("threads", "thread_intervals", "thread_messages", "thread_regions", "wake_ups")
+"""Tables that only traces of runs with threads, or with ranks that others start, have."""
+
+OPTIONAL_COLUMNS: Final = {"intervals": {"power_w": "float64"}, "thread_intervals": {"power_w": "float64"}}
 """Columns that only some traces have, with their types: power, if the machine has it."""
 
-NEW_COLUMNS: Final = {"collectives": {"in_parts"}}
-"""Columns that the previous format lacks; they read as false."""
+NEW_COLUMNS: Final = {"collectives": {"in_parts": 5}}
+"""Columns with the format that brought each; they read as false in older ones."""
 
 MAY_BE_NULL: Final = {
     "intervals": {"site", "other", "message", "power_w"},
@@ -97,6 +108,9 @@ MAY_BE_NULL: Final = {
     "actions": {"site", "comm"},
     "sites": {"comm"},
     "collectives": {"total_bytes"},
+    "thread_intervals": {"site", "other", "message", "power_w"},
+    "thread_messages": {"send_thread", "receive_thread"},
+    "wake_ups": {"thread", "by_thread"},
 }
 """Columns that may be null."""
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from smpy.cli.main import main
 from smpy.errors import DamagedFileError, DeadlockError, UsageError
 from smpy.records.trace import Trace
-from smpy.records.trace_layout import COLUMNS
+from smpy.records.trace_layout import COLUMNS, THREAD_TABLES
 from smpy.replay import replay
 from tests.records.synthetic_trace import seal
 
@@ -35,7 +35,7 @@ with smpy.region("all"):
         world.Ibarrier().Wait()
         smpy.execute(1e6)
 """
-TABLES = [f"{name}.parquet" for name in COLUMNS]
+TABLES = [f"{name}.parquet" for name in COLUMNS if name not in THREAD_TABLES]
 COMPUTING_LINE = {"ended_by": "program.py:7", "function": "f", "line": "program.py:1", "seconds": 1.0, "samples": 3}
 LINKS = {"link": ["up"], "most_flows": [1], "bytes": [1.0], "busy_s": [0.0], "saturated_s": [0.0]}
 

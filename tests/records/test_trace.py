@@ -63,7 +63,18 @@ def test_the_schema_tells_of_each_kind_of_row_what_the_kernel_does():
 
 def test_a_trace_that_a_run_has_recorded_has_the_columns_that_are_known(tmp_path: Path):
     program = tmp_path / "program.py"
-    lines = ("import smpy", "from mpi4py.MPI import COMM_WORLD", "with smpy.region('all'):", "    COMM_WORLD.Barrier()")
+    lines = (
+        "import smpy, threading",
+        "from mpi4py.MPI import COMM_WORLD",
+        "def talk():",
+        "    with smpy.region('thread'):",
+        "        COMM_WORLD.sendrecv(1, COMM_WORLD.rank, source=COMM_WORLD.rank)",
+        "with smpy.region('all'):",
+        "    COMM_WORLD.Barrier()",
+        "thread = threading.Thread(target=talk)",
+        "thread.start()",
+        "thread.join()",
+    )
     program.write_text("\n".join(lines))
     options = ["-np", "3", "--platform", "fat-tree hosts=2 cores=2", "--compute", "none", "--quiet"]
     options += ["--trace", str(tmp_path / "trace")]

@@ -166,7 +166,7 @@ static int fetch(sim *s, int id, action *a, collective_run *run)
     schedule_call *c = &run->call;
     s->timelines.at[id].busy_until_s = 0;
     if (run->frame.at == 0) {
-        const int instance = comm_enter_collective(&mpi_of(s)->comms, run->comm, (int)run->frame.rank, s->clock.now_s);
+        const int instance = comm_enter_collective(&mpi_of(s)->comms, run->comm, (int)run->frame.rank, id, s->clock.now_s);
         if (instance < 0) return instance;
         run->instance = instance;
     }

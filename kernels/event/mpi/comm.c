@@ -102,12 +102,12 @@ void comm_leave(comms *all, int comm)
     if (--all->at[comm].n_uses == 0) recycle(all, comm);
 }
 
-int comm_enter_collective(comms *all, int comm, int rank, double now_s)
+int comm_enter_collective(comms *all, int comm, int rank, int timeline, double now_s)
 {
     comm_table *c = &all->at[comm];
     if (c->n == 1 || c->other != comm) return 0;
     if (!c->entered && !(c->entered = instance_begin(&all->instances, c->n))) return SIM_OUT_OF_MEMORY;
-    return instance_enter(&all->instances, c->entered, c->n, rank, now_s);
+    return instance_enter(&all->instances, c->entered, c->n, rank, timeline, now_s);
 }
 
 static void sort_by_world_rank(const int *world, int *sorted, int n, int *scratch)

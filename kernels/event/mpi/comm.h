@@ -37,8 +37,9 @@ int comms_add_rank(comms *all, int n_ranks);      /* to a world of so many: it i
 void comms_free(comms *all);
 void comm_use(comms *all, int comm);              /* something under way names it; then, no longer */
 void comm_leave(comms *all, int comm);
-/* `rank` of the communicator enters its next collective: the instance, 0 between groups and for one rank alone; or an error. */
-int comm_enter_collective(comms *all, int comm, int rank, double now_s);
+/* `rank` of the communicator enters its next collective by a timeline: the instance, 0 between groups and for one rank alone; or an
+ * error. */
+int comm_enter_collective(comms *all, int comm, int rank, int timeline, double now_s);
 
 static inline const comm_table *comm_at(const comms *all, int comm)
 {

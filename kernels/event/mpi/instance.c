@@ -43,7 +43,7 @@ void instance_leave(instances *all, int id)
     all->free = id;
 }
 
-int instance_enter(instances *all, int *entered, int n_ranks, int rank, double now_s)
+int instance_enter(instances *all, int *entered, int n_ranks, int rank, int timeline, double now_s)
 {
     const int last = entered[rank];
     int id = all->at[last].next;
@@ -57,6 +57,7 @@ int instance_enter(instances *all, int *entered, int n_ranks, int rank, double n
     if (--all->at[id].n_missing == 0) {
         all->at[id].complete_s = now_s;
         all->at[id].last = rank;
+        all->at[id].last_timeline = timeline;
     }
     return id;
 }

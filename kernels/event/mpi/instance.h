@@ -16,7 +16,7 @@ typedef struct {
     int n_missing;               /* ranks that have not entered */
     int n_users;                 /* ranks that have not entered the next one, and runs of it */
     int next;                    /* the one that follows it, or 0; or in the free list */
-    int last;                    /* rank that entered last, */
+    int last, last_timeline;     /* rank that entered last, by which of its timelines, */
     double complete_s;           /* and its date */
     int n_to_meet;
     int first_met, last_met;     /* requests of those that came, linked by their `next` */
@@ -30,8 +30,8 @@ typedef struct {
 
 /* The instances that ranks of a communicator are in before its first collective: [n_ranks], or NULL without memory. */
 int *instance_begin(instances *all, int n_ranks);
-/* `rank` enters the next collective, and uses it: its number, or SIM_OUT_OF_MEMORY. */
-int instance_enter(instances *all, int *entered, int n_ranks, int rank, double now_s);
+/* `rank` enters the next collective by a timeline, and uses it: its number, or SIM_OUT_OF_MEMORY. */
+int instance_enter(instances *all, int *entered, int n_ranks, int rank, int timeline, double now_s);
 void instance_leave(instances *all, int id);     /* by one of its users */
 void instance_end(instances *all, int *entered, int n_ranks); /* the communicator is gone; frees `entered` */
 #endif

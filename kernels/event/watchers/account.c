@@ -178,15 +178,17 @@ static void charge_time(sim *s, timeline *t)
     t->met_s = INFINITY;
     t->late = 0;
     t->late_rank = -1;
-    if (accounts_of(s)->trace && timeline_is_first(t)) trace_has_waited(s, t->rank);
+    if (accounts_of(s)->trace) trace_has_waited(s, t);
 }
 
 static void entered(sim *s, void *own, int id, int state)
 {
     timeline *t = &s->timelines.at[id];
-    (void)own;
+    const accounts *all = own;
     charge_time(s, t);
-    if (state == ENDED) poll_row_end(s, t);
+    if (state != ENDED) return;
+    poll_row_end(s, t);
+    if (all->trace) trace_ended(s, t);
 }
 
 /* A blocked timeline goes on because of a request: from when on nobody kept it waiting, and who did before. */
@@ -198,7 +200,7 @@ static void completed(sim *s, void *own, int request)
     timeline *t = &s->timelines.at[request_waiter(&mpi_of(s)->requests, request)];
     if (t->state != WAITING) return;
     const late_side side = late_side_of(s, x);
-    if (all->trace && timeline_is_first(t)) trace_waited(s, t->rank, x);
+    if (all->trace) trace_waited(s, t, x);
     t->met_s = side.met_s;
     t->late = side.kind;
     t->late_rank = side.met_s > t->since_s ? side.rank : -1;

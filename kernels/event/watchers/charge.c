@@ -9,8 +9,8 @@ void charge(sim *s, timeline *t, const held_time *time, double seconds, int othe
     accounts *all = accounts_of(s);
     if (time->account) all->at[time->account].spent_s[time->kind] += seconds;
     if (other >= 0) s->timelines.rank[other].kept_waiting_s += seconds;
+    if (all->trace) trace_interval_of(s, t, time, other);
     if (!timeline_is_first(t)) return; /* a rank's own time has no gaps and no overlaps */
-    if (all->trace) trace_interval_of(s, t->rank, time, other);
     if (time->kind >= SPENT_TRANSFER)
         blame_blocked(s, t->rank, time, other);
     else

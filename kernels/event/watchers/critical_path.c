@@ -2,9 +2,9 @@
  * last that the next one waited for.
  *
  * Sums are kept from the first amount on; before, a world has none. A timeline that goes on by itself keeps its path. One that
- * was blocked takes the path of its cause: a transfer, whose path is that of the side posted last, or another timeline's call.
- * So does one whose poll finds a message that came while the poll lasted, or while it looked at other requests. Shares of links,
- * cores and memory are no part of a path: it ignores who shared them with whom.
+ * was blocked takes the path of its cause: a transfer, whose path is that of the side posted last, or another timeline's call. So
+ * does one that begins, or is woken; and one whose poll finds a message that came while the poll lasted, or while it looked at
+ * other requests. Shares of links, cores and memory are no part of a path: it ignores who shared them with whom.
  *
  * Invariants: (1) the present event has the path of the timeline whose call it is, or of the transfer that has ended;
  *             (2) a request has the path of its completion, before that of its posting. */
@@ -84,6 +84,13 @@ static void entered(sim *s, void *own, int timeline, int state)
     if (t) t->path = now(all);
 }
 
+static void woken(sim *s, void *own, int timeline, int by)
+{
+    critical_paths *all = own;
+    path_place *t = by >= 0 ? place(s, &all->timelines, timeline) : NULL;
+    if (t) t->path = by < all->timelines.room ? all->timelines.at[by].path : (path){0};
+}
+
 static void looked(sim *s, void *own, int timeline, int request)
 {
     critical_paths *all = own;
@@ -139,8 +146,9 @@ static void free_paths(sim *s, void *own)
     free(all);
 }
 
-static const watcher paths_watcher = {.called = called, .entered = entered, .looked = looked, .posted = reached,
-                                      .completed = completed, .set_out = set_out, .arrived = arrived, .free = free_paths};
+static const watcher paths_watcher = {.called = called, .entered = entered, .woken = woken, .looked = looked,
+                                      .posted = reached, .completed = completed, .set_out = set_out, .arrived = arrived,
+                                      .free = free_paths};
 
 /* ---- the action that adds to a sum; it takes no time and no turn ---- */
 

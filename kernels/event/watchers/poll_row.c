@@ -70,7 +70,7 @@ static void settle(sim *s, timeline *t, const late_side *side)
         charge_part(s, t, &it, SPENT_POLLING, over_s, it.end_s, -1);
     }
     row->n = row->is_mixed = 0;
-    if (accounts_of(s)->trace) trace_has_waited(s, t->rank);
+    if (accounts_of(s)->trace) trace_has_waited(s, t);
 }
 
 static int make_room(poll_row *row)
@@ -109,7 +109,7 @@ void poll_row_finds(sim *s, timeline *t, int request)
     const slot *x = &mpi_of(s)->requests.at[request];
     const late_side side = x->is.is_done ? late_side_of(s, x) : sender_of(x);
     if (!t->row.n || x->is.is_cancelled || side.over_s <= t->row.held[0].start_s) return; /* the row polled for something else */
-    if (accounts_of(s)->trace) trace_waited(s, t->rank, x);
+    if (accounts_of(s)->trace) trace_waited(s, t, x);
     settle(s, t, &side);
 }
 

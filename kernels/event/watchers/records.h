@@ -58,12 +58,14 @@ void sim_path(const sim *s, int timeline, double *sums); /* [PATH_SUMS] over the
 
 /* ---- a trace ---- */
 /* A trace is tables of rows; its columns are told in smpy/records/schema.md. Rows of actions: row_kind.h. */
-enum { TRACE_INTERVALS, TRACE_MESSAGES, TRACE_ACTIONS, TRACE_COMMS, TRACE_REGIONS, TRACE_TABLES };
+enum { TRACE_INTERVALS, TRACE_MESSAGES, TRACE_ACTIONS, TRACE_COMMS, TRACE_REGIONS, TRACE_THREADS, TRACE_THREAD_INTERVALS,
+       TRACE_THREAD_MESSAGES, TRACE_WAKE_UPS, TRACE_TABLES };
 typedef struct {
     double start_s, end_s;
     double power_w;                   /* mean of the rank's part above its host's idle power; NaN: not known */
     int64_t message;                  /* -1: none */
-    int rank, kind, account, other;   /* SPENT_*; index in sim_accounts, from 1; the rank waited for, or -1 */
+    int owner, kind, account, other;  /* rank or, in TRACE_THREAD_INTERVALS, thread; SPENT_*; index in sim_accounts, from 1; the
+                                       * rank waited for, or -1 */
 } trace_interval;
 typedef struct {
     int64_t message, bytes;
@@ -76,8 +78,21 @@ typedef struct {
 } trace_members;
 typedef struct {
     double date_s;
-    int rank, region, is_begin, unused;
+    int rank, region, is_begin, thread; /* 0: the rank's own program */
 } trace_mark;
+/* Threads are the timelines of ranks but for the first, numbered from 1 in the order in which they begin. */
+typedef struct {
+    double date_s;
+    int thread, rank, timeline, is_begin;
+} trace_thread_mark;
+typedef struct {
+    int64_t message;
+    int send_thread, receive_thread;  /* 0: the rank's own program */
+} trace_message_threads;
+typedef struct {
+    double date_s;                    /* a thread, or 0: a rank's own program, begins or goes on because of another one */
+    int rank, thread, by_rank, by_thread;
+} trace_wake_up;
 
 /* Before the first call. Intervals and messages that touch [first_s, last_s] and the ranks with a 1 (NULL: all) are written; what
  * ranks append only when that is everything. 0, or an error. */

@@ -10,8 +10,9 @@
 
 enum { MANY_ROWS = 1 << 15 };
 
-static const size_t SIZE_OF_ROW[TRACE_TABLES] = {sizeof(trace_interval), sizeof(trace_message), sizeof(trace_action),
-                                               sizeof(trace_members), sizeof(trace_mark)};
+static const size_t SIZE_OF_ROW[TRACE_TABLES] = {
+    sizeof(trace_interval), sizeof(trace_message), sizeof(trace_action), sizeof(trace_members), sizeof(trace_mark),
+    sizeof(trace_thread_mark), sizeof(trace_interval), sizeof(trace_message_threads), sizeof(trace_wake_up)};
 
 /* NULL: the world has none. */
 static trace *trace_of(const sim *s)
@@ -62,6 +63,97 @@ static int has_dates(const trace *t, double start_s, double end_s)
     return end_s >= t->first_s && start_s <= t->last_s;
 }
 
+/* ---- threads ---- */
+
+static const trace_wait NOT_WAITED = {.message = -1};
+
+/* Number of a timeline's thread; 0: it is its rank's own program, or left out. */
+static int thread_of(const sim *s, const timeline *t)
+{
+    const trace *all = trace_of(s);
+    const ptrdiff_t id = t - s->timelines.at;
+    return timeline_is_first(t) || id >= all->thread_room ? 0 : all->thread[id].number;
+}
+
+static trace_wait *wait_of(const sim *s, const timeline *t)
+{
+    trace *all = trace_of(s);
+    const ptrdiff_t id = t - s->timelines.at;
+    return timeline_is_first(t) || id >= all->thread_room ? &all->rank[t->rank].wait : &all->thread[id].wait;
+}
+
+static void mark_thread(sim *s, int id, int is_begin)
+{
+    const timeline *t = &s->timelines.at[id];
+    trace_thread_mark *row = new_row(s, TRACE_THREADS);
+    if (!row) return;
+    *row = (trace_thread_mark){.date_s = clock_outside_s(&s->clock, s->clock.now_s), .thread = thread_of(s, t), .rank = t->rank,
+                               .timeline = id, .is_begin = is_begin};
+}
+
+/* A timeline begins. */
+static void begin_thread(sim *s, trace *all, int id)
+{
+    const int rank = s->timelines.at[id].rank;
+    void *list = all->thread;
+    const int error = reach(s, &list, &all->thread_room, id, sizeof *all->thread);
+    all->thread = list;
+    if (error) return;
+    all->thread[id].wait = NOT_WAITED;
+    if (all->rank[rank].is_left_out) return;
+    all->thread[id].number = ++all->n_threads;
+    mark_thread(s, id, 1);
+}
+
+void trace_ended(sim *s, const timeline *t)
+{
+    if (thread_of(s, t)) mark_thread(s, (int)(t - s->timelines.at), 0);
+}
+
+static void write_wake_up(sim *s, const timeline *t, double date_s, int by_rank, int by_thread)
+{
+    const trace *all = trace_of(s);
+    if (all->rank[t->rank].is_left_out || all->rank[by_rank].is_left_out || !has_dates(all, date_s, date_s)) return;
+    trace_wake_up *row = new_row(s, TRACE_WAKE_UPS);
+    if (!row) return;
+    *row = (trace_wake_up){.date_s = date_s, .rank = t->rank, .thread = thread_of(s, t), .by_rank = by_rank,
+                           .by_thread = by_thread};
+}
+
+static void woken(sim *s, void *own, int id, int by)
+{
+    const timelines *all = &s->timelines;
+    trace *t = own;
+    if (!timeline_is_first(&all->at[id]) && (id >= t->thread_room || !t->thread[id].number)) begin_thread(s, t, id);
+    if (by < 0) return;
+    const double now_s = clock_outside_s(&s->clock, s->clock.now_s);
+    write_wake_up(s, &all->at[id], now_s, all->at[by].rank, thread_of(s, &all->at[by]));
+}
+
+/* What only one may enter has been left by a timeline. */
+static void let_in(sim *s, void *own, int id, int by)
+{
+    (void)own;
+    wait_of(s, &s->timelines.at[id])->by_thread = thread_of(s, &s->timelines.at[by]);
+}
+
+/* The thread that entered a complete collective last, or 0. */
+static int last_thread(const sim *s, int instance)
+{
+    if (!instance || isinf(mpi_of(s)->comms.instances.at[instance].complete_s)) return 0;
+    return thread_of(s, &s->timelines.at[mpi_of(s)->comms.instances.at[instance].last_timeline]);
+}
+
+/* The thread that posts a request now, or 0. Nobody's turn: what its rank has started goes on by itself. */
+static int poster_of(const sim *s, const slot *x)
+{
+    const timelines *all = &s->timelines;
+    if (!trace_of(s)->n_threads) return 0;
+    const int id = x->made_by ? mpi_of(s)->requests.at[x->made_by].run->timeline
+                              : all->at_turn < all->n_turn ? all->turn[all->at_turn] : -1;
+    return id >= 0 && all->at[id].rank == x->is.rank ? thread_of(s, &all->at[id]) : 0;
+}
+
 /* ---- intervals and messages ---- */
 
 static trace_request *of_request(sim *s, int request)
@@ -73,31 +165,34 @@ static trace_request *of_request(sim *s, int request)
     return error ? NULL : &t->of_request[request];
 }
 
-void trace_interval_of(sim *s, int rank, const held_time *time, int other)
+void trace_interval_of(sim *s, const timeline *t, const held_time *time, int other)
 {
     trace *all = trace_of(s);
-    const trace_rank *of = &all->rank[rank];
+    const int thread = thread_of(s, t);
+    const trace_wait *wait = wait_of(s, t);
     const double from_s = clock_outside_s(&s->clock, time->start_s), to_s = clock_outside_s(&s->clock, time->end_s);
-    if (of->is_left_out || !has_dates(all, from_s, to_s)) return;
-    trace_interval *row = new_row(s, TRACE_INTERVALS);
+    if (all->rank[t->rank].is_left_out || !has_dates(all, from_s, to_s)) return;
+    trace_interval *row = new_row(s, thread ? TRACE_THREAD_INTERVALS : TRACE_INTERVALS);
     if (!row) return;
     const int was_waiting = time->kind >= SPENT_TRANSFER;
     *row = (trace_interval){.start_s = from_s, .end_s = to_s, .power_w = time->above_idle_j / (time->end_s - time->start_s),
-                            .rank = rank, .kind = time->kind, .account = time->account, .other = other,
-                            .message = was_waiting ? of->message : -1};
+                            .owner = thread ? thread : t->rank, .kind = time->kind, .account = time->account, .other = other,
+                            .message = was_waiting ? wait->message : -1};
+    if (other >= 0 && wait->by_thread) write_wake_up(s, t, to_s, other, wait->by_thread);
 }
 
-void trace_waited(sim *s, int rank, const slot *x)
+void trace_waited(sim *s, const timeline *t, const slot *x)
 {
     const trace *all = trace_of(s);
-    const int request = (int)(x - mpi_of(s)->requests.at);
+    const int request = (int)(x - mpi_of(s)->requests.at), instance = x->is_collective ? x->run->instance : x->instance;
     const int has_message = !x->is_collective && request < all->request_room && (x->has_matched || x->is_early);
-    all->rank[rank].message = has_message ? all->of_request[request].message : -1;
+    *wait_of(s, t) = (trace_wait){.message = has_message ? all->of_request[request].message : -1,
+                                  .by_thread = all->n_threads ? last_thread(s, instance) : 0};
 }
 
-void trace_has_waited(sim *s, int rank)
+void trace_has_waited(sim *s, const timeline *t)
 {
-    trace_of(s)->rank[rank].message = -1;
+    *wait_of(s, t) = NOT_WAITED;
 }
 
 static void posted(sim *s, void *own, int request)
@@ -108,6 +203,7 @@ static void posted(sim *s, void *own, int request)
     if (mpi_of(s)->requests.at[request].context & 1) of->name = 0; /* a collective's, which its rank has not named */
     of->message = -1;
     of->is_early = 0;
+    of->thread = poster_of(s, &mpi_of(s)->requests.at[request]);
     of->posted_s = clock_outside_s(&s->clock, s->clock.now_s);
 }
 
@@ -143,6 +239,10 @@ static void received(sim *s, void *own, int send, int recv)
                            .ended_s = now_s, .alone_s = sent->alone_s, .source = from->is.rank, .target = to->is.rank,
                            .tag = from->is.tag, .is_inner = from->context & 1, .send_account = from->account,
                            .receive_account = to->account};
+    if (!sent->thread && !received->thread) return;
+    trace_message_threads *threads = new_row(s, TRACE_THREAD_MESSAGES);
+    if (!threads) return;
+    *threads = (trace_message_threads){.message = sent->message, .send_thread = sent->thread, .receive_thread = received->thread};
 }
 
 /* ---- actions that ranks append ---- */
@@ -385,7 +485,8 @@ void trace_region(sim *s, int id, int region, int is_begin)
 {
     trace_mark *row = trace_of(s) ? new_row(s, TRACE_REGIONS) : NULL;
     const double now_s = clock_outside_s(&s->clock, s->clock.now_s);
-    if (row) *row = (trace_mark){.date_s = now_s, .rank = s->timelines.at[id].rank, .region = region, .is_begin = is_begin};
+    if (row) *row = (trace_mark){.date_s = now_s, .rank = s->timelines.at[id].rank, .region = region, .is_begin = is_begin,
+                               .thread = thread_of(s, &s->timelines.at[id])};
 }
 
 /* A matched probe has found a send: the receiver's name for it. */
@@ -437,7 +538,7 @@ static void polled(sim *s, void *own, int id, const poll_question *asked, int is
     write_poll(s, id, kind, &poll, is_found);
 }
 
-static const trace_rank NEW_RANK = {.message = -1, .last_poll = -1, .last_overhead = -1, .last_start = -1, .until = -1};
+static const trace_rank NEW_RANK = {.wait = {.message = -1}, .last_poll = -1, .last_overhead = -1, .last_start = -1, .until = -1};
 
 static void added(sim *s, void *own, int rank)
 {
@@ -456,13 +557,15 @@ static void free_trace(sim *s, void *own)
     for (int k = 0; k < TRACE_TABLES; k++) free(t->table[k].row);
     free(t->of_request);
     free(t->rank);
+    free(t->thread);
     free(t->has_members);
     free(t);
     accounts_of(s)->trace = NULL;
 }
 
 static const watcher trace_watcher = {.added = added, .appended = appended, .posted = posted, .matched = matched,
-                                      .set_out = set_out, .received = received, .polled = polled, .free = free_trace};
+                                      .set_out = set_out, .received = received, .let_in = let_in, .woken = woken, .polled = polled,
+                                      .free = free_trace};
 
 /* ---- queries from outside ---- */
 

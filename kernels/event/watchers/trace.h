@@ -6,8 +6,8 @@
  * Names instead of numbers: requests, communicators and latches are numbered again when they are over; a rank names its requests
  * 1, 2, 3, ..., and the serial numbers of communicators and latches are their names.
  *
- * Of a rank with several timelines, intervals are those of the first; messages are those of all. It has no actions from the second
- * timeline on: they would have no order.
+ * The first timeline of a rank is its own program, all others are threads: these have intervals in a table of their own. A rank has
+ * no actions from its second timeline on: they would have no order.
  *
  * Invariants: (1) a world without a trace does nothing here;
  *             (2) nothing here has an effect on a date;
@@ -21,12 +21,24 @@ typedef struct {
     int64_t message;             /* message that it sends or has received, -1: none */
     double posted_s, started_s, alone_s;
     int name, held_name;         /* the receiver's, of a send that a matched probe holds */
+    int thread;                  /* the thread that posted it, or 0 */
     uint8_t is_early;
 } trace_request;
 
+/* The end of a timeline's wait. */
+typedef struct {
+    int64_t message;             /* message whose end ended it; -1: none */
+    int by_thread;               /* thread of the rank waited for that ended it, where no message tells; or 0 */
+} trace_wait;
+
+typedef struct {
+    int number;                  /* or 0: no thread, or of a rank that is left out */
+    trace_wait wait;
+} trace_thread;
+
 typedef struct {
     int n_requests;              /* requests that it has named */
-    int64_t message;             /* message whose end ended its wait; -1: none */
+    trace_wait wait;             /* of its own program */
     int64_t last_poll;           /* its last row, if that is a poll in vain: its place among all actions; or -1 */
     int64_t last_overhead;       /* likewise, an overhead */
     int64_t last_start;          /* likewise, a blocking send or a receive, which nothing has followed */
@@ -45,6 +57,8 @@ typedef struct trace {
     int request_room;
     trace_rank *rank;
     int rank_room, has_some_ranks;
+    trace_thread *thread;        /* by timeline */
+    int thread_room, n_threads;
     uint8_t *has_members;        /* by a communicator's serial number, which is its name: they are written */
     int comm_room;
     int64_t n_messages, n_actions_taken; /* rows of actions that the outside has */
@@ -52,9 +66,10 @@ typedef struct trace {
     int has_actions;
 } trace;
 
-/* For other watchers. The first three are called in a world with a trace only; the others do nothing in one without. */
-void trace_interval_of(sim *s, int rank, const held_time *time, int other); /* the rank that was waited for, or -1 */
-void trace_waited(sim *s, int rank, const slot *x);      /* a request, or a send that a probe found, ends the rank's wait */
-void trace_has_waited(sim *s, int rank);                 /* its next intervals are of no message */
+/* For other watchers. The first four are called in a world with a trace only; the others do nothing in one without. */
+void trace_interval_of(sim *s, const timeline *t, const held_time *time, int other); /* the rank that was waited for, or -1 */
+void trace_waited(sim *s, const timeline *t, const slot *x); /* a request, or a send that a probe found, ends its wait */
+void trace_has_waited(sim *s, const timeline *t);        /* its next intervals are of no message */
+void trace_ended(sim *s, const timeline *t);
 void trace_region(sim *s, int timeline, int region, int is_begin); /* it is executed */
 #endif

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "world/clock_events.h"
-#include "world/world.h"
+#include "world/tell.h"
 
 /* Parking: a timeline stands until another one wakes it, or until a date. */
 
@@ -51,6 +51,7 @@ int sim_wake(sim *s, int id)
         action_wake(s, id);
     else
         clock_events_wake(s, id);
+    tell_woken(s, id, s->running);
     return 0;
 }
 

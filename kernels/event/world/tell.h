@@ -116,6 +116,13 @@ static inline void tell_let_in(sim *s, int timeline, int by)
     }
 }
 
+static inline void tell_woken(sim *s, int timeline, int by)
+{
+    const watching *all = &s->watching;
+    for (int i = 1; i < all->n; i++)
+        if (all->at[i].is->woken) all->at[i].is->woken(s, all->at[i].own, timeline, by);
+}
+
 static inline void tell_looked(sim *s, int timeline, int request)
 {
     const watching *all = &s->watching;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from itertools import groupby
@@ -18,7 +18,7 @@ from smpy.platforms.machine_json import machine_to_json
 from smpy.records.files import write_whole
 from smpy.records.profile import INTERVAL_KINDS
 from smpy.records.trace_info import check_replaceable, info_text, sealed
-from smpy.records.trace_layout import FORMAT, INFO, MACHINE
+from smpy.records.trace_layout import COLUMNS, FORMAT, INFO, MACHINE
 from smpy.records.trace_writer import TraceWriter
 
 if TYPE_CHECKING:
@@ -63,7 +63,9 @@ class TraceRecording:
         self._window_s = config.trace_window_s
         self._ranks = config.trace_ranks
         self._comm_of_number: dict[int, int | None] = {}
-        self._regions: dict[int, list[tuple[str, float]]] = {}
+        self._regions: dict[tuple[int, int], list[tuple[str, float]]] = {}  # by rank and thread
+        self._threads: list[tuple[int, int]] = []  # rank and timeline of each thread
+        self._thread_began_s: dict[int, float] = {}  # threads that have not ended
         self._n_wildcards = self._n_polls = self._n_failed_polls = self._n_choices = 0
         self._has_power = engine.keeps_energy
         self._is_governed = config.governor is not None
@@ -88,20 +90,28 @@ class TraceRecording:
             getattr(self, f"_add_{table}")(self._engine.take_trace(table))
 
     def _add_intervals(self, rows: Columns) -> None:
+        self._writer.add("intervals", {"rank": self._writer.all(rows["owner"]), **self._interval_columns(rows)})
+
+    def _add_thread_intervals(self, rows: Columns) -> None:
+        import numpy as np
+
+        self._take("threads")
+        rank_of_thread = np.array([rank for rank, _ in self._threads], np.int32)
+        whose = {"rank": rank_of_thread[rows["owner"] - 1], "thread": rows["owner"]}
+        columns = {name: self._writer.all(values) for name, values in whose.items()}
+        self._writer.add("thread_intervals", {**columns, **self._interval_columns(rows)})
+
+    def _interval_columns(self, rows: Columns) -> dict[str, Any]:
         writer, power_w = self._writer, rows["power_w"]
-        self._writer.add(
-            "intervals",
-            {
-                "rank": writer.all(rows["rank"]),
-                "start_s": writer.all(rows["start_s"]),
-                "end_s": writer.all(rows["end_s"]),
-                "kind": writer.named(rows["kind"], INTERVAL_KINDS),
-                "site": writer.where(rows["account"] > 0, rows["account"]),
-                "other": writer.where(rows["other"] >= 0, rows["other"]),
-                "message": writer.where(rows["message"] >= 0, rows["message"]),
-                **({"power_w": writer.where(power_w == power_w, power_w)} if self._has_power else {}),
-            },
-        )
+        return {
+            "start_s": writer.all(rows["start_s"]),
+            "end_s": writer.all(rows["end_s"]),
+            "kind": writer.named(rows["kind"], INTERVAL_KINDS),
+            "site": writer.where(rows["account"] > 0, rows["account"]),
+            "other": writer.where(rows["other"] >= 0, rows["other"]),
+            "message": writer.where(rows["message"] >= 0, rows["message"]),
+            **({"power_w": writer.where(power_w == power_w, power_w)} if self._has_power else {}),
+        }
 
     def _add_messages(self, rows: Columns) -> None:
         writer = self._writer
@@ -161,21 +171,52 @@ class TraceRecording:
     def _add_regions(self, rows: Columns) -> None:
         names = list(self._engine.region_numbers)
         ended = []
-        for date_s, rank, region, is_begin in zip(
-            *(rows[name].tolist() for name in ("date_s", "rank", "region", "is_begin")), strict=True
-        ):
-            under_way = self._regions.setdefault(rank, [])
+        for date_s, rank, region, is_begin, thread in _rows(rows, "date_s", "rank", "region", "is_begin", "thread"):
+            under_way = self._regions.setdefault((rank, thread), [])
             if is_begin:
                 under_way.append((names[region], date_s))
             elif under_way:
                 name, start_s = under_way.pop()
-                ended.append((rank, name, start_s, date_s))
+                ended.append((rank, thread, name, start_s, date_s))
         self._write_regions(ended)
 
-    def _write_regions(self, ended: Sequence[tuple[int, str, float, float]]) -> None:
-        if ended:
-            columns = map(list, zip(*ended, strict=True))
-            self._writer.add("regions", dict(zip(("rank", "name", "start_s", "end_s"), columns, strict=True)))
+    def _write_regions(self, ended: Sequence[tuple[int, int, str, float, float]]) -> None:
+        self._write_rows("regions", [(rank, *region) for rank, thread, *region in ended if not thread])
+        self._write_rows("thread_regions", [row for row in ended if row[1]])
+
+    def _add_threads(self, rows: Columns) -> None:
+        ended = []
+        for date_s, thread, rank, timeline, is_begin in _rows(rows, "date_s", "thread", "rank", "timeline", "is_begin"):
+            if is_begin:
+                self._threads.append((rank, timeline))
+                self._thread_began_s[thread] = date_s
+            else:
+                ended.append((thread, date_s))
+        self._write_threads(ended)
+
+    def _write_threads(self, ended: Sequence[tuple[int, float]]) -> None:
+        rows = []
+        for thread, date_s in ended:
+            rank, timeline = self._threads[thread - 1]
+            rows.append((rank, thread, self._engine.thread_name(timeline), self._thread_began_s.pop(thread), date_s))
+        self._write_rows("threads", rows)
+
+    def _add_thread_messages(self, rows: Columns) -> None:
+        of = self._writer
+        threads = {name: of.where(rows[name] > 0, rows[name]) for name in ("send_thread", "receive_thread")}
+        self._writer.add("thread_messages", {"message": of.all(rows["message"]), **threads})
+
+    def _add_wake_ups(self, rows: Columns) -> None:
+        of = self._writer
+        columns = {
+            name: of.where(values > 0, values) if name.endswith("thread") else of.all(values)
+            for name, values in ((name, rows[name]) for name in COLUMNS["wake_ups"])
+        }
+        self._writer.add("wake_ups", columns)
+
+    def _write_rows(self, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        if rows:
+            self._writer.add(table, dict(zip(COLUMNS[table], map(list, zip(*rows, strict=True)), strict=True)))
 
     # ---- at the end of the run ----
 
@@ -194,9 +235,10 @@ class TraceRecording:
         """
         for table in TABLES:
             self._take(table)
+        self._write_threads([(thread, summary.makespan_s) for thread in self._thread_began_s])
         left = [
-            (rank, name, start_s, summary.makespan_s)
-            for rank, under_way in self._regions.items()
+            (rank, thread, name, start_s, summary.makespan_s)
+            for (rank, thread), under_way in self._regions.items()
             for name, start_s in under_way
         ]
         self._write_regions(left)
@@ -293,6 +335,10 @@ class TraceRecording:
         columns["bytes"] = columns.pop("nbytes")
         del columns["is_part"], columns["has_searched"]  # a call of a program is whole, and its place says the other
         self._writer.add("collectives", columns)
+
+
+def _rows(rows: Columns, *names: str) -> Iterator[tuple[Any, ...]]:
+    return zip(*(rows[name].tolist() for name in names), strict=True)
 
 
 def _counts(action: NDArray[Any]) -> list[int]:
