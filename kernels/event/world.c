@@ -88,8 +88,8 @@ int sim_timeline_new(sim *s, int rank)
     const int id = timeline_new(s, rank), at = id < 0 ? -1 : s->timelines.at[id].host;
     if (id < 0) return id;
     if (s->changes.host_is_off && s->changes.host_is_off[at]) keep_error(s, change_lose_rank(s, at, rank));
-    timeline_runs_next(s, id);
     tell_woken(s, id, s->running);
+    timeline_runs_next(s, id);
     const int is_first = s->timelines.at[id].next_of_rank < 0;
     const int error = is_first ? clock_events_crowd(s, at) : shared_cores_begin(s, rank);
     keep_error(s, error);

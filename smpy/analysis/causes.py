@@ -1,5 +1,8 @@
 """The causes of waits: the delay behind each wait, passed on along chains of waits to the ranks that began them.
 
+A thread of a rank waits, and delays others, as a rank does: where ranks are compared here, it is one of them. In a
+result its causes are its rank's.
+
 A wait of rank r for rank o ends at a date e, when o does its part. Let b be the date at which r last got out
 of MPI's waits and transfers, before that wait, or its begin: from b on r ran freely until it waited, and o, in the same
 time and that of the wait, did more. The time of o from b to e is compared with the time of r from b to the begin of the
@@ -71,18 +74,18 @@ class _Waits(NamedTuple):
     """Waits in the order of their intervals."""
 
     interval: NDArray[np.int64]
-    rank: NDArray[np.int64]
+    owner: NDArray[np.int64]
     other: NDArray[np.int64]  # -1 if unknown
-    free: NDArray[np.int64]  # first interval of the rank's free run before it; that of the wait: none
+    free: NDArray[np.int64]  # first interval of the owner's free run before it; that of the wait: none
     since_s: NDArray[np.float64]  # date b
-    low: NDArray[np.int64]  # the other rank between b and the end of the wait: intervals low to high - 1
+    low: NDArray[np.int64]  # the other owner between b and the end of the wait: intervals low to high - 1
     high: NDArray[np.int64]
 
 
 class _Charges(NamedTuple):
     """Charges of waits to their causes.
 
-    Activities of the late ranks are in `own`, by (rank, place, kind) as one number. Waits of theirs are one by one in
+    Activities of the late ones are in `own`, by (owner, place, kind) as one number. Waits of theirs are one by one in
     `on`; or, in wide windows, all from number low_wait to high_wait - 1, at `per_s` per second of each.
     """
 
@@ -109,7 +112,9 @@ def causes_of_waits(timeline: Timeline) -> Causes:
     itself_s = stuck_s + np.where(is_charged, 0.0, costs_s)
     itself = np.flatnonzero(itself_s)
     interval = waits.interval[itself]
-    keys = np.concatenate([charges.own.what, waits.rank[itself] * _n_labels(timeline) + _labels(timeline)[interval]])
+    keys = np.concatenate([charges.own.what, waits.owner[itself] * _n_labels(timeline) + _labels(timeline)[interval]])
+    owner, label = np.divmod(keys, _n_labels(timeline))
+    keys = timeline.rank_of[owner].astype(np.int64) * _n_labels(timeline) + label
     seconds = np.concatenate([charges.own.seconds * costs_s[charges.own.owner], itself_s[itself]])
     unique, which = np.unique(keys, return_inverse=True)
     rest, kind = np.divmod(unique, len(KINDS))
@@ -128,13 +133,13 @@ def _labels(timeline: Timeline) -> NDArray[np.int64]:
 
 
 def _others(timeline: Timeline, interval: NDArray[np.int64]) -> NDArray[np.int64]:
-    """[n_waits] rank that was waited for; -1: not known."""
+    """[n_waits] owner that was waited for; -1: not known."""
     other, n = timeline.other[interval].astype(np.int64), len(interval)
     following = np.minimum.accumulate(np.where(other >= 0, np.arange(n), n)[::-1])[::-1]
     unknown = np.flatnonzero((other < 0) & (following < n))
     one, then = interval[unknown], interval[following[unknown]]
     n_calls = np.cumsum(np.isin(timeline.kind, (OVERHEAD, TRANSFER, IDLE)))
-    is_one_row = (timeline.rank[one] == timeline.rank[then]) & (n_calls[one] == n_calls[then])
+    is_one_row = (timeline.owner[one] == timeline.owner[then]) & (n_calls[one] == n_calls[then])
     is_one_row &= timeline.kind[one] == timeline.kind[then]
     other[unknown[is_one_row]] = other[following[unknown[is_one_row]]]
     return other
@@ -143,23 +148,23 @@ def _others(timeline: Timeline, interval: NDArray[np.int64]) -> NDArray[np.int64
 def _waits(timeline: Timeline) -> _Waits:
     first, end_s = timeline.first, timeline.end_s
     interval = np.flatnonzero(np.isin(timeline.kind, LATE)).astype(np.int64)
-    rank = timeline.rank[interval].astype(np.int64)
+    owner = timeline.owner[interval].astype(np.int64)
     blocked = np.isin(timeline.kind, (TRANSFER, *LATE))
     last_blocked = np.maximum.accumulate(np.where(blocked, np.arange(len(blocked)), -1))
-    free = np.maximum(first[rank], np.where(interval > 0, last_blocked[interval - 1], -1) + 1)
+    free = np.maximum(first[owner], np.where(interval > 0, last_blocked[interval - 1], -1) + 1)
     other = _others(timeline, interval)
-    other[(other == rank) | (np.diff(first)[other] == 0)] = -1
+    other[(other == owner) | (np.diff(first)[other] == 0)] = -1
     since_s = timeline.start_s[free]
     low, high = np.zeros(len(interval), np.int64), np.zeros(len(interval), np.int64)
     by_other = np.argsort(other, kind="stable")
-    bounds = np.searchsorted(other[by_other], np.arange(timeline.n_ranks + 1))
-    for o in range(timeline.n_ranks):
+    bounds = np.searchsorted(other[by_other], np.arange(timeline.n_owners + 1))
+    for o in range(timeline.n_owners):
         mine = by_other[bounds[o] : bounds[o + 1]]
         if len(mine):
             its = slice(int(first[o]), int(first[o + 1]))
             low[mine] = first[o] + np.searchsorted(end_s[its], since_s[mine], side="right")
             high[mine] = first[o] + np.searchsorted(timeline.start_s[its], end_s[interval[mine]], side="left")
-    return _Waits(interval, rank, other, free, since_s, low, np.maximum(low, high))
+    return _Waits(interval, owner, other, free, since_s, low, np.maximum(low, high))
 
 
 def _charges(timeline: Timeline, waits: _Waits) -> _Charges:
@@ -247,22 +252,22 @@ def _pass_on(timeline: Timeline, waits: _Waits, charges: _Charges) -> tuple[NDAr
     """Time charged to each wait, its own length included; and the part that could not be passed on.
 
     The latter belongs to circles: a wait that was passed on already is charged to itself. A charge passed on to all
-    waits between two is kept as a change at the last and one before the first: a rank's waits are met in order.
+    waits between two is kept as a change at the last and one before the first: an owner's waits are met in order.
     """
     length_s = timeline.duration_s()[waits.interval]
     costs_s, stuck_s, change_per_s = length_s.copy(), np.zeros(len(length_s)), np.zeros(len(length_s) + 1)
-    first_wait = np.searchsorted(waits.rank, np.arange(timeline.n_ranks + 1)).tolist()
-    now_per_s = [0.0] * timeline.n_ranks
+    first_wait = np.searchsorted(waits.owner, np.arange(timeline.n_owners + 1)).tolist()
+    now_per_s = [0.0] * timeline.n_owners
     first = np.searchsorted(charges.on.owner, np.arange(len(costs_s) + 1)).data
     cost, stuck, change, length = costs_s.data, stuck_s.data, change_per_s.data, length_s.data
-    to, share, rank_of, other = charges.on.what.data, charges.on.seconds.data, waits.rank.data, waits.other.data
+    to, share, owner_of, other = charges.on.what.data, charges.on.seconds.data, waits.owner.data, waits.other.data
     low, high, per_s = charges.low_wait.data, charges.high_wait.data, charges.per_s.data
     is_done = bytearray(len(costs_s))
     for wait in _order(timeline, waits, charges.on).tolist():
         is_done[wait] = True
-        rank = rank_of[wait]
-        now_per_s[rank] += change[wait]
-        mine = cost[wait] = cost[wait] + now_per_s[rank] * length[wait]
+        owner = owner_of[wait]
+        now_per_s[owner] += change[wait]
+        mine = cost[wait] = cost[wait] + now_per_s[owner] * length[wait]
         for row in range(first[wait], first[wait + 1]):
             target = to[row]
             if is_done[target]:
@@ -285,7 +290,7 @@ def _order(timeline: Timeline, waits: _Waits, on: Pieces) -> NDArray[np.int64]:
     date_s, step = end_s.copy(), np.zeros(len(end_s), np.int64)
     tied = end_s[on.what] > end_s[on.owner] - ONE_DATE_S
     source, target = on.owner[tied], on.what[tied]
-    for _ in range(timeline.n_ranks + 1):  # a chain at one date has each rank once, or it is a circle
+    for _ in range(timeline.n_owners + 1):  # a chain at one date has each owner once, or it is a circle
         before = date_s[target]
         np.minimum.at(date_s, target, date_s[source])
         at_once = date_s[target] == date_s[source]

@@ -70,7 +70,7 @@ class RunTotals:
     makespan_s : float
         Makespan of it.
     rank_seconds : float
-        The time of all its ranks, the time after their ends included.
+        The time of all its ranks, the time after their ends included, and of their threads.
     """
 
     name: str

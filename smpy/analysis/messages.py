@@ -10,6 +10,7 @@ import numpy as np
 
 from smpy.analysis.timeline import floats, integers
 from smpy.records.columns import is_known
+from smpy.records.threads import MessageSides
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +32,8 @@ class Messages:
         Ascending.
     source, target : (n_messages,) array of int
         Ranks; -1: not known.
+    sender, receiver : (n_messages,) array of int
+        Owners (`threads`) that posted its sides.
     bytes : (n_messages,) array of int
         Size of each.
     is_early : (n_messages,) array of bool
@@ -48,6 +51,8 @@ class Messages:
     number: NDArray[np.int64]
     source: NDArray[np.int32]
     target: NDArray[np.int32]
+    sender: NDArray[np.int32]
+    receiver: NDArray[np.int32]
     bytes: NDArray[np.int64]
     is_early: NDArray[np.bool_]
     started_s: NDArray[np.float64]
@@ -97,13 +102,18 @@ def read_messages(trace: Trace) -> Messages:
     )
     number = integers(table["message"], np.int64, -1)
     order = np.argsort(number, kind="stable")
+    number = number[order]
+    source, target = (integers(table[name], np.int32, -1)[order] for name in ("source", "target"))
+    sender, receiver = MessageSides(trace).owners(number, source, target)
     sent_s, received_s = floats(table["send_posted_s"])[order], floats(table["receive_posted_s"])[order]
     started_s = floats(table["started_s"])[order]
     is_early = ~np.isnan(started_s)
     return Messages(
-        number=number[order],
-        source=integers(table["source"], np.int32, -1)[order],
-        target=integers(table["target"], np.int32, -1)[order],
+        number=number,
+        source=source,
+        target=target,
+        sender=sender,
+        receiver=receiver,
         bytes=integers(table["bytes"], np.int64, 0)[order],
         is_early=is_early,
         started_s=np.where(is_early, started_s, np.fmax(sent_s, received_s)),

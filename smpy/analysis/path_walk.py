@@ -1,10 +1,12 @@
 """The walk along the critical path, from the last event back to the first.
 
-A rank's own activity before an event is on the path. At a wait the path goes on with the rank that ended it:
+A rank's own activity before an event is on the path; so is a thread's. At a wait the path goes on with the rank, or
+with the thread of a rank (`threads`), that ended it:
 
 * at the end of a transfer it follows the message to its start, and there goes on with the side that let it start: the
   sender of an early message, else the side that was posted last;
-* at the end of a wait for others it goes on, at that date, with the rank that was waited for;
+* at the end of a wait for others it goes on, at that date, with the rank that was waited for; at that of a sleep that
+  another thread ended, with that one; at the start of a thread, with the one that started it;
 * at a message of a collective that was sent or received in the background (a collective that was started), it
   goes on with the message whose end at that rank and date let that happen, if there is one.
 
@@ -56,9 +58,9 @@ class PathParts:
 
 
 class _Cause(NamedTuple):
-    """Continuation of the path: a rank's activity up to a date, and the message along which the path came."""
+    """Continuation of the path: an owner's activity up to a date, and the message along which the path came."""
 
-    rank: int
+    owner: int
     date_s: float
     message: int
 
@@ -69,7 +71,7 @@ def walk_back(timeline: Timeline, messages: Messages) -> PathParts:
     Parameters
     ----------
     timeline : Timeline
-        Intervals of all ranks; a rank without an interval cannot be on the path.
+        Intervals of all ranks and threads; one without an interval cannot be on the path.
     messages : Messages
         Messages between them.
     """
@@ -94,31 +96,34 @@ class _Walk:
     def back(self) -> None:
         timeline = self.timeline
         first, start_s = timeline.first.data, timeline.start_s.data
-        waits = np.isin(timeline.kind, (TRANSFER, *LATE))
+        waits = np.isin(timeline.kind, (TRANSFER, *LATE)) | (timeline.other >= 0)
         last_wait = np.maximum.accumulate(np.where(waits, np.arange(len(waits)), -1)).data
         at = self._last_event()
-        rank = int(np.searchsorted(timeline.first, at, side="right")) - 1
+        owner = int(np.searchsorted(timeline.first, at, side="right")) - 1
         date_s, came_with = float(timeline.end_s[at]), _NO_MESSAGE
-        seen, seen_s = {rank: at}, date_s  # the earliest interval of each rank, at this date
+        seen, seen_s = {owner: at}, date_s  # the earliest interval of each owner, at this date
         while True:
             if date_s < seen_s - ONE_DATE_S:
                 seen, seen_s = {}, date_s
-            seen[rank] = at
-            cause = self._cause(at, rank, date_s, came_with)
-            before = -1 if cause is None else self._interval(cause.rank, cause.date_s)
-            if cause is not None and (cause.date_s < seen_s - ONE_DATE_S or before < seen.get(cause.rank, before + 1)):
+            seen[owner] = at
+            cause = self._cause(at, owner, date_s, came_with)
+            before = -1 if cause is None else self._interval(cause.owner, cause.date_s)
+            if cause is not None and (cause.date_s < seen_s - ONE_DATE_S or before < seen.get(cause.owner, before + 1)):
                 if cause.message >= 0:
                     self.rows.append((at, at, cause.date_s, date_s, cause.message))
-                rank, date_s, came_with = cause
+                owner, date_s, came_with = cause
                 at = before
-                if date_s <= start_s[at]:
+            else:
+                low = max(min(last_wait[at] + 1, at), first[owner])
+                self.rows.append((low, at, start_s[low], date_s, _NO_MESSAGE))
+                date_s, at, came_with = start_s[low], low - 1, _NO_MESSAGE
+            begun: set[int] = set()
+            while at < first[owner] or date_s <= start_s[at]:  # it begins there
+                begun.add(owner)
+                owner = int(timeline.started_by[owner])
+                if owner < 0 or owner in begun:
                     return
-                continue
-            low = max(min(last_wait[at] + 1, at), first[rank])
-            self.rows.append((low, at, start_s[low], date_s, _NO_MESSAGE))
-            date_s, at, came_with = start_s[low], low - 1, _NO_MESSAGE
-            if at < first[rank]:
-                return
+                at = self._interval(owner, date_s)
 
     def parts(self) -> PathParts:
         timeline = self.timeline
@@ -130,7 +135,7 @@ class _Walk:
         step = np.arange(len(row)) - np.repeat(np.cumsum(n) - n, n)
         interval = high[row] - step
         return PathParts(
-            rank=(np.searchsorted(timeline.first, interval, side="right") - 1).astype(np.int32),
+            rank=timeline.rank_of[np.searchsorted(timeline.first, interval, side="right") - 1],
             start_s=np.where((message[row] < 0) & (step < n[row] - 1), timeline.start_s[interval], since_s[row]),
             end_s=np.where(step == 0, until_s[row], timeline.end_s[interval]),
             kind=np.where(message[row] < 0, timeline.kind[interval], np.int8(TRANSFER)),
@@ -142,10 +147,10 @@ class _Walk:
         """The interval that ended last, among those before the ends of ranks."""
         return int(np.argmax(np.where(self.timeline.kind == IDLE, -np.inf, self.timeline.end_s)))
 
-    def _interval(self, rank: int, date_s: float) -> int:
-        """Index of a rank's interval before a date: the one that ended then, or the one under way."""
+    def _interval(self, owner: int, date_s: float) -> int:
+        """Index of an owner's interval before a date: the one that ended then, or the one under way."""
         end_s = self.timeline.end_s.data
-        low, high = int(self.timeline.first[rank]), int(self.timeline.first[rank + 1])
+        low, high = int(self.timeline.first[owner]), int(self.timeline.first[owner + 1])
         at = min(bisect_left(end_s, date_s - ONE_DATE_S, low, high), high - 1)
         while at + 1 < high and end_s[at + 1] <= date_s:
             at += 1
@@ -153,40 +158,40 @@ class _Walk:
             at -= 1
         return at
 
-    def _cause(self, at: int, rank: int, date_s: float, came_with: int) -> _Cause | None:
-        """Continuation of the path with the rank that ended a wait at a date; None if no wait ended."""
+    def _cause(self, at: int, owner: int, date_s: float, came_with: int) -> _Cause | None:
+        """Continuation of the path with the owner that ended a wait at a date; None if no wait ended."""
         timeline, kind = self.timeline, self.timeline.kind[at]
         cause = None
         if date_s < timeline.end_s[at] - ONE_DATE_S:
-            cause = self._beside(rank, date_s, came_with)
+            cause = self._beside(owner, date_s, came_with)
         elif kind == TRANSFER:
             cause = self._start(self.messages.row(int(timeline.message[at])), date_s)
-        elif kind in LATE and timeline.other[at] >= 0:
+        elif timeline.other[at] >= 0:
             cause = _Cause(int(timeline.other[at]), date_s, _NO_MESSAGE)
-        if cause is None or not timeline.first[cause.rank] < timeline.first[cause.rank + 1]:
+        if cause is None or not timeline.first[cause.owner] < timeline.first[cause.owner + 1]:
             return None
         return cause
 
     def _start(self, message: int, date_s: float) -> _Cause | None:
         if message < 0 or not self.messages.started_s[message] <= date_s + ONE_DATE_S:
             return None
-        ends = self.messages.source if self.messages.is_sender_last[message] else self.messages.target
+        ends = self.messages.sender if self.messages.is_sender_last[message] else self.messages.receiver
         return _Cause(int(ends[message]), min(float(self.messages.started_s[message]), date_s), message)
 
-    def _beside(self, rank: int, date_s: float, came_with: int) -> _Cause | None:
-        """Message that let a rank continue a collective that it had started."""
+    def _beside(self, owner: int, date_s: float, came_with: int) -> _Cause | None:
+        """Message that let an owner continue a collective that it had started."""
         if came_with < 0 or not self.messages.is_inner[came_with]:
             return None
         if self.arrivals is None:
             inner = np.flatnonzero(self.messages.is_inner)
-            self.arrivals = _ByDate.sorted(inner, self.messages.target, self.messages.ended_s, self.timeline.n_ranks)
-        message, ended_s = self.arrivals.next(rank, date_s)
+            self.arrivals = _ByDate.sorted(inner, self.messages.receiver, self.messages.ended_s, self.timeline.n_owners)
+        message, ended_s = self.arrivals.next(owner, date_s)
         return self._start(message, date_s) if ended_s <= date_s + ONE_DATE_S else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ByDate:
-    """Messages by target and by one of their dates."""
+    """Messages by receiver and by one of their dates."""
 
     order: NDArray[np.int64]
     date_s: NDArray[np.float64]
@@ -194,13 +199,13 @@ class _ByDate:
 
     @classmethod
     def sorted(
-        cls, some: NDArray[np.int64], target: NDArray[np.int32], date_s: NDArray[np.float64], n_ranks: int
+        cls, some: NDArray[np.int64], receiver: NDArray[np.int32], date_s: NDArray[np.float64], n_owners: int
     ) -> _ByDate:
-        order = some[np.lexsort((date_s[some], target[some]))]
-        return cls(order, date_s[order], np.searchsorted(target[order], np.arange(n_ranks + 1)))
+        order = some[np.lexsort((date_s[some], receiver[some]))]
+        return cls(order, date_s[order], np.searchsorted(receiver[order], np.arange(n_owners + 1)))
 
-    def next(self, rank: int, date_s: float) -> tuple[int, float]:
-        """Row and date of a rank's first message from a date on; -1 if there is none."""
-        low, high = int(self.first[rank]), int(self.first[rank + 1])
+    def next(self, owner: int, date_s: float) -> tuple[int, float]:
+        """Row and date of an owner's first message from a date on; -1 if there is none."""
+        low, high = int(self.first[owner]), int(self.first[owner + 1])
         place = bisect_left(self.date_s.data, date_s - ONE_DATE_S, low, high)
         return (int(self.order[place]), float(self.date_s[place])) if place < high else (_NO_MESSAGE, np.inf)

@@ -1,4 +1,4 @@
-"""The time that ranks spend in a region of a program."""
+"""The time that ranks spend in a region of a program, with their threads."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smpy.analysis.timeline import COMPUTE, Timeline, floats, integers, words_by_number
+from smpy.analysis.spans import merged
+from smpy.analysis.timeline import COMPUTE, Timeline, floats, words_by_number
+from smpy.analysis.windows import Windows, pieces_of
 from smpy.errors import UsageError, meant
+from smpy.records.threads import owners
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def computing_in_region(trace: Trace, timeline: Timeline, region: str) -> tuple[NDArray[np.float64], float]:
-    """Time that each rank computes in a region, and the longest time that a rank was in it.
+    """Time that each rank computes in a region, and the longest time that a rank was in it, by any of its threads.
 
     Parameters
     ----------
@@ -39,31 +42,49 @@ def computing_in_region(trace: Trace, timeline: Timeline, region: str) -> tuple[
     UsageError
         If the trace has no such region.
     """
-    table = trace.table("regions") if trace.n_rows("regions") else None
-    numbers, known = words_by_number(table["name"]) if table is not None else (np.empty(0, np.int64), [])
-    if table is None or region not in known:
+    visits = _visits(trace)
+    if region not in visits:
+        known = list(visits)
         there = f"; it has {', '.join(known)}" if known else ": its program names none"
         raise UsageError(f"{trace.folder} has no region {region!r}{meant(region, known)}{there}")
-    mine = numbers == known.index(region)
-    rank = integers(table["rank"], np.int32, -1)[mine]
-    start_s, end_s = floats(table["start_s"])[mine], floats(table["end_s"])[mine]
-    end_s = np.where(np.isnan(end_s), trace.makespan_s, end_s)  # left open by a run that did not end
+    owner, start_s, end_s = visits[region]
+    rank = timeline.rank_of[owner]
     computing_s, inside_s = np.zeros(timeline.n_ranks), np.zeros(timeline.n_ranks)
     for r in np.unique(rank).tolist():
-        spans = _merged(start_s[rank == r], end_s[rank == r])
-        its = slice(int(timeline.first[r]), int(timeline.first[r + 1]))
-        dates_s = np.append(timeline.start_s[its], timeline.end_s[its][-1:])
-        spent_s = np.where(timeline.kind[its] == COMPUTE, np.diff(dates_s), 0.0)
-        until_s = np.concatenate([[0.0], np.cumsum(spent_s)])  # computing time until each date
-        at_start, at_end = np.interp(spans[:, 0], dates_s, until_s), np.interp(spans[:, 1], dates_s, until_s)
-        computing_s[r], inside_s[r] = float((at_end - at_start).sum()), float((spans[:, 1] - spans[:, 0]).sum())
+        spans = merged(start_s[rank == r], end_s[rank == r])
+        inside_s[r] = float((spans[:, 1] - spans[:, 0]).sum())
+        its_owners = np.unique(owner[rank == r]).tolist()
+        parts = [_computing(timeline, o, merged(start_s[owner == o], end_s[owner == o])) for o in its_owners]
+        computing = parts[0] if len(parts) == 1 else merged(*np.concatenate(parts).T)
+        computing_s[r] = float((computing[:, 1] - computing[:, 0]).sum())
     return computing_s, float(inside_s.max())
 
 
-def _merged(start_s: NDArray[np.float64], end_s: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Spans of time without overlap: a region may be nested in itself."""
-    order = np.argsort(start_s, kind="stable")
-    start_s, until_s = start_s[order], np.maximum.accumulate(end_s[order])
-    begins = np.flatnonzero(np.append(True, start_s[1:] > until_s[:-1]))
-    ends = np.append(begins[1:] - 1, len(start_s) - 1)
-    return np.stack([start_s[begins], until_s[ends]], axis=1)
+_Visits = tuple["NDArray[np.int64]", "NDArray[np.float64]", "NDArray[np.float64]"]
+
+
+def _visits(trace: Trace) -> dict[str, _Visits]:
+    """By region, the owners (`threads`) that were in it, and from when to when."""
+    found: dict[str, list[_Visits]] = {}
+    for table in (trace.table(name) for name in ("regions", "thread_regions") if trace.n_rows(name)):
+        numbers, names = words_by_number(table["name"])
+        owner, start_s, end_s = owners(trace, table), floats(table["start_s"]), floats(table["end_s"])
+        for number, name in enumerate(names):
+            mine = numbers == number
+            found.setdefault(name, []).append((owner[mine], start_s[mine], end_s[mine]))
+    return {
+        name: (np.concatenate(owner), np.concatenate(start_s), np.concatenate(end_s))
+        for name, (owner, start_s, end_s) in ((name, zip(*parts, strict=True)) for name, parts in found.items())
+    }
+
+
+def _computing(timeline: Timeline, owner: int, spans: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[n_parts, 2] dates between which an owner computes within spans that do not overlap."""
+    first, last = int(timeline.first[owner]), int(timeline.first[owner + 1])
+    low = first + np.searchsorted(timeline.end_s[first:last], spans[:, 0], side="right")
+    high = first + np.searchsorted(timeline.start_s[first:last], spans[:, 1], side="left")
+    windows = Windows(np.arange(len(spans)), low, np.maximum(low, high), spans[:, 0], spans[:, 1])
+    parts = pieces_of(timeline, windows)
+    computes = timeline.kind[parts.what] == COMPUTE
+    start_s = np.maximum(timeline.start_s[parts.what], spans[parts.owner, 0])[computes]
+    return np.stack([start_s, start_s + parts.seconds[computes]], axis=1)

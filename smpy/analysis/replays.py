@@ -66,13 +66,15 @@ def why_not_replayed(trace: Trace) -> str | None:
     """
     facts = trace.info["trace"]
     if not facts.get("is_complete", True):
-        return "the run did not come to its end"
+        return "the run did not come to its end; record all of it"
     if facts.get("can_replay"):
         return None
     if facts.get("window_s") is not None:
-        return "it has a window of the run only"
+        return "it has a window of the run only; record all of it"
     if facts.get("ranks") is not None:
-        return "it has some ranks only"
+        return "it has some ranks only; record all of it"
+    if trace.n_rows("threads"):
+        return "its ranks have threads, and dates decide which of them takes a lock"
     return "it does not have all that the run did"
 
 
@@ -86,7 +88,7 @@ def check_can_replay(trace: Trace) -> None:
     """
     reason = why_not_replayed(trace)
     if reason is not None:
-        raise UsageError(f"{trace.folder} cannot be replayed: {reason}; record all of it")
+        raise UsageError(f"{trace.folder} cannot be replayed: {reason}")
 
 
 def depends_on_time(trace: Trace) -> bool:

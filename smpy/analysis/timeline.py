@@ -1,19 +1,21 @@
-"""Timeline of each rank: the intervals of a trace as columns, sorted by rank and time."""
+"""Timelines of ranks and their threads: the intervals of a trace as columns, sorted by owner (`threads`) and time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from math import nan
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from smpy.analysis.result import needed
+from smpy.analysis.spans import merged
 from smpy.errors import UsageError
 from smpy.records.columns import numbers
 from smpy.records.computing_lines import called, calling
 from smpy.records.profile import INTERVAL_KINDS
+from smpy.records.threads import MessageSides, owners, rank_of_owners, wake_ups
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +26,7 @@ KINDS: Final = INTERVAL_KINDS
 """Kinds of intervals, by number."""
 
 COMPUTE: Final = KINDS.index("compute")
+SLEEP: Final = KINDS.index("sleep")
 OVERHEAD: Final = KINDS.index("overhead")
 POLLING: Final = KINDS.index("polling")
 PROBING: Final = KINDS.index("probing")
@@ -79,16 +82,20 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timeline:
-    """The intervals of all ranks.
+    """The intervals of all ranks, and of their threads.
 
     Parameters
     ----------
     n_ranks : int
         Number of ranks of the run.
+    rank_of : (n_owners,) array of int
+        Rank of each owner of intervals: ranks' own programs, then threads.
+    started_by : (n_owners,) array of int
+        The owner that started each; -1: none.
     time_s : float
         Time covered by the trace: the run's makespan, or the length of a window.
-    first : (n_ranks + 1,) array of int
-        Intervals of rank r are those from first[r] to first[r + 1] - 1; each begins where the one before ended.
+    first : (n_owners + 1,) array of int
+        Intervals of owner o are those from first[o] to first[o + 1] - 1; each begins where the one before ended.
     start_s, end_s : (n_intervals,) array of float
         Dates.
     kind : (n_intervals,) array of int
@@ -96,7 +103,7 @@ class Timeline:
     place : (n_intervals,) array of int
         Number in `places`.
     other : (n_intervals,) array of int
-        The rank that was waited for; -1: none.
+        The owner that was waited for, or that ended a sleep; -1: none.
     message : (n_intervals,) array of int
         The message that ended a wait or a transfer; -1: none.
     places : sequence of Place
@@ -104,6 +111,8 @@ class Timeline:
     """
 
     n_ranks: int
+    rank_of: NDArray[np.int32]
+    started_by: NDArray[np.int32]
     time_s: float
     first: NDArray[np.int64]
     start_s: NDArray[np.float64]
@@ -117,21 +126,42 @@ class Timeline:
     @property
     def ranks_told(self) -> NDArray[np.int64]:
         """Number of ranks in the trace."""
-        return np.flatnonzero(np.diff(self.first))
+        return np.flatnonzero(np.diff(self.first[: self.n_ranks + 1]))
+
+    @property
+    def n_owners(self) -> int:
+        """Number of ranks and threads."""
+        return len(self.rank_of)
+
+    @property
+    def has_threads(self) -> bool:
+        """Whether ranks had threads."""
+        return self.n_owners > self.n_ranks
+
+    @property
+    def owner(self) -> NDArray[np.int32]:
+        """[n_intervals] owner of each interval."""
+        return np.repeat(np.arange(self.n_owners, dtype=np.int32), np.diff(self.first))
 
     @property
     def rank(self) -> NDArray[np.int32]:
         """[n_intervals] rank of each interval."""
-        return np.repeat(np.arange(self.n_ranks, dtype=np.int32), np.diff(self.first))
+        return np.repeat(self.rank_of, np.diff(self.first))
 
     def duration_s(self) -> NDArray[np.float64]:
         """[n_intervals] length of each interval in seconds."""
         return self.end_s - self.start_s
 
     def computing_s(self) -> NDArray[np.float64]:
-        """[n_ranks] time that each computes."""
-        weights = np.where(self.kind == COMPUTE, self.duration_s(), 0.0)
-        return np.bincount(self.rank, weights=weights, minlength=self.n_ranks).astype(np.float64)
+        """[n_ranks] time that each computes, in one of its threads or in several at once."""
+        computes = np.flatnonzero(self.kind == COMPUTE)
+        rank, start_s, end_s = self.rank[computes], self.start_s[computes], self.end_s[computes]
+        seconds = np.bincount(rank, weights=end_s - start_s, minlength=self.n_ranks).astype(np.float64)
+        for one in np.unique(self.rank_of[self.n_ranks :]).tolist():
+            mine = rank == one
+            spans = merged(start_s[mine], end_s[mine]) if mine.any() else np.zeros((0, 2))
+            seconds[one] = float((spans[:, 1] - spans[:, 0]).sum())
+        return seconds
 
 
 def read_timeline(trace: Trace, *, with_messages: bool = True) -> Timeline:
@@ -149,27 +179,63 @@ def read_timeline(trace: Trace, *, with_messages: bool = True) -> Timeline:
     UsageError
         If there are none, or without pyarrow.
     """
-    columns = ["rank", "start_s", "end_s", "kind", "site", "other", *(["message"] if with_messages else [])]
-    table = trace.table("intervals", columns=columns)
+    columns = ["start_s", "end_s", "kind", "site", "other", *(["message"] if with_messages else [])]
+    table = trace.table("intervals", columns=["rank", *columns])
     if table.num_rows == 0:
         raise UsageError("the trace has no intervals: no simulated time passed in it")
-    rank = integers(table["rank"], np.int32, -1)
-    order = np.argsort(rank, kind="stable")
-    start_s, end_s = floats(table["start_s"])[order], floats(table["end_s"])[order]
-    first = np.searchsorted(rank[order], np.arange(trace.n_ranks + 1))
+    rank_of = rank_of_owners(trace)
+    owner, parts = integers(table["rank"], np.int32, -1), [table]
+    if len(rank_of) > trace.n_ranks:
+        parts.append(trace.table("thread_intervals", columns=["rank", "thread", *columns]))
+        owner = np.concatenate([owner, owners(trace, parts[1])])
+    order = np.argsort(owner, kind="stable")
+
+    def column(read: Callable[[Any], NDArray[Any]], name: str) -> NDArray[Any]:
+        values = [read(part[name]) for part in parts]
+        return (values[0] if len(values) == 1 else np.concatenate(values))[order]
+
     places, place_of_site = _places(trace)
-    return Timeline(
+    message = np.empty(0, np.int64)
+    if with_messages:
+        message = column(lambda values: integers(values, np.int64, -1), "message")
+    timeline = Timeline(
         n_ranks=trace.n_ranks,
-        time_s=float(end_s.max() - start_s.min()),
-        first=first.astype(np.int64),
-        start_s=start_s,
-        end_s=end_s,
-        kind=_kinds(table["kind"])[order],
-        place=place_of_site[integers(table["site"], np.int32, 0)[order]],
-        other=integers(table["other"], np.int32, -1)[order],
-        message=integers(table["message"], np.int64, -1)[order] if with_messages else np.empty(0, np.int64),
+        rank_of=rank_of,
+        started_by=np.full(len(rank_of), -1, np.int32),
+        time_s=0.0,
+        first=np.searchsorted(owner[order], np.arange(len(rank_of) + 1)).astype(np.int64),
+        start_s=column(floats, "start_s"),
+        end_s=column(floats, "end_s"),
+        kind=column(_kinds, "kind"),
+        place=place_of_site[column(lambda values: integers(values, np.int32, 0), "site")],
+        other=column(lambda values: integers(values, np.int32, -1), "other"),
+        message=message,
         places=places,
     )
+    if with_messages:
+        _tell_threads(trace, timeline)
+    return replace(timeline, time_s=float(timeline.end_s.max() - timeline.start_s.min()))
+
+
+def _tell_threads(trace: Trace, timeline: Timeline) -> None:
+    """Replace ranks that were waited for by the owners that ended the waits, and set who started whom."""
+    other, can_be_woken = timeline.other, np.isin(timeline.kind, (SLEEP, *LATE))
+    if timeline.has_threads:
+        unknown = np.full(len(other), -1, np.int32)
+        sides = MessageSides(trace).owners(timeline.message, unknown, unknown)
+        for kind, side in zip(("late_sender", "late_receiver"), sides, strict=True):
+            told = (timeline.kind == KINDS.index(kind)) & (other >= 0) & (side >= 0)
+            other[told] = side[told]
+    woken, date_s, by = wake_ups(trace)
+    for one in np.unique(woken).tolist():
+        low, high = int(timeline.first[one]), int(timeline.first[one + 1])
+        mine = np.flatnonzero(woken == one)
+        begins = mine[(date_s[mine] == timeline.start_s[low]) if low < high else np.ones(len(mine), np.bool_)]
+        timeline.started_by[one] = by[begins[0]] if len(begins) else -1
+        at = low + np.searchsorted(timeline.end_s[low:high], date_s[mine])
+        ends = np.flatnonzero(at < high)
+        ends = ends[(timeline.end_s[at[ends]] == date_s[mine[ends]]) & can_be_woken[at[ends]]]
+        other[at[ends]] = by[mine[ends]]
 
 
 def integers(column: Any, dtype: type[np.signedinteger[Any]], null: int) -> NDArray[Any]:

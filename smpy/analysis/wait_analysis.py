@@ -100,7 +100,7 @@ class Waits(Result):
     Attributes
     ----------
     rank_seconds : float
-        The time of all ranks together, each until its end.
+        The time of all ranks together, each until its end, and of their threads.
     waits : sequence of Wait
         The longest first.
     causes : sequence of Cause
@@ -115,6 +115,8 @@ class Waits(Result):
         Waits that noise of the measuring machine alone can cause: the table names no rank that caused no more.
     shared_hosts : str
         Kernels that took longer than alone on their hosts, in words.
+    has_threads : bool
+        Whether ranks had threads.
     """
 
     rank_seconds: float
@@ -125,6 +127,7 @@ class Waits(Result):
     hottest_link: str
     noise_s: float = 0.0
     shared_hosts: str = ""
+    has_threads: bool = False
 
     @property
     def seconds(self) -> float:
@@ -194,7 +197,8 @@ class Waits(Result):
             name = kind_words(kind, place.call)
             shares = (format_time(seconds), f"{seconds / whole_s:.1%}", f"{count:,}", f"{most}")
             rows.append((*shares, name, place.what, place.where))
-        head = f"{title}: {format_time(whole_s)}, {whole_s / self.rank_seconds:.1%} of the ranks' time{more}"
+        whose = "the time of ranks and threads" if self.has_threads else "the ranks' time"
+        head = f"{title}: {format_time(whole_s)}, {whole_s / self.rank_seconds:.1%} of {whose}{more}"
         columns = ("time", "share", title.lower(), "most on rank", "kind", "call", "line")
         return f"{head}\n{text_table(columns, rows, n_words=3)}{_left(len(groups))}"
 
@@ -274,6 +278,7 @@ def waits(trace: Trace) -> Waits:
         hottest_link=next(iter(hottest_links(trace)), ""),
         noise_s=(trace.info.get("profile") or {}).get("noise_waiting_s") or 0.0,
         shared_hosts=shared_hosts(trace.info.get("remarks") or ()),
+        has_threads=timeline.has_threads,
     )
 
 
@@ -293,7 +298,7 @@ def _contention(timeline: Timeline, messages: Messages) -> tuple[NDArray[np.int6
     """Indices of intervals in which ranks waited for messages slowed by contention, and the part of each in seconds."""
     transfers = np.flatnonzero((timeline.kind == TRANSFER) & np.isin(timeline.message, messages.number))
     row, duration_s = np.searchsorted(messages.number, timeline.message[transfers]), timeline.duration_s()[transfers]
-    whose = timeline.rank[transfers].astype(np.int64) * len(messages.number) + row
+    whose = timeline.owner[transfers].astype(np.int64) * len(messages.number) + row
     _, which = np.unique(whose, return_inverse=True)
     whole_s = np.bincount(which, weights=duration_s)[which]  # a rank that polls has a transfer in several intervals
     seconds = duration_s * np.minimum(messages.contention_s[row] / whole_s, 1.0)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Windows(NamedTuple):
-    """Windows: intervals low to high - 1 of a rank, cut at the dates where the window begins and ends.
+    """Windows: intervals low to high - 1 of a rank or thread, cut at the dates where the window begins and ends.
 
     Parameters
     ----------
@@ -85,11 +85,11 @@ def sums_of(timeline: Timeline, windows: Windows, label: NDArray[np.int64]) -> P
     label : (n_intervals,) array of int
         Label of each interval.
     """
-    rank = np.searchsorted(timeline.first, windows.low, side="right") - 1
-    order = np.argsort(rank, kind="stable")
+    owner = np.searchsorted(timeline.first, windows.low, side="right") - 1
+    order = np.argsort(owner, kind="stable")
     pieces: list[Pieces] = []
-    for mine in np.split(order, np.flatnonzero(np.diff(rank[order])) + 1) if len(order) else []:
-        first, last = int(timeline.first[rank[mine[0]]]), int(timeline.first[rank[mine[0]] + 1])
+    for mine in np.split(order, np.flatnonzero(np.diff(owner[order])) + 1) if len(order) else []:
+        first, last = int(timeline.first[owner[mine[0]]]), int(timeline.first[owner[mine[0]] + 1])
         low, high = windows.low[mine] - first, windows.high[mine] - first
         its_label = label[first:last]
         duration_s = timeline.end_s[first:last] - timeline.start_s[first:last]

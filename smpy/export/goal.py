@@ -63,7 +63,8 @@ def write(trace: Trace, path: Path) -> None:
     """
     info = trace.info["trace"]
     if not info["can_replay"] or not info["is_complete"]:
-        raise UsageError(f"{trace.folder} is not of a whole run: trace one, without --trace-ranks and --trace-window")
+        without = "threads" if trace.n_rows("threads") else "--trace-ranks and --trace-window"
+        raise UsageError(f"{trace.folder} is not of a whole run: trace one, without {without}")
     described = recorded_machine(trace)
     machine = described.build()
     hosts = [host for host, n_ranks in info["hosts_of_ranks"] for _ in range(n_ranks)]

@@ -1,8 +1,9 @@
 """A trace as JSON for Perfetto (https://ui.perfetto.dev) and chrome://tracing.
 
-Hosts are processes, and ranks are their threads. Intervals are slices; messages are flows, from the call that sent
-one to the call that received it; regions are asynchronous slices, on a track per rank. If a trace has power, each
-host has a counter of the power that its ranks add to its idle power. Dates are whole nanoseconds.
+Hosts are processes, and ranks are their threads; a thread of a rank is one more, below its rank. Intervals are slices;
+messages are flows, from the call that sent one to the call that received it; regions are asynchronous slices, on a
+track per rank, or thread. If a trace has power, each host has a counter of the power that its ranks add to its idle
+power. Dates are whole nanoseconds.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Final, TextIO, cast
 
 from smpy.records.columns import numbers
 from smpy.records.files import in_place_when_whole
+from smpy.records.threads import MessageSides, owner_names, owners, rank_of_owners
 from smpy.records.time_words import kind_words
 from smpy.records.trace import Trace
 
@@ -46,10 +48,16 @@ def write(trace: Trace, path: Path) -> None:
     UsageError
         If the trace cannot be read, or the file cannot be written.
     """
-    table = trace.table(
-        "regions", ["rank", "name", "start_s", "end_s"]
-    )  # read before the file is opened, since reading may fail
-    pieces = chain(_names(trace), _regions(trace, table), _intervals(trace), _power(trace), _messages(trace))
+    tracks = _Tracks(trace)
+    tables = _both(trace, "regions")  # read before the file is opened, since reading may fail
+    regions = [trace.table(name) for name in tables]
+    pieces = chain(
+        _names(trace, tracks),
+        *(_regions(trace, tracks, table) for table in regions),
+        _intervals(trace, tracks),
+        _power(trace),
+        _messages(trace, tracks),
+    )
     run = {name: trace.info.get(name) for name in ("program", "args", "platform", "ranks", "makespan_s", "smpy")}
     with in_place_when_whole(path) as scratch, ExitStack() as stack:
         file: TextIO = stack.enter_context(scratch.open("w", encoding="utf-8"))
@@ -63,42 +71,66 @@ def write(trace: Trace, path: Path) -> None:
         file.write(f'\n],"otherData":{json.dumps(run | {"is_complete": trace.is_complete})}}}\n')
 
 
-def _names(trace: Trace) -> Iterator[str]:
-    """Names of hosts and ranks, and their order in a viewer."""
-    pid_of_rank = _pid_of_rank(trace)
-    hosts = dict(zip(pid_of_rank, trace.host_of_rank, strict=True))
+class _Tracks:
+    """Tracks of a viewer, by owner: a rank's own program, or a thread.
+
+    Attributes
+    ----------
+    pid : list of int
+        Number of each one's host, which is no `tid`: a viewer takes a thread with its process's number for the main
+        thread.
+    tid : list of int
+        Number of each one.
+    name : list of str
+        "rank 3", or "rank 3: receiver".
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        hosts: dict[str, int] = {}
+        pid_of_rank = [trace.n_ranks + hosts.setdefault(host, len(hosts)) for host in trace.host_of_rank]
+        n_ranks, rank_of = trace.n_ranks, rank_of_owners(trace).tolist()
+        self.rank_of: list[int] = rank_of
+        self.pid = [pid_of_rank[rank] for rank in rank_of]
+        self.tid = [*range(n_ranks), *(len(hosts) + owner for owner in range(n_ranks, len(rank_of)))]
+        self.name = owner_names(trace)
+
+
+def _both(trace: Trace, name: str) -> list[str]:
+    """A table, and that of threads, if it has rows."""
+    return [name, *([f"thread_{name}"] if trace.n_rows(f"thread_{name}") else [])]
+
+
+def _names(trace: Trace, tracks: _Tracks) -> Iterator[str]:
+    """Names of hosts, ranks and threads, and their order in a viewer."""
+    hosts = dict(zip(tracks.pid, trace.host_of_rank, strict=False))
     for pid, host in hosts.items():
         yield _name("process_name", pid, 0, "name", host)
         yield _name("process_sort_index", pid, 0, "sort_index", pid)
-    for rank, pid in enumerate(pid_of_rank):
-        yield _name("thread_name", pid, rank, "name", f"rank {rank}")
-        yield _name("thread_sort_index", pid, rank, "sort_index", rank)
+    in_order = sorted(range(len(tracks.rank_of)), key=tracks.rank_of.__getitem__)
+    for place, owner in enumerate(in_order):
+        pid, tid = tracks.pid[owner], tracks.tid[owner]
+        yield _name("thread_name", pid, tid, "name", tracks.name[owner])
+        yield _name("thread_sort_index", pid, tid, "sort_index", place)
 
 
 def _name(item: str, pid: int, tid: int, key: str, value: str | int) -> str:
     return f'{{"ph":"M","name":"{item}","pid":{pid},"tid":{tid},"args":{{"{key}":{json.dumps(value)}}}}}'
 
 
-def _pid_of_rank(trace: Trace) -> list[int]:
-    """A number for each host that is no rank: a viewer takes a thread with its process's number for the main thread."""
-    numbers: dict[str, int] = {}
-    return [trace.n_ranks + numbers.setdefault(host, len(numbers)) for host in trace.host_of_rank]
-
-
-def _regions(trace: Trace, table: pa.Table) -> Iterator[str]:
-    """Slices of regions, inside one named after the rank, because a track takes the name of its first slice.
+def _regions(trace: Trace, tracks: _Tracks, table: pa.Table) -> Iterator[str]:
+    """Slices of regions, inside one named after the rank or thread, because a track takes the name of its first slice.
 
     All are held in memory and sorted: slices that end at a date precede those that begin there.
     """
     import numpy as np
 
-    pid_of_rank = _pid_of_rank(trace)
-    rank, start_ns, end_ns = table["rank"].to_numpy(), _ns(table["start_s"]), _ns(table["end_s"])
+    owner, start_ns, end_ns = owners(trace, table), _ns(table["start_s"]), _ns(table["end_s"])
     names = table["name"].to_pylist()
-    order = np.lexsort((-np.arange(len(rank)), -end_ns, start_ns, rank))
-    for number, rows in groupby(order.tolist(), key=rank.__getitem__):
-        at = f'"cat":"region","id":{number},"pid":{pid_of_rank[number]},"tid":{number}'
-        open_ = [(f"rank {number}", round(trace.makespan_s * 1e9))]
+    order = np.lexsort((-np.arange(len(owner)), -end_ns, start_ns, owner))
+    for number, rows in groupby(order.tolist(), key=owner.__getitem__):
+        tid = tracks.tid[number]
+        at = f'"cat":"region","id":{tid},"pid":{tracks.pid[number]},"tid":{tid}'
+        open_ = [(tracks.name[number], round(trace.makespan_s * 1e9))]
         yield _mark("b", open_[0][0], at, 0)
         for row in rows:
             while len(open_) > 1 and open_[-1][1] <= start_ns[row]:
@@ -115,9 +147,8 @@ def _mark(phase: str, name: str, at: str, date_ns: int) -> str:
     return f'{{"ph":"{phase}","name":{json.dumps(name)},{at},"ts":{date_ns / 1000:.3f}}}'
 
 
-def _intervals(trace: Trace) -> Iterator[str]:
+def _intervals(trace: Trace, tracks: _Tracks) -> Iterator[str]:
     """Text of slices, a piece per batch. Ends are rounded, not lengths, so that slices still follow each other."""
-    pid_of_rank = _pid_of_rank(trace)
     heads: dict[tuple[str, int], str] = {}
 
     def head(kind: str, label: int) -> str:
@@ -126,20 +157,21 @@ def _intervals(trace: Trace) -> Iterator[str]:
         name = f"{call}: {words}" if call else words
         return f'"cat":"{kind}","name":{json.dumps(name)},"args":{{"line":{json.dumps(place)}'
 
-    for batch in trace.batches("intervals"):
+    for batch in chain.from_iterable(trace.batches(name) for name in _both(trace, "intervals")):
         kinds = batch["kind"].to_pylist()
         labels = trace.label_of_site[batch["site"].fill_null(0).to_numpy(zero_copy_only=False)].tolist()
         start_ns, end_ns = _ns(batch["start_s"]), _ns(batch["end_s"])
-        columns = (batch["rank"].to_pylist(), start_ns.tolist(), (end_ns - start_ns).tolist(), kinds, labels)
+        columns = (owners(trace, batch).tolist(), start_ns.tolist(), (end_ns - start_ns).tolist(), kinds, labels)
         lines = []
-        for rank, start, length, kind, label, other, message in zip(
+        for owner, start, length, kind, label, other, message in zip(
             *columns, batch["other"].to_pylist(), batch["message"].to_pylist(), strict=True
         ):
             head_text = heads.get((kind, label)) or heads.setdefault((kind, label), head(kind, label))
             waited_for = "" if other is None else f',"waits for rank":{other}'
             message_id = "" if message is None else f',"message":{message}'
             lines.append(
-                f'{{"ph":"X","pid":{pid_of_rank[rank]},"tid":{rank},"ts":{start / 1000:.3f},"dur":{length / 1000:.3f},'
+                f'{{"ph":"X","pid":{tracks.pid[owner]},"tid":{tracks.tid[owner]},"ts":{start / 1000:.3f},'
+                f'"dur":{length / 1000:.3f},'
                 f"{head_text}{waited_for}{message_id}}}}}"
             )
         if lines:
@@ -147,7 +179,7 @@ def _intervals(trace: Trace) -> Iterator[str]:
 
 
 def _power(trace: Trace) -> Iterator[str]:
-    """A counter for each host: the sum of `power_w` over its ranks, at each date at which it changes.
+    """A counter for each host: the sum of `power_w` over its ranks and their threads, at each date at which it changes.
 
     All changes are held in memory and sorted.
     """
@@ -155,9 +187,10 @@ def _power(trace: Trace) -> Iterator[str]:
         return
     import numpy as np
 
-    pids = np.array(_pid_of_rank(trace))
+    pids = np.array(_Tracks(trace).pid)
     parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]] = []
-    for batch in trace.batches("intervals", ["rank", "start_s", "end_s", "power_w"]):
+    columns = ["rank", "start_s", "end_s", "power_w"]
+    for batch in chain.from_iterable(trace.batches(name, columns) for name in _both(trace, "intervals")):
         power_w = numbers(batch["power_w"], null=0.0)
         at = np.flatnonzero(power_w)
         pid, one = pids[numbers(batch["rank"])[at]], np.ones(len(at), np.int64)
@@ -180,7 +213,7 @@ def _power(trace: Trace) -> Iterator[str]:
         yield ",\n".join(lines)
 
 
-def _messages(trace: Trace) -> Iterator[str]:
+def _messages(trace: Trace, tracks: _Tracks) -> Iterator[str]:
     """Text of flows, a piece per batch; both ends of a flow lie in slices written before.
 
     A flow begins in the sender's slice that starts with the send, and ends in the receiver's slice that lasts until
@@ -188,7 +221,7 @@ def _messages(trace: Trace) -> Iterator[str]:
     """
     import numpy as np
 
-    pid_of_rank = _pid_of_rank(trace)
+    sides = MessageSides(trace)
     window_s = trace.info["trace"]["window_s"] or (0.0, inf)
     ranks = trace.info["trace"]["ranks"]
     last_ns = round(trace.makespan_s * 1e9)
@@ -205,15 +238,18 @@ def _messages(trace: Trace) -> Iterator[str]:
         end_ns = np.minimum(_whole_ns(taken_s[rows]), last_ns) - (posted_s < ended_s)[rows]
         dates = zip(begin_ns.tolist(), np.maximum(begin_ns, end_ns).tolist(), strict=True)
         taken = batch.take(rows).to_pydict()
-        names = zip(*(taken[name] for name in columns[:5]), strict=True)
+        number = numbers(batch["message"])[rows]
+        owners_of_sides = (side.tolist() for side in sides.owners(number, source[rows], target[rows]))
+        names = zip(number.tolist(), *owners_of_sides, taken["tag"], taken["bytes"], strict=True)
         lines = []
-        for (number, sender, receiver, tag, size), (begin, end) in zip(names, dates, strict=True):
-            head = f'"cat":"message","name":"message","id":{number}'
+        for (message, sender, receiver, tag, size), (begin, end) in zip(names, dates, strict=True):
+            head = f'"cat":"message","name":"message","id":{message}'
             args = f'{{"bytes":{size},"tag":{"null" if tag is None else tag}}}'
             lines.append(
-                f'{{"ph":"s",{head},"pid":{pid_of_rank[sender]},"tid":{sender},"ts":{begin / 1000:.3f},'
+                f'{{"ph":"s",{head},"pid":{tracks.pid[sender]},"tid":{tracks.tid[sender]},"ts":{begin / 1000:.3f},'
                 f'"args":{args}}},\n'
-                f'{{"ph":"f","bp":"e",{head},"pid":{pid_of_rank[receiver]},"tid":{receiver},"ts":{end / 1000:.3f}}}'
+                f'{{"ph":"f","bp":"e",{head},"pid":{tracks.pid[receiver]},"tid":{tracks.tid[receiver]},'
+                f'"ts":{end / 1000:.3f}}}'
             )
         if lines:
             yield ",\n".join(lines)

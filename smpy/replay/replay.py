@@ -156,7 +156,8 @@ def replay(
     info = trace.info["trace"]
     if not info["can_replay"] or not info["is_complete"]:
         is_part = info["window_s"] is not None or info["ranks"] is not None
-        part = "has some ranks or dates only" if is_part else "is of ranks with threads, or of hosts with --governor"
+        whole = "is of ranks with threads" if trace.n_rows("threads") else "is of hosts with --governor"
+        part = "has some ranks or dates only" if is_part else whole
         why = "is of a run that was cut short" if info["can_replay"] else part
         raise UsageError(f"{trace.folder} {why}: trace the whole run, without these, to replay it")
     changes, options, quiet_parts = checked(better), tuple(options), checked_noise(denoise)

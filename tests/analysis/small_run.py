@@ -101,6 +101,9 @@ class InMemory:
         rows = sorted(self._rows[name], key=lambda row: row["end_s"]) if name == "intervals" else self._rows[name]
         return pa.Table.from_pylist(rows, schema=pa.schema(SCHEMAS[name])).select(columns or list(SCHEMAS[name]))
 
+    def n_rows(self, name: str) -> int:
+        return len(self._rows[name])
+
     def batches(self, name: str, columns: Sequence[str] | None = None) -> list[pa.RecordBatch]:
         return self.table(name, columns).to_batches()
 

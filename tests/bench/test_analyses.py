@@ -34,6 +34,8 @@ def ring(turns: int) -> tuple[Timeline, Messages]:
     message = np.stack([np.full(shape, -1), number, number], axis=2).reshape(-1)
     timeline = Timeline(
         n_ranks=RANKS,
+        rank_of=np.arange(RANKS, dtype=np.int32),
+        started_by=np.full(RANKS, -1, np.int32),
         time_s=float(end_s.max()),
         first=np.arange(RANKS + 1) * 3 * turns,
         start_s=start_s.reshape(-1),
@@ -49,6 +51,8 @@ def ring(turns: int) -> tuple[Timeline, Messages]:
         number=np.arange(n),
         source=np.repeat(left % RANKS, turns).astype(np.int32),
         target=np.repeat(np.arange(RANKS), turns).astype(np.int32),
+        sender=np.repeat(left % RANKS, turns).astype(np.int32),
+        receiver=np.repeat(np.arange(RANKS), turns).astype(np.int32),
         bytes=np.full(n, 8),
         is_early=np.ones(n, bool),
         started_s=started_s,

@@ -88,7 +88,9 @@ static void woken(sim *s, void *own, int timeline, int by)
 {
     critical_paths *all = own;
     path_place *t = by >= 0 ? place(s, &all->timelines, timeline) : NULL;
-    if (t) t->path = by < all->timelines.room ? all->timelines.at[by].path : (path){0};
+    if (!t) return;
+    all->calling = by;
+    t->path = now(all);
 }
 
 static void looked(sim *s, void *own, int timeline, int request)

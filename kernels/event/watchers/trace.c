@@ -65,7 +65,7 @@ static int has_dates(const trace *t, double start_s, double end_s)
 
 /* ---- threads ---- */
 
-static const trace_wait NOT_WAITED = {.message = -1};
+static const trace_wait NOT_WAITED = {.message = -1, .by = -1};
 
 /* Number of a timeline's thread; 0: it is its rank's own program, or left out. */
 static int thread_of(const sim *s, const timeline *t)
@@ -110,38 +110,41 @@ void trace_ended(sim *s, const timeline *t)
     if (thread_of(s, t)) mark_thread(s, (int)(t - s->timelines.at), 0);
 }
 
-static void write_wake_up(sim *s, const timeline *t, double date_s, int by_rank, int by_thread)
+static void write_wake_up(sim *s, const timeline *t, double date_s, int by)
 {
     const trace *all = trace_of(s);
-    if (all->rank[t->rank].is_left_out || all->rank[by_rank].is_left_out || !has_dates(all, date_s, date_s)) return;
+    const timeline *from = &s->timelines.at[by];
+    if (all->rank[t->rank].is_left_out || all->rank[from->rank].is_left_out || !has_dates(all, date_s, date_s)) return;
     trace_wake_up *row = new_row(s, TRACE_WAKE_UPS);
     if (!row) return;
-    *row = (trace_wake_up){.date_s = date_s, .rank = t->rank, .thread = thread_of(s, t), .by_rank = by_rank,
-                           .by_thread = by_thread};
+    *row = (trace_wake_up){.date_s = date_s, .rank = t->rank, .thread = thread_of(s, t), .by_rank = from->rank,
+                           .by_thread = thread_of(s, from)};
 }
 
 static void woken(sim *s, void *own, int id, int by)
 {
-    const timelines *all = &s->timelines;
-    trace *t = own;
-    if (!timeline_is_first(&all->at[id]) && (id >= t->thread_room || !t->thread[id].number)) begin_thread(s, t, id);
-    if (by < 0) return;
-    const double now_s = clock_outside_s(&s->clock, s->clock.now_s);
-    write_wake_up(s, &all->at[id], now_s, all->at[by].rank, thread_of(s, &all->at[by]));
+    const timeline *t = &s->timelines.at[id];
+    if (t->n) {
+        wait_of(s, t)->by = by;
+        return;
+    }
+    if (!timeline_is_first(t)) begin_thread(s, own, id);
+    if (by >= 0) write_wake_up(s, t, clock_outside_s(&s->clock, s->clock.now_s), by);
 }
 
 /* What only one may enter has been left by a timeline. */
 static void let_in(sim *s, void *own, int id, int by)
 {
     (void)own;
-    wait_of(s, &s->timelines.at[id])->by_thread = thread_of(s, &s->timelines.at[by]);
+    if (thread_of(s, &s->timelines.at[by])) wait_of(s, &s->timelines.at[id])->by = by;
 }
 
-/* The thread that entered a complete collective last, or 0. */
-static int last_thread(const sim *s, int instance)
+/* The timeline that entered a complete collective last, if that is a thread; else -1. */
+static int last_thread(const sim *s, int id)
 {
-    if (!instance || isinf(mpi_of(s)->comms.instances.at[instance].complete_s)) return 0;
-    return thread_of(s, &s->timelines.at[mpi_of(s)->comms.instances.at[instance].last_timeline]);
+    const instance *all_of = id ? &mpi_of(s)->comms.instances.at[id] : NULL;
+    if (!all_of || isinf(all_of->complete_s)) return -1;
+    return thread_of(s, &s->timelines.at[all_of->last_timeline]) ? all_of->last_timeline : -1;
 }
 
 /* The thread that posts a request now, or 0. Nobody's turn: what its rank has started goes on by itself. */
@@ -178,7 +181,7 @@ void trace_interval_of(sim *s, const timeline *t, const held_time *time, int oth
     *row = (trace_interval){.start_s = from_s, .end_s = to_s, .power_w = time->above_idle_j / (time->end_s - time->start_s),
                             .owner = thread ? thread : t->rank, .kind = time->kind, .account = time->account, .other = other,
                             .message = was_waiting ? wait->message : -1};
-    if (other >= 0 && wait->by_thread) write_wake_up(s, t, to_s, other, wait->by_thread);
+    if (wait->by >= 0 && (other >= 0 || time->kind == SPENT_SLEEPING)) write_wake_up(s, t, to_s, wait->by);
 }
 
 void trace_waited(sim *s, const timeline *t, const slot *x)
@@ -187,7 +190,7 @@ void trace_waited(sim *s, const timeline *t, const slot *x)
     const int request = (int)(x - mpi_of(s)->requests.at), instance = x->is_collective ? x->run->instance : x->instance;
     const int has_message = !x->is_collective && request < all->request_room && (x->has_matched || x->is_early);
     *wait_of(s, t) = (trace_wait){.message = has_message ? all->of_request[request].message : -1,
-                                  .by_thread = all->n_threads ? last_thread(s, instance) : 0};
+                                  .by = all->n_threads ? last_thread(s, instance) : -1};
 }
 
 void trace_has_waited(sim *s, const timeline *t)
@@ -538,7 +541,8 @@ static void polled(sim *s, void *own, int id, const poll_question *asked, int is
     write_poll(s, id, kind, &poll, is_found);
 }
 
-static const trace_rank NEW_RANK = {.wait = {.message = -1}, .last_poll = -1, .last_overhead = -1, .last_start = -1, .until = -1};
+static const trace_rank NEW_RANK = {.wait = {.message = -1, .by = -1}, .last_poll = -1, .last_overhead = -1, .last_start = -1,
+                                    .until = -1};
 
 static void added(sim *s, void *own, int rank)
 {

@@ -28,7 +28,7 @@ typedef struct {
 /* The end of a timeline's wait. */
 typedef struct {
     int64_t message;             /* message whose end ended it; -1: none */
-    int by_thread;               /* thread of the rank waited for that ended it, where no message tells; or 0 */
+    int by;                      /* timeline that woke it, or a thread of the rank waited for where no message tells; or -1 */
 } trace_wait;
 
 typedef struct {

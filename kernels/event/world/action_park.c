@@ -47,11 +47,11 @@ int sim_wake(sim *s, int id)
     action *a = t->n ? timeline_first(t) : NULL;
     if (!a || a->kind != &kind || a->stage != PARKED || (t->state != WAITING && t->state != ASLEEP)) return SIM_BAD_REQUEST;
     a->stage = WOKEN;
+    tell_woken(s, id, s->running);
     if (t->state == WAITING)
         action_wake(s, id);
     else
         clock_events_wake(s, id);
-    tell_woken(s, id, s->running);
     return 0;
 }
 
