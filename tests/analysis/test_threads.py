@@ -158,6 +158,7 @@ MESSAGE_FROM_A_THREAD = (
 def send():
     compute(2)
     comm.Send(bytearray(8), dest=1)
+    time.sleep(0.25)
 if comm.rank == 0:
     start(send)
     time.sleep(0.5)
@@ -172,6 +173,7 @@ BARRIER_OF_A_THREAD = (
 def enter():
     compute(2)
     comm.Barrier()
+    time.sleep(0.25)
 if comm.rank == 0:
     start(enter)
     time.sleep(0.5)
@@ -188,6 +190,7 @@ def hold():
     window.Lock(1)
     compute(2)
     window.Unlock(1)
+    time.sleep(0.25)
 if comm.rank == 0:
     start(hold).join(0.5)
     time.sleep(2)
@@ -209,6 +212,12 @@ def test_the_critical_path_goes_to_the_thread_that_was_waited_for(traced: Callab
     trace = traced(program)
     assert trace.makespan_s == about(3.0)
     assert on_path(trace) == {("inject_seconds", "compute"): about(3.0)}
+
+
+@pytest.mark.parametrize("program", [MESSAGE_FROM_A_THREAD, BARRIER_OF_A_THREAD], ids=["message", "barrier"])
+def test_a_wait_for_a_thread_is_due_to_what_the_thread_did(traced: Callable, program: str):
+    (cause,) = (cause for cause in waits(traced(program)).causes if cause.seconds > SOME_OVERHEADS_S)
+    assert (cause.rank, cause.place.call, cause.kind, cause.seconds) == (0, "inject_seconds", "compute", about(2.0))
 
 
 def test_a_sleep_that_ends_by_itself_is_on_the_critical_path_where_a_thread_starts_then(traced: Callable):
