@@ -322,12 +322,59 @@ static void a_rank_polls_in_vain_until_it_is_told_something_else(const platform 
     sim_free(s);
 }
 
+/* ---- blocking probes ---- */
+
+enum { LARGE = 1 << 20, A_LOOK = 4 }; /* bytes; looks a second */
+
+static struct {
+    int prober, sender;
+    int n_looks;                 /* the send comes at the date of this look, */
+    int n_calls;                 /* after so many calls of its sender there */
+} late_send;
+
+static void probe_or_send(sim *s, int rank, int stage)
+{
+    const int bystander = 3 - late_send.prober - late_send.sender;
+    if (rank == late_send.prober && stage == 0) {
+        assert(sim_append_probe(s, rank, 0, late_send.sender, 7) == 0);
+        return;
+    }
+    if (rank == late_send.prober) sim_append_wait(s, rank, sim_append_recv(s, rank, 0, SIM_ANY, 7, LARGE));
+    if (rank == late_send.sender) {
+        sim_append_sleep(s, rank, (double)late_send.n_looks / A_LOOK);
+        for (int i = 0; i < late_send.n_calls; i++) sim_append_send(s, rank, 0, bystander, i, 1, SEND_STANDARD, 1);
+        sim_append_wait(s, rank, sim_append_send(s, rank, 0, late_send.prober, 7, LARGE, SEND_STANDARD, 1));
+    }
+    if (rank == bystander)
+        for (int i = 0; i < late_send.n_calls; i++) sim_append_wait(s, rank, sim_append_recv(s, rank, 0, SIM_ANY, i, 1));
+    sim_append_end(s, rank);
+}
+
+static void a_probe_finds_a_send_that_comes_between_its_look_and_its_answer(const platform *p, const model *given)
+{
+    model m = *given;
+    m.polling.iprobe_s = 1.0 / A_LOOK; /* dates of looks are exact */
+    m.polling.grow = 0;
+    for (int order = 0; order < 6; order++) {
+        late_send.prober = order % 3;
+        late_send.sender = (late_send.prober + 1 + order / 3) % 3;
+        for (late_send.n_looks = 1; late_send.n_looks < 4; late_send.n_looks++) {
+            for (late_send.n_calls = 0; late_send.n_calls < 4; late_send.n_calls++) {
+                sim *s = world(p, &m, 3);
+                assert(run(s, 3, probe_or_send) == SIM_DONE);
+                sim_free(s);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     platform *p = machine();
     model m = plain();
     an_intercommunicator_speaks_to_its_other_side(p, &m);
     a_number_of_nothing_is_refused(p, &m);
+    a_probe_finds_a_send_that_comes_between_its_look_and_its_answer(p, &m);
     a_number_is_used_again_when_nothing_names_it(p, &m);
     a_matched_probe_holds_its_message(p, &m);
     a_held_message_that_nobody_receives_leaks_nothing(p, &m);

@@ -42,12 +42,13 @@ static int look(sim *s, int id, const action *a)
     return found;
 }
 
-/* A blocking probe has looked: counts those that know all there is. */
-static void count_up_to_date(sim *s, timeline *t)
+/* A blocking probe learns what it has seen: counts those that know all there is. A send may have come since it looked. */
+static void count_up_to_date(sim *s, timeline *t, const action *a)
 {
     polling *p = &mpi_of(s)->polling;
-    p->n_probes_up_to_date += (!t->answer) - (t->n_sends_seen == p->n_sends_queued);
-    t->n_sends_seen = t->answer ? -1 : p->n_sends_queued;
+    const int was_up_to_date = t->n_sends_seen == p->n_sends_queued;
+    t->n_sends_seen = t->answer ? -1 : a->probe.n_sends;
+    p->n_probes_up_to_date += (t->n_sends_seen == p->n_sends_queued) - was_up_to_date;
 }
 
 /* A look has told its answer: the action is over, or begins anew. */
@@ -61,7 +62,7 @@ static int learn(sim *s, int id, action *a)
     if (is_repeated && is_free)
         t->n_sends_seen = t->answer ? -1 : a->probe.n_sends; /* it waits: it is not among the probes that time wakes */
     else if (is_repeated)
-        count_up_to_date(s, t);
+        count_up_to_date(s, t, a);
     if (t->answer || (a->kind->nature == ACTION_POLL)) {
         action_end(s, id);
         return FREE_OF_CHARGE;
