@@ -71,12 +71,15 @@ class RunTotals:
         Makespan of it.
     rank_seconds : float
         The time of all its ranks, the time after their ends included, and of their threads.
+    has_threads : bool
+        Whether its ranks had threads.
     """
 
     name: str
     n_ranks: int
     makespan_s: float
     rank_seconds: float
+    has_threads: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,14 +107,15 @@ class Comparison(Result):
         rows = [
             (format_time(run.makespan_s), f"{run.n_ranks:,}", format_time(run.rank_seconds), run.name) for run in runs
         ]
-        head = text_table(("makespan", "ranks", "of all ranks", "run"), rows, n_words=1)
+        whose = "all ranks and threads" if any(run.has_threads for run in runs) else "all ranks"
+        head = text_table(("makespan", "ranks", f"of {whose}", "run"), rows, n_words=1)
         if not self._shown(self.differences, "rank_seconds"):
             return f"{head}\n\nBoth spend the same time in every line"
         longer = _signed(sum(each.seconds for each in self.on_path))
         total = _signed(self.after.rank_seconds - self.before.rank_seconds)
         path = self._lines(self._shown(self.on_path, "makespan_s"))
         sums = self._lines(self._shown(self.differences, "rank_seconds"))
-        return f"{head}\n\nOn the critical path: {longer}\n{path}\n\nSummed over all ranks: {total}\n{sums}"
+        return f"{head}\n\nOn the critical path: {longer}\n{path}\n\nSummed over {whose}: {total}\n{sums}"
 
     def _shown(self, differences: Sequence[Difference], total: str) -> list[Difference]:
         """Differences above rounding."""
@@ -228,5 +232,7 @@ def _by_place(trace: Trace) -> tuple[RunTotals, _Spent]:
         parts = lines.split(place, float(seconds[i])) if kind == COMPUTE else [(place, float(seconds[i]))]
         for line, part_s in parts:
             spent[line, KINDS[kind]] = spent.get((line, KINDS[kind]), 0.0) + part_s
-    totals = RunTotals(str(trace.folder), trace.n_ranks, trace.makespan_s, sum(spent.values()))
+    totals = RunTotals(
+        str(trace.folder), trace.n_ranks, trace.makespan_s, sum(spent.values()), has_threads=timeline.has_threads
+    )
     return totals, spent

@@ -189,8 +189,8 @@ def _power(trace: Trace) -> Iterator[str]:
 
     pids = np.array(_Tracks(trace).pid)
     parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]] = []
-    columns = ["rank", "start_s", "end_s", "power_w"]
-    for batch in chain.from_iterable(trace.batches(name, columns) for name in _both(trace, "intervals")):
+    read = ["rank", "start_s", "end_s", "power_w"]
+    for batch in chain.from_iterable(trace.batches(name, read) for name in _both(trace, "intervals")):
         power_w = numbers(batch["power_w"], null=0.0)
         at = np.flatnonzero(power_w)
         pid, one = pids[numbers(batch["rank"])[at]], np.ones(len(at), np.int64)

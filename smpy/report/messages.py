@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from smpy.records.threads import MessageSides
 from smpy.records.trace import Trace
 from smpy.report.packed import packed
 from smpy.report.timeline import PictureRows
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DRAWN_MAX: Final = 50_000
-_COLUMNS: Final = ("source", "target", "bytes", "send_posted_s", "ended_s", "send_site", "receive_site")
+_COLUMNS: Final = ("message", "source", "target", "bytes", "send_posted_s", "ended_s", "send_site", "receive_site")
 
 
-def messages(trace: Trace, rows: PictureRows) -> dict[str, Any]:
+def messages(trace: Trace, rows: PictureRows, timeline_rows: PictureRows) -> dict[str, Any]:
     """The matrix and the messages to draw, in the page's format.
 
     Parameters
@@ -26,7 +27,10 @@ def messages(trace: Trace, rows: PictureRows) -> dict[str, Any]:
         Trace with the messages; memory does not grow with their number.
     rows : PictureRows
         Ranks that were traced: messages of others are counted nowhere.
+    timeline_rows : PictureRows
+        Ranks and threads of the timeline.
     """
+    sides = MessageSides(trace)
     matrix = np.zeros(rows.n * rows.n)
     drawn: dict[str, NDArray[Any]] = {}
     for batch in trace.batches("messages", _COLUMNS):
@@ -35,9 +39,10 @@ def messages(trace: Trace, rows: PictureRows) -> dict[str, Any]:
         cell = rows.row(source[both]) * rows.n + rows.row(target[both])
         matrix += np.bincount(cell, batch["bytes"].to_numpy()[both], minlength=len(matrix))
         some = batch.filter(_mask(both & ~np.isnan(_dates(batch, "ended_s"))))
+        posted_by = sides.owners(*(some[name].to_numpy() for name in ("message", "source", "target")))
         columns = {
-            "source": rows.place(some["source"].to_numpy()).astype(np.int32),
-            "target": rows.place(some["target"].to_numpy()).astype(np.int32),
+            "source": timeline_rows.place(posted_by[0]).astype(np.int32),
+            "target": timeline_rows.place(posted_by[1]).astype(np.int32),
             "bytes": some["bytes"].to_numpy().astype(np.float64),
             "sent_s": _dates(some, "send_posted_s"),
             "ended_s": _dates(some, "ended_s"),

@@ -8,11 +8,15 @@ const COLOURS = {
 const COLUMNS_MAX = 1600; // of a picture
 const ROWS_MAX = 1024;
 const LINES_MAX = 1000;
+const NAMES_MAX = 40; // of rows
 const CELLS_MAX = 500; // of the matrix, in each direction
 
-function ranksAt(position, perRow) {
+function shownAt(position, perRow) { // of the timeline
+  const names = page.timeline.names;
   const first = Math.floor(position / perRow) * perRow;
-  return ranksFrom(first, first + perRow);
+  if (!names) return ranksFrom(first, first + perRow);
+  const last = Math.min(first + perRow, names.length) - 1;
+  return first === last ? names[first] : `${names[first]} to ${names[last]}`;
 }
 
 function ranksFrom(first, end) {
@@ -39,9 +43,10 @@ function drawSites(figure) {
 }
 
 async function drawRanks(figure) {
-  const { kinds, per_row: perRow } = page.timeline;
+  const { kinds } = page.timeline;
+  const { per_row: perRow, n_rows: nRows } = page.rank_rows;
   const spent = await unpacked(page.time_by_row);
-  const x = Array.from({ length: page.timeline.n_rows }, (_, row) => row * perRow);
+  const x = Array.from({ length: nRows }, (_, row) => row * perRow);
   const areas = kinds.map((kind, k) => ({
     type: "scatter", mode: "lines", stackgroup: "kinds", name: words(kind), x, y: x.map((_, row) => spent[row * kinds.length + k] / perRow),
     line: { shape: "hvh", width: 0 }, fillcolor: COLOURS[kind], hovertemplate: "%{y:.4~s}s",
@@ -57,7 +62,7 @@ async function drawRanks(figure) {
 // ---- messages and links ----
 
 async function drawMatrix(figure) {
-  const { n_rows: n, per_row: perRow } = page.timeline;
+  const { n_rows: n, per_row: perRow } = page.rank_rows;
   const sent = await unpacked(page.messages.matrix);
   const most = sent.reduce((a, b) => Math.max(a, b), 1);
   const least = sent.reduce((a, b) => (b ? Math.min(a, b) : a), most);
@@ -139,18 +144,18 @@ class Bins {
   }
 
   at(_seconds, position, kind) {
-    return `${ranksAt(position, this.timeline.per_row)}: mostly ${words(kind)}`;
+    return `${shownAt(position, this.timeline.per_row)}: mostly ${words(kind)}`;
   }
 }
 
 class Exact {
-  // All intervals, by rank and date.
+  // All intervals, by rank or thread, and date.
   constructor(timeline, columns) {
     this.timeline = timeline;
     Object.assign(this, columns);
   }
 
-  after(position, seconds) { // of the rank's intervals, the first one that ends later
+  after(position, seconds) { // of the rank's or thread's intervals, the first one that ends later
     let low = this.first[position];
     let high = this.first[position + 1];
     while (low < high) {
@@ -199,12 +204,12 @@ class Exact {
 
   at(seconds, position, kind) {
     const i = this.after(position, seconds);
-    if (i >= this.first[position + 1] || this.start_s[i] > seconds) return `rank ${page.ranks[position]}`;
+    if (i >= this.first[position + 1] || this.start_s[i] > seconds) return shownAt(position, 1);
     const label = page.labels[this.label[i]];
     const other = this.other[i] < 0 ? "" : `, for rank ${this.other[i]}`;
     const length = time(this.end_s[i] - this.start_s[i]);
     const kindHere = words(this.timeline.kinds[this.kind[i]]);
-    return `rank ${page.ranks[position]}: ${kindHere}${other}${label ? `, ${label}` : ""}, ${length} from ${time(this.start_s[i])} on`;
+    return `${shownAt(position, 1)}: ${kindHere}${other}${label ? `, ${label}` : ""}, ${length} from ${time(this.start_s[i])} on`;
   }
 }
 
@@ -221,12 +226,13 @@ function lines(drawn, firstS, lastS, first, last) {
 }
 
 async function drawTimeline(figure) {
-  const { kinds, first_s: from, last_s: to } = page.timeline;
+  const { kinds, first_s: from, last_s: to, names } = page.timeline;
   const source = page.timeline.exact
     ? new Exact(page.timeline, await unpackedAll(page.timeline.exact))
     : new Bins(page.timeline, await Promise.all(page.timeline.levels.map(unpacked)));
   const drawn = await unpackedAll(page.messages.drawn);
-  const n = page.ranks.length;
+  const n = (names ?? page.ranks).length;
+  const rowsAre = names ? "ranks and threads, counted" : page.is_of_all ? "rank" : "traced ranks, counted";
   const scale = [...kinds.map((kind) => COLOURS[kind]), "#ffffff"]; // the last one: nothing was recorded
   const colorscale = scale.flatMap((colour, k) => [[k / scale.length, colour], [(k + 1) / scale.length, colour]]);
   const showsMessages = document.getElementById("shows-messages");
@@ -234,8 +240,11 @@ async function drawTimeline(figure) {
   const layout = {
     height: 120 + Math.max(140, Math.min(24 * n, 640), page.timeline.n_rows), margin: { t: 40 }, dragmode: "zoom",
     xaxis: { title: { text: "simulated time, seconds" }, range: [from, to] },
-    yaxis: { title: { text: page.is_of_all ? "rank" : "traced ranks, counted" }, range: [n - 0.5, -0.5] },
+    yaxis: { title: { text: rowsAre }, range: [n - 0.5, -0.5] },
   };
+  if (names && n <= NAMES_MAX) {
+    Object.assign(layout.yaxis, { title: {}, automargin: true, tickvals: [...names.keys()], ticktext: names.map(escaped) });
+  }
 
   function traces() {
     const [firstS, lastS] = figure.layout ? figure.layout.xaxis.range : layout.xaxis.range;

@@ -59,7 +59,7 @@ def write_report(trace: Trace, path: Path, analyses: Mapping[str, Analysis | str
     from smpy.report.packed import packed
     from smpy.report.timeline import PictureRows, time_by_row, timeline
 
-    rows = PictureRows(trace)
+    rows, timeline_rows = PictureRows(trace), PictureRows(trace, with_threads=True)
     profile = trace.info.get("profile") or {}
     data = {
         "ranks": rows.ranks.tolist(),
@@ -67,9 +67,10 @@ def write_report(trace: Trace, path: Path, analyses: Mapping[str, Analysis | str
         "labels": trace.labels,
         "sites": _site_bars(profile),
         "links": _link_bars(profile, trace.makespan_s),
-        "timeline": timeline(trace, rows),
+        "rank_rows": {"per_row": rows.per_row, "n_rows": rows.n},
+        "timeline": timeline(trace, timeline_rows),
         "time_by_row": packed(time_by_row(trace, rows)),
-        "messages": messages(trace, rows),
+        "messages": messages(trace, rows, timeline_rows),
         "figures": {
             title: json.loads(analysis.plot().to_json())
             for title, analysis in (analyses or {}).items()
@@ -223,9 +224,9 @@ def _links(profile: Mapping[str, Any], makespan_s: float) -> str:
 
 def _timeline(trace: Trace) -> str:
     from smpy.report.messages import DRAWN_MAX
-    from smpy.report.timeline import EXACT_MAX
+    from smpy.report.timeline import EXACT_MAX, n_intervals
 
-    n, n_messages = trace.n_rows("intervals"), trace.n_rows("messages")
+    n, n_messages = n_intervals(trace), trace.n_rows("messages")
     how = "each as it was" if n <= EXACT_MAX else "a point has the colour of the kind that took most of its time"
     how_many = f"the {DRAWN_MAX:,} that took longest" if n_messages > DRAWN_MAX else "all"
     return (

@@ -1,21 +1,24 @@
 """The timeline of a page: activities of ranks, as exact intervals if they are few, else as bins of several widths.
 
-Rows of bins are ranks, or as many ranks in a row as it takes. A bin shows the kind that took most time in it. The bins
-of a level are twice as wide as those of the level before.
+Rows of bins are ranks, each with its threads below, or as many in a row as it takes. A bin shows the kind that took
+most time in it. The bins of a level are twice as wide as those of the level before.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from smpy.records.profile import INTERVAL_KINDS as KINDS
+from smpy.records.threads import owner_names, owners, rank_of_owners
 from smpy.records.trace import Trace
 from smpy.report.packed import packed
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import NDArray
 
 NOTHING: Final = 255  # kind of a bin in which nothing was recorded
@@ -29,36 +32,48 @@ _HELD_CELLS: Final = 1 << 20  # each kind has a number
 
 
 class PictureRows:
-    """Traced ranks, and the rows of a picture that show them.
+    """Traced ranks, and the rows of a picture that show them, or also their threads.
 
     Attributes
     ----------
     ranks : ndarray of int
         Ranks that were traced, in order.
+    owners : ndarray of int
+        Owners (`smpy.records.threads`) that are shown, in order: ranks, each before its threads.
     per_row : int
-        Number of ranks that share a row.
+        Number of owners that share a row.
     n : int
         Rows.
+    has_threads : bool
+        Whether threads are among the owners.
     """
 
-    def __init__(self, trace: Trace, rows_max: int = ROWS_MAX) -> None:
+    def __init__(self, trace: Trace, rows_max: int = ROWS_MAX, *, with_threads: bool = False) -> None:
         traced_ranks = trace.info["trace"]["ranks"]
         self.ranks: NDArray[np.int64] = (
             np.arange(trace.n_ranks) if traced_ranks is None else np.array(traced_ranks, dtype=np.int64)
         )
-        self.per_row = -(-len(self.ranks) // rows_max)
-        self.n = -(-len(self.ranks) // self.per_row)
-        self._place = np.zeros(trace.n_ranks, dtype=np.int64)
-        self._place[self.ranks] = np.arange(len(self.ranks))
+        rank_of = rank_of_owners(trace) if with_threads else np.arange(trace.n_ranks)
+        order = np.argsort(rank_of, kind="stable")
+        self.owners: NDArray[np.int64] = order[np.isin(rank_of[order], self.ranks)]
+        self.per_row = -(-len(self.owners) // rows_max)
+        self.n = -(-len(self.owners) // self.per_row)
+        self.has_threads = len(self.owners) > len(self.ranks)
+        self._place = np.zeros(len(rank_of), dtype=np.int64)
+        self._place[self.owners] = np.arange(len(self.owners))
 
-    def place(self, rank: NDArray[Any]) -> NDArray[np.int64]:
-        """Indices of ranks among the traced ones."""
-        places: NDArray[np.int64] = self._place[rank]
+    def place(self, owner: NDArray[Any]) -> NDArray[np.int64]:
+        """Indices of owners among those that are shown."""
+        places: NDArray[np.int64] = self._place[owner]
         return places
 
-    def row(self, rank: NDArray[Any]) -> NDArray[np.int64]:
-        """The rows of ranks."""
-        return self.place(rank) // self.per_row
+    def row(self, owner: NDArray[Any]) -> NDArray[np.int64]:
+        """The rows of owners."""
+        return self.place(owner) // self.per_row
+
+    def tables(self) -> list[str]:
+        """Tables with the intervals of the owners."""
+        return ["intervals", *(["thread_intervals"] if self.has_threads else [])]
 
 
 def window_s(trace: Trace) -> tuple[float, float]:
@@ -75,13 +90,21 @@ def timeline(trace: Trace, rows: PictureRows) -> dict[str, Any]:
     trace : Trace
         Trace to show; memory does not grow with its length.
     rows : PictureRows
-        Rows of the ranks.
+        Rows of the ranks and threads.
     """
     first_s, last_s = window_s(trace)
     about = {"kinds": KINDS, "first_s": first_s, "last_s": last_s, "per_row": rows.per_row, "n_rows": rows.n}
-    if trace.n_rows("intervals") <= EXACT_MAX:
+    if rows.has_threads:
+        names = owner_names(trace)
+        about["names"] = [names[owner] for owner in rows.owners.tolist()]
+    if n_intervals(trace) <= EXACT_MAX:
         return about | {"exact": _exact(trace, rows)}
     return about | {"levels": [packed(level) for level in _levels(trace, rows, first_s, last_s)]}
+
+
+def n_intervals(trace: Trace) -> int:
+    """Number of intervals of a trace, those of threads included."""
+    return trace.n_rows("intervals") + trace.n_rows("thread_intervals")
 
 
 def kind_numbers(column: Any) -> NDArray[np.int64]:
@@ -93,15 +116,20 @@ def kind_numbers(column: Any) -> NDArray[np.int64]:
 
 
 def _exact(trace: Trace, rows: PictureRows) -> dict[str, Any]:
-    """Columns, sorted by rank and date; of a rank those from `first` on are."""
-    table = trace.table("intervals", ["rank", "start_s", "end_s", "kind", "site", "other"]).combine_chunks()
-    place = rows.place(table["rank"].to_numpy())
-    start_s, end_s = (table[name].to_numpy() for name in ("start_s", "end_s"))
+    """Columns, sorted by owner and date; of an owner those from `first` on are."""
+    tables = [trace.table(name).combine_chunks() for name in rows.tables()]
+
+    def column(name: str, empty: int | None = None) -> NDArray[Any]:
+        columns = [table[name] if empty is None else table[name].fill_null(empty) for table in tables]
+        return np.concatenate([values.to_numpy() for values in columns])
+
+    place = rows.place(np.concatenate([owners(trace, table) for table in tables]))
+    start_s, end_s, site, other = column("start_s"), column("end_s"), column("site", 0), column("other", -1)
     order = np.lexsort((end_s, start_s, place))
-    kind = np.array([KINDS.index(name) for name in table["kind"].to_pylist()], dtype=np.uint8)
-    site, other = (table[name].fill_null(empty).to_numpy() for name, empty in (("site", 0), ("other", -1)))
+    kinds = [name for table in tables for name in table["kind"].to_pylist()]
+    kind = np.array([KINDS.index(name) for name in kinds], dtype=np.uint8)
     return {
-        "first": packed(np.searchsorted(place[order], np.arange(len(rows.ranks) + 1)).astype(np.int32)),
+        "first": packed(np.searchsorted(place[order], np.arange(len(rows.owners) + 1)).astype(np.int32)),
         "start_s": packed(start_s[order]),
         "end_s": packed(end_s[order]),
         "kind": packed(kind[order]),
@@ -130,6 +158,12 @@ def _levels(trace: Trace, rows: PictureRows, first_s: float, last_s: float) -> l
     return [np.concatenate(level, axis=1) for level in slabs]
 
 
+def _intervals(trace: Trace, rows: PictureRows) -> Iterator[pa.RecordBatch]:
+    for name in rows.tables():
+        whose = ["rank"] if name == "intervals" else ["rank", "thread"]
+        yield from trace.batches(name, [*whose, "start_s", "end_s", "kind"])
+
+
 def _spent(trace: Trace, rows: PictureRows, n_bins: int, from_s: float, to_s: float) -> NDArray[np.float32]:
     """[rows, bins, kinds]: time in each bin, in bins' widths.
 
@@ -139,13 +173,13 @@ def _spent(trace: Trace, rows: PictureRows, n_bins: int, from_s: float, to_s: fl
     shape = (rows.n, n_bins, len(KINDS))
     partly, wholly = np.zeros(shape, dtype=np.float32), np.zeros(shape, dtype=np.float32)
     scale = n_bins / (to_s - from_s)
-    for batch in trace.batches("intervals", ["rank", "start_s", "end_s", "kind"]):
+    for batch in _intervals(trace, rows):
         begin, end = ((batch[name].to_numpy() - from_s) * scale for name in ("start_s", "end_s"))
         here = np.flatnonzero((end > 0) & (begin < n_bins))
         if not len(here):
             continue
         begin, end = np.maximum(begin[here], 0.0), np.minimum(end[here], n_bins)
-        row, kind = rows.row(batch["rank"].to_numpy()[here]), kind_numbers(batch["kind"])[here]
+        row, kind = rows.row(owners(trace, batch)[here]), kind_numbers(batch["kind"])[here]
         first, last = begin.astype(np.int64), np.minimum(end.astype(np.int64), n_bins - 1)
         np.add.at(partly, (row, first, kind), np.minimum(end, first + 1) - begin)
         several = np.flatnonzero(last > first)
@@ -158,10 +192,10 @@ def _spent(trace: Trace, rows: PictureRows, n_bins: int, from_s: float, to_s: fl
 
 
 def time_by_row(trace: Trace, rows: PictureRows) -> NDArray[np.float64]:
-    """[rows, kinds]: seconds of each row's ranks, summed."""
+    """[rows, kinds]: seconds of each row's owners, summed."""
     spent_s = np.zeros(rows.n * len(KINDS))
-    for batch in trace.batches("intervals", ["rank", "start_s", "end_s", "kind"]):
-        cell = rows.row(batch["rank"].to_numpy()) * len(KINDS) + kind_numbers(batch["kind"])
+    for batch in _intervals(trace, rows):
+        cell = rows.row(owners(trace, batch)) * len(KINDS) + kind_numbers(batch["kind"])
         lengths_s = batch["end_s"].to_numpy() - batch["start_s"].to_numpy()
         spent_s += np.bincount(cell, lengths_s, minlength=len(spent_s))
     return spent_s.reshape(rows.n, len(KINDS))

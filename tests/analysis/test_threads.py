@@ -254,6 +254,7 @@ def test_two_runs_with_threads_differ_by_what_threads_do(traced: Callable):
     (difference,) = (each for each in found.differences if each.kind == "compute")
     assert difference.seconds == about(1.0)
     assert found.after.rank_seconds - found.before.rank_seconds == about(2.0)
+    assert "Summed over all ranks and threads: +2 s" in found.table()
 
 
 def test_a_run_with_threads_has_the_same_trace_every_time(traced: Callable):

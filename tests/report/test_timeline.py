@@ -126,8 +126,33 @@ def test_the_matrix_counts_all_bytes_and_the_longest_messages_are_drawn(
     for source, target, size_bytes, length_s in ((0, 1, 10, 1.0), (0, 1, 20, 3.0), (2, 0, 5, 2.0), (1, 1, 7, 0.5)):
         trace.message(source, target, size_bytes, send_posted_s=1.0, ended_s=1.0 + length_s)
     read = Trace(trace.write(tmp_path / "trace"))
-    found = messages(read, PictureRows(read))
+    found = messages(read, PictureRows(read), PictureRows(read))
     assert unpacked(found["matrix"]).tolist() == [[0, 30, 0], [0, 7, 0], [5, 0, 0]]
     assert unpacked(found["drawn"]["ended_s"]).tolist() == [4.0, 3.0]
     assert unpacked(found["drawn"]["source"]).tolist() == [0, 2]
     assert found["n"] == 4
+
+
+def test_threads_have_rows_below_their_ranks():
+    read = Trace(Path(__file__).parents[1] / "records" / "data" / "threads_6")
+    rows, ranks = PictureRows(read, with_threads=True), PictureRows(read)
+    found = timeline(read, rows)
+    assert found["names"] == ["rank 0", "rank 0: receiver", "rank 1", "rank 1: receiver"]
+    exact = {name: unpacked(column) for name, column in found["exact"].items()}
+    assert len(exact["start_s"]) == read.n_rows("intervals") + read.n_rows("thread_intervals")
+    thread = slice(exact["first"][1], exact["first"][2])
+    assert exact["start_s"][thread].tolist() == sorted(
+        row["start_s"] for row in read.table("thread_intervals").to_pylist() if row["thread"] == 1
+    )
+    drawn = {name: unpacked(column) for name, column in messages(read, ranks, rows)["drawn"].items()}
+    pairs = set(zip(drawn["source"].tolist(), drawn["target"].tolist(), strict=True))
+    assert {(0, 3), (2, 1)} <= pairs
+    assert time_by_row(read, ranks).sum() == pytest.approx(2 * read.makespan_s, rel=1e-9)
+
+
+def test_a_row_of_bins_of_a_thread_shows_what_the_thread_did(small_bins: None):
+    read = Trace(Path(__file__).parents[1] / "records" / "data" / "threads_6")
+    levels = timeline(read, PictureRows(read, with_threads=True))["levels"]
+    kinds = [[KINDS[kind] for kind in row if kind != NOTHING] for row in unpacked(levels[0]).tolist()]
+    assert kinds[1][0] == "late_sender"
+    assert kinds[1][-1] == "compute"
