@@ -187,7 +187,10 @@ def block_bytes(offsets: Offsets, index: Value) -> Value:
 
 
 class ScheduleStep(NamedTuple):
-    """One step of one rank; a peer, size or number that the step lacks is -1, 0 and -1."""
+    """One step of one rank; a peer, size or number that the step lacks is -1, 0 and -1.
+
+    The steps of a strand lie between its "fork" and a "halt".
+    """
 
     name: str
     to: int = -1
@@ -279,6 +282,28 @@ class Schedule:
         """
         self._add("meet", Instruction.MEET, nbytes, nbytes_in)
 
+    @contextmanager
+    def fork(self, strand: int) -> Iterator[None]:
+        """Perform the steps inside beside those that follow, until these join.
+
+        Parameters
+        ----------
+        strand : int
+            Number of the strand, 1 or 2. Messages match within strands of one number. A strand that has not been joined
+            has its number alone.
+        """
+        self._words += [Instruction.FORK, strand, 0]
+        start = len(self._words)
+        self._note("fork", number=strand)
+        yield
+        self._note("halt")
+        self._words.append(Instruction.HALT)
+        self._words[start - 1] = len(self._words) - start
+
+    def join(self) -> None:
+        """Wait for the end of all strands."""
+        self._add("join", Instruction.JOIN)
+
     def extend(self, then: Schedule) -> None:
         """Append all steps of `then`, which was made with this schedule's depth of loops (`Call.among`)."""
         if not self._is_skipped:
@@ -317,6 +342,11 @@ class Schedule:
 
     def _rank_of(self, peer: Value) -> Value:
         return peer if self._peer is None else self._peer(peer)
+
+    def _note(self, name: str, *, number: int = -1) -> None:
+        """List a step without peers, if the schedule is in numbers."""
+        if self._is_for_numbers and not self._is_skipped:
+            self.steps.append(ScheduleStep(name, number=number))
 
     def _add(self, name: str, code: int, *values: Value) -> None:
         if not self._is_for_numbers:

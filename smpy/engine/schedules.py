@@ -27,6 +27,8 @@ class Instruction(IntEnum):
     WAIT_OLDEST = lib.CALL_WAIT_OLDEST
     WAIT_FOR = lib.CALL_WAIT_FOR
     MEET = lib.CALL_MEET
+    FORK = lib.CALL_FORK
+    JOIN = lib.CALL_JOIN
 
 
 class Term(IntEnum):
@@ -62,7 +64,10 @@ _ROOM: Final = 1 << 10
 
 
 class ScheduleCall(NamedTuple):
-    """A call that a rank makes as it performs a schedule; ranks are those of the communicator."""
+    """A call that a rank makes as it performs a schedule; ranks are those of the communicator.
+
+    The calls of a strand follow its FORK, and end with a HALT.
+    """
 
     code: Instruction
     to: int

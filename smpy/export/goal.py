@@ -4,13 +4,14 @@ Computing, sleep and overheads become `calc`, in whole nanoseconds; the sum of a
 An operation requires those for which its rank had waited, and the start of one that it did not wait for. A receive
 has the size and tag of the message that it took; a receive from any source also has its source. Collectives become the
 messages of their schedules, with the algorithms of the machine. A started one has no order with the calls between its
-start and its wait. Ranks are those of the world; a communicator has tags of its own, and one for its collectives.
+start and its wait. Ranks are those of the world; a communicator has tags of its own, some for its collectives.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,7 +43,8 @@ _ANY: Final = -1
 _NS: Final = 1e9
 _LARGEST: Final = 1 << 53  # largest number that a reader of GOAL accepts
 _LARGEST_TAG: Final = (1 << 31) - 1
-_OF_COLLECTIVES: Final = -2  # instead of a tag
+_OF_COLLECTIVES: Final = -2  # instead of a tag; a strand k has the k-th number below it
+_N_STRANDS: Final = 2
 Row = dict[str, Any]
 
 
@@ -124,7 +126,7 @@ class _Communicators:
 
     def tag(self, comm: int, tag: int) -> int:
         """Tag in GOAL: the program's own in the world; others, and those of collectives, are the largest."""
-        if comm == 0 and tag != _OF_COLLECTIVES:
+        if comm == 0 and tag > _OF_COLLECTIVES:
             return tag
         return self._tags.setdefault((self.joint(comm), tag), _LARGEST_TAG - len(self._tags))
 
@@ -150,7 +152,8 @@ class _Messages:
             elif row["action"] == "took":
                 self._took[row["rank"], row["request"]] = row["peer"], row["tag"]
             elif row["action"] in _PERFORMS:
-                communicators.tag(row["comm"], _OF_COLLECTIVES)
+                for strand in range(1 + _N_STRANDS):
+                    communicators.tag(row["comm"], _OF_COLLECTIVES - strand)
 
     def taken_by(self, row: Row) -> tuple[int, int, int]:
         """Source, tag and size of the message that a receive takes; those of the receive if it took none."""
@@ -260,25 +263,21 @@ class _Program:
             else:
                 self._needs += [f"requires {label}" for label in left]
 
-    def _perform(self, comm: int, calls: list[ScheduleCall]) -> list[str]:
-        """Add the messages of a collective; return the labels of those that it has not waited for."""
-        communicators, tag, sent = self._communicators, self._communicators.tag(comm, _OF_COLLECTIVES), ""
+    def _perform(self, comm: int, calls: Iterable[ScheduleCall], strand: int = 0) -> list[str]:
+        """Add the messages of a collective, or of a strand; return the labels of those that it has not waited for."""
         started: list[str] = []  # labels of started operations; empty once waited for
-        for call in calls:
-            if call.code in (Instruction.SEND, Instruction.ISEND, Instruction.EXCHANGE):
-                to = communicators.world_rank(comm, call.to)
-                sent = self._operation(f"send {call.bytes_out}b to {to} tag {tag}")
-                self._needs = [f"requires {sent}" if call.code == Instruction.SEND else f"irequires {sent}"]
-                if call.code == Instruction.ISEND:
-                    started.append(sent)
-            if call.code in (Instruction.RECV, Instruction.IRECV, Instruction.EXCHANGE):
-                source = communicators.world_rank(comm, call.source)
-                label = self._operation(f"recv {call.bytes_in}b from {source} tag {tag}")
-                self._needs = [f"irequires {label}" if call.code == Instruction.IRECV else f"requires {label}"]
-                if call.code == Instruction.EXCHANGE:
-                    self._needs.append(f"requires {sent}")
-                if call.code == Instruction.IRECV:
-                    started.append(label)
+        ends: list[str] = []  # requirements of what follows the strands
+        left = iter(calls)
+        for call in left:
+            if call.code == Instruction.FORK:
+                needs = list(self._needs)
+                own = takewhile(lambda each: each.code != Instruction.HALT, left)
+                ends += [f"requires {label}" for label in self._perform(comm, own, call.number)]
+                ends += self._needs
+                self._needs = needs
+            elif call.code == Instruction.JOIN:
+                self._needs += ends
+                ends.clear()
             elif call.code == Instruction.WAIT_ALL:
                 self._await(started, range(len(started)))
                 started.clear()
@@ -286,7 +285,29 @@ class _Program:
                 self._await(started, [call.number])
             elif call.code == Instruction.WAIT_OLDEST:
                 self._await(started, [number for number, label in enumerate(started) if label][:1])
+            else:
+                started += self._send_and_receive(comm, call, self._communicators.tag(comm, _OF_COLLECTIVES - strand))
+        self._needs += ends
         return [label for label in started if label]
+
+    def _send_and_receive(self, comm: int, call: ScheduleCall, tag: int) -> list[str]:
+        """Add the messages of a call; return the label of one that it only starts."""
+        sent = ""
+        if call.code in (Instruction.SEND, Instruction.ISEND, Instruction.EXCHANGE):
+            to = self._communicators.world_rank(comm, call.to)
+            sent = self._operation(f"send {call.bytes_out}b to {to} tag {tag}")
+            self._needs = [f"requires {sent}" if call.code == Instruction.SEND else f"irequires {sent}"]
+            if call.code == Instruction.ISEND:
+                return [sent]
+        if call.code in (Instruction.RECV, Instruction.IRECV, Instruction.EXCHANGE):
+            source = self._communicators.world_rank(comm, call.source)
+            label = self._operation(f"recv {call.bytes_in}b from {source} tag {tag}")
+            self._needs = [f"irequires {label}" if call.code == Instruction.IRECV else f"requires {label}"]
+            if call.code == Instruction.EXCHANGE:
+                self._needs.append(f"requires {sent}")
+            if call.code == Instruction.IRECV:
+                return [label]
+        return []
 
     def _await(self, started: list[str], numbers: Iterable[int]) -> None:
         """Make the next operation require some of the started ones."""

@@ -170,7 +170,7 @@ static void work(sim *s, int rank, int stage)
     }
 }
 
-static int everyone, chosen, side[2], ring, one_latch;
+static int everyone, chosen, forked, side[2], ring, one_latch;
 
 static int open_collectives(sim *s)
 {
@@ -183,8 +183,17 @@ static int open_collectives(sim *s)
                                      TERM_CONSTANT, 0, TERM_TABLE, 0, TERM_END, TERM_CONSTANT, 0, TERM_TABLE, 1, TERM_END,
                                      TERM_CONSTANT, 1, TERM_TABLE, 0, TERM_END, TERM_CONSTANT, 0, TERM_TABLE, 1, TERM_END,
                                      CALL_HALT};
+    static const int64_t strands[] = {CALL_LOOP, TERM_CONSTANT, 0, TERM_END, TERM_CONSTANT, 2, TERM_END, 41,
+                                      CALL_FORK, 1, 16, CALL_EXCHANGE, TERM_RANK, TERM_CONSTANT, 1, TERM_XOR, TERM_END,
+                                      TERM_BYTES, TERM_END, TERM_RANK, TERM_CONSTANT, 1, TERM_XOR, TERM_END, TERM_BYTES, TERM_END,
+                                      CALL_HALT,
+                                      CALL_FORK, 2, 1, CALL_HALT, CALL_EXCHANGE,
+                                      TERM_RANK, TERM_CONSTANT, 2, TERM_XOR, TERM_END, TERM_BYTES, TERM_END,
+                                      TERM_RANK, TERM_CONSTANT, 2, TERM_XOR, TERM_END, TERM_BYTES, TERM_END, CALL_JOIN,
+                                      CALL_AGAIN, 41, CALL_HALT};
     everyone = did(sim_schedule_new(s, sizeof exchange / sizeof *exchange, exchange));
     chosen = did(sim_schedule_new(s, sizeof tables / sizeof *tables, tables));
+    forked = did(sim_schedule_new(s, sizeof strands / sizeof *strands, strands));
     for (int i = 0; i < 20; i++) did(sim_schedule_new(s, sizeof exchange / sizeof *exchange, exchange));
     ring = did(sim_comm_new(s, 4, (int[]){2, 0, 3, 1}));
     side[0] = did(sim_comm_new_inter(s, 2, (int[]){0, 1}, 2, (int[]){3, 2}));
@@ -204,6 +213,8 @@ static void collect(sim *s, int rank, int stage)
     case 0:
         did(sim_append_collective(s, rank, 0, everyone, 0, SMALL, NULL));
         did(sim_append_collective(s, rank, 0, everyone, 0, LARGE, NULL));
+        did(sim_append_collective(s, rank, 0, forked, 0, SMALL, NULL));
+        did(sim_append_collective(s, rank, 0, forked, 0, LARGE, NULL));
         did(sim_append_collective(s, rank, ring, chosen, 0, 0, &given));
         send_copy(s, rank, side[rank >= 2], 1 - rank % 2, 3, SEND_STANDARD, 1);
         id[0] = receive(s, rank, side[rank >= 2], SIM_ANY, SIM_ANY, PAYLOAD_BORROWED, 0);

@@ -96,9 +96,13 @@ def received(calls: list[list[ScheduleStep]]) -> Counter[tuple[int, int, int]]:
 
 
 @dataclass
-class _Rank:
+class _Strand:
+    rank: int
     calls: deque[ScheduleStep]
-    known: set[int]
+    known: set[int]  # the same for all strands of a rank
+    number: int = 0
+    beside: list[_Strand] = field(default_factory=list)  # those it has started
+    joins: bool = False
     n_started: int = 0  # sends and receives not ended yet
     n_awaited: int = 0  # number of them it is blocked on
     waits_for_all: bool = False
@@ -107,13 +111,25 @@ class _Rank:
     waits_for: _Message | None = None
 
     @property
+    def is_over(self) -> bool:
+        return not (self.calls or self.is_blocked)
+
+    @property
     def is_blocked(self) -> bool:
+        if (self.joins or not self.calls) and not all(strand.is_over for strand in self.beside):
+            return True
         if self.waits_for is not None and not self.waits_for.has_ended:
             return True
         return self.n_awaited > 0 or (self.waits_for_all and self.n_started > 0)
 
+    def fork(self, number: int) -> None:
+        """Start the strand of the steps up to a halt."""
+        own = deque(iter(self.calls.popleft, ScheduleStep("halt")))
+        self.beside.append(_Strand(self.rank, own, self.known, number))
+
     def wait(self, step: ScheduleStep) -> None:
         """Begin a wait if the step is one."""
+        self.joins = step.name == "join"
         self.waits_for_all = step.name == "wait_all"
         if self.waits_for_all:
             self.outstanding.clear()
@@ -125,7 +141,7 @@ class _Rank:
 
 @dataclass
 class _Message:
-    rank: int
+    strand: _Strand
     is_awaited: bool
     knowledge: frozenset[int] = field(default_factory=frozenset)
     has_ended: bool = False
@@ -139,15 +155,16 @@ def known_at_the_end(calls: list[list[ScheduleStep]]) -> list[set[int]]:
     AssertionError
         If the ranks wait for each other for ever.
     """
-    ranks = [_Rank(deque(own), {rank}) for rank, own in enumerate(calls)]
-    sends: defaultdict[tuple[int, int], deque[_Message]] = defaultdict(deque)
-    receives: defaultdict[tuple[int, int], deque[_Message]] = defaultdict(deque)
+    ranks = [_Strand(rank, deque(own), {rank}) for rank, own in enumerate(calls)]
+    sends: defaultdict[tuple[int, int, int], deque[_Message]] = defaultdict(deque)
+    receives: defaultdict[tuple[int, int, int], deque[_Message]] = defaultdict(deque)
 
-    def post(rank: int, call: ScheduleStep) -> None:
-        me, is_awaited = ranks[rank], call.name in ("send", "recv", "exchange")
-        for peer, queue, pair in ((call.to, sends, (rank, call.to)), (call.source, receives, (call.source, rank))):
+    def post(me: _Strand, call: ScheduleStep) -> None:
+        is_awaited = call.name in ("send", "recv", "exchange")
+        to, source = (me.rank, call.to, me.number), (call.source, me.rank, me.number)
+        for peer, queue, pair in ((call.to, sends, to), (call.source, receives, source)):
             if peer >= 0:
-                message = _Message(rank, is_awaited, frozenset(me.known))
+                message = _Message(me, is_awaited, frozenset(me.known))
                 queue[pair].append(message)
                 if not is_awaited:
                     me.outstanding.append(message)
@@ -156,23 +173,26 @@ def known_at_the_end(calls: list[list[ScheduleStep]]) -> list[set[int]]:
                 me.n_awaited += is_awaited
                 meet(pair)
 
-    def meet(pair: tuple[int, int]) -> None:
+    def meet(pair: tuple[int, int, int]) -> None:
         while sends[pair] and receives[pair]:
             send, receive = sends[pair].popleft(), receives[pair].popleft()
-            ranks[receive.rank].known |= send.knowledge
+            receive.strand.known |= send.knowledge
             for end in (send, receive):
                 end.has_ended = True
-                ranks[end.rank].n_started -= 1
-                ranks[end.rank].n_awaited -= end.is_awaited
+                end.strand.n_started -= 1
+                end.strand.n_awaited -= end.is_awaited
 
     moved = True
     while moved:
         moved = False
-        for rank, me in enumerate(ranks):
+        for me in [strand for main in ranks for strand in (main, *main.beside)]:
             while me.calls and not me.is_blocked:
                 call = me.calls.popleft()
                 me.wait(call)
-                post(rank, call)
+                if call.name == "fork":
+                    me.fork(call.number)
+                else:
+                    post(me, call)
                 moved = True
-    assert not any(me.calls or me.is_blocked for me in ranks), "ranks wait for each other"
+    assert all(main.is_over for main in ranks), "ranks wait for each other"
     return [me.known for me in ranks]

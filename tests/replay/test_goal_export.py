@@ -142,6 +142,23 @@ smpy.execute(1e6)
     assert not of_goal.unreceived
 
 
+@pytest.mark.parametrize("eager_bytes", [1000, 100_000])
+@pytest.mark.parametrize("call", ["Bcast(big, 0)", "Reduce(big, taken_big, root=3)", "Allreduce(big, taken_big)"])
+def test_strands_of_a_collective_have_the_dates_of_their_replay(
+    emulated: Callable, tmp_path: Path, call: str, eager_bytes: int
+) -> None:
+    source = f"big, taken_big = numpy.zeros((2, 5 * 65536 + 8), 'u1')\nsmpy.execute(1e6)\ncomm.{call}"
+    platform = "flat hosts=2 cores=2"
+    ran = emulated(BEGIN + source, 4, trace=tmp_path / "trace", platform=platform, collectives="openmpi-5")
+    assert ran.outcome.error is None
+    trace = tmp_path / "trace"
+    network = f"loggp:L=2500ns,o=0s,g=0s,G=0s,O=0s,S={eager_bytes}B"  # else the order of messages at a rank matters
+    of_trace, of_goal = replay(trace, network=network), replay_goal(exported(trace), network=network)
+    np.testing.assert_allclose(of_goal.finish_s, of_trace.finish_s, rtol=0, atol=2e-9)
+    assert (of_goal.messages, of_goal.bytes) == (of_trace.messages, of_trace.bytes)
+    assert not of_goal.unreceived
+
+
 FAR = NETWORK.replace("2500ns", "250us") % 65535  # messages arrive when all ranks have begun to wait
 STARTED = {
     f"i{name}": f"comm.I{call[5].lower()}{call[6:]}"

@@ -10,7 +10,8 @@
 #include "world/tell.h"
 
 /* Collectives: a schedule's calls, one after the other, as if the rank made them. A blocking one is over with its action; a
- * started one (nonblocking_collective.h) goes on behind its request. */
+ * started one (nonblocking_collective.h) goes on behind its request. The action's run is the strand that makes its calls now: one
+ * that has to wait hands over to another one that need not. */
 
 enum { FETCH, SEND, RECEIVE, MEET, AWAIT };
 enum { AWAITED = -1, BACKGROUND = -2 }; /* waiter_index of a run's own requests; or their index in its list `made` */
@@ -24,6 +25,7 @@ static int pays_for_receives(const sim *s, int id)
 static int register_request(sim *s, int id, collective_run *run, slot *x, int index)
 {
     const int is_detached = x->is.is_detached;
+    x->is.tag = run->strand;
     x->is.matched_source = (int)run->frame.rank;
     x->is_released = 1;
     x->instance = run->instance;
@@ -94,6 +96,76 @@ static int halt(sim *s, int id, collective_run *run)
     return FREE_OF_CHARGE;
 }
 
+/* ---- strands ---- */
+
+/* Makes the first strand from this one on that can make a call go on; if there is none, the rank waits. */
+static int go_on(sim *s, int id, action *a, collective_run *from, int is_for_one)
+{
+    collective_run *run = from;
+    do {
+        if (!run->is_blocked) {
+            a->collective.run = run;
+            a->stage = run->call.code == CALL_FORK ? FETCH : AWAIT;
+            return FREE_OF_CHARGE;
+        }
+        run = run->next;
+    } while (run != from);
+    a->collective.run = from;
+    a->stage = AWAIT;
+    wait_begin(s, id, is_for_one && from->next == from);
+    return BLOCKED;
+}
+
+static int block(sim *s, int id, action *a, collective_run *run, int is_for_one)
+{
+    run->is_blocked = 1;
+    return go_on(s, id, a, run, is_for_one);
+}
+
+static int fork_strand(sim *s, action *a, collective_run *run)
+{
+    mpi_state *mpi = mpi_of(s);
+    collective_run *strand = run->request ? NULL : collective_run_new(&mpi->runs, &mpi->comms, run->comm);
+    if (!strand) return run->request ? SIM_BAD_SCHEDULE : SIM_OUT_OF_MEMORY;
+    strand->frame = schedule_fork(&run->frame);
+    strand->strand = (uint8_t)run->call.number;
+    strand->instance = run->instance;
+    strand->timeline = run->timeline;
+    strand->next = run->next;
+    run->next = strand;
+    a->collective.run = strand;
+    return FREE_OF_CHARGE;
+}
+
+/* Frees a strand, whose tables and instance are those of the whole run: the one before it in the ring. */
+static collective_run *free_strand(sim *s, collective_run *strand)
+{
+    collective_run *before = strand->next;
+    while (before->next != strand) before = before->next;
+    before->next = strand->next;
+    strand->frame.tables = NULL;
+    strand->instance = 0;
+    collective_run_free(&mpi_of(s)->runs, &mpi_of(s)->comms, strand);
+    return before;
+}
+
+static int end_strand(sim *s, int id, action *a, collective_run *strand)
+{
+    collective_run *before = free_strand(s, strand);
+    if (before->next == before && before->call.code == CALL_JOIN) before->is_blocked = 0;
+    return go_on(s, id, a, before, 0);
+}
+
+/* The strand of an action's run that has made a request. */
+static collective_run *strand_of(const action *a, const slot *x)
+{
+    collective_run *run = a->collective.run;
+    while (run->strand != x->is.tag) run = run->next;
+    return run;
+}
+
+/* ---- waits ---- */
+
 /* All listed ones that have ended are learnt of at once, as those that are not listed. */
 static void learn_listed(collective_run *run)
 {
@@ -127,10 +199,7 @@ static int await_one(sim *s, int id, action *a, collective_run *run)
         if (run->owed_of_s) wait_pay(s, id, run->owed_of_s[at]);
         return wait_after_overheads(s, id);
     }
-    if (state == UNDER_WAY) {
-        wait_begin(s, id, 1);
-        return BLOCKED;
-    }
+    if (state == UNDER_WAY) return block(s, id, a, run, 1);
     run->oldest += is_oldest && at < run->n_made;
     a->stage = FETCH;
     return FREE_OF_CHARGE;
@@ -151,10 +220,8 @@ static int await(sim *s, int id, action *a, collective_run *run)
         run->owed_s = 0;
         return wait_after_overheads(s, id);
     }
-    if (run->n_awaited || (is_all && run->n_background)) {
-        wait_begin(s, id, run->call.code == CALL_SEND || run->call.code == CALL_RECV);
-        return BLOCKED;
-    }
+    if (run->n_awaited || (is_all && run->n_background) || (run->call.code == CALL_JOIN && run->next != run))
+        return block(s, id, a, run, run->call.code == CALL_SEND || run->call.code == CALL_RECV);
     if (is_all && !run->request) run->n_made = run->oldest = 0;
     a->stage = FETCH;
     return FREE_OF_CHARGE;
@@ -173,10 +240,12 @@ static int fetch(sim *s, int id, action *a, collective_run *run)
     *c = schedule_step(&run->frame);
     if (run->frame.is_broken) return SIM_BAD_SCHEDULE;
     if (c->code == CALL_NOT_YET) return FREE_OF_CHARGE; /* sim_next looks at the clock, then comes back */
+    if (c->code == CALL_FORK) return fork_strand(s, a, run);
+    if (c->code == CALL_HALT && !run->strand && run->next != run) c->code = CALL_JOIN;
     if (c->code == CALL_HALT && !run->request && (run->n_background || run->n_background_ended)) c->code = CALL_WAIT_ALL;
-    if (c->code == CALL_HALT) return halt(s, id, run);
+    if (c->code == CALL_HALT) return run->strand ? end_strand(s, id, a, run) : halt(s, id, run);
     const int sends = c->code == CALL_SEND || c->code == CALL_ISEND || c->code == CALL_EXCHANGE;
-    const int waits = c->code == CALL_WAIT_ALL || waits_for_one(run);
+    const int waits = c->code == CALL_WAIT_ALL || c->code == CALL_JOIN || waits_for_one(run);
     a->stage = sends ? SEND : waits ? AWAIT : c->code == CALL_MEET ? MEET : RECEIVE;
     const double first_s = cpus_are_used(s) ? 0 : overhead_s(s, id, run);
     return first_s > 0 ? clock_events_sleep_until(s, id, s->clock.now_s + first_s, SPENT_OVERHEAD) : MADE_A_CALL;
@@ -210,11 +279,13 @@ static int step(sim *s, int id, action *a)
 static void told(sim *s, int id, action *a, int request)
 {
     const slot *x = &mpi_of(s)->requests.at[request];
-    collective_run *run = a->collective.run;
+    collective_run *run = strand_of(a, x);
     const int at = x->waiter_index, is_awaited = at == AWAITED, is_listed = at >= 0;
     const int is_the_one = is_listed && waits_for_one(run) && at == awaited_one(run);
     --*(is_awaited ? &run->n_awaited : &run->n_background);
-    if (s->timelines.at[id].state == WAITING && (is_awaited || is_the_one || run->call.code == CALL_WAIT_ALL)) {
+    if (is_awaited || is_the_one || run->call.code == CALL_WAIT_ALL) run->is_blocked = 0;
+    if (s->timelines.at[id].state == WAITING && !run->is_blocked) {
+        a->collective.run = run;
         if (is_listed) run->made[at] = LEARNT;
         wait_pay_for(s, id, x);
         wait_wake(s, id);
@@ -234,6 +305,7 @@ static void told(sim *s, int id, action *a, int request)
 static void free_run(sim *s, action *a)
 {
     collective_run *run = a->collective.run;
+    while (run->next != run) run = free_strand(s, run->strand ? run : run->next);
     if (!run->request) collective_run_free(&mpi_of(s)->runs, &mpi_of(s)->comms, run);
 }
 

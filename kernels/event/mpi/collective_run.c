@@ -10,7 +10,7 @@ collective_run *collective_run_new(collective_runs *all, comms *c, int comm)
         all->free = run->next;
     else if (!(run = malloc(sizeof *run)))
         return NULL;
-    *run = (collective_run){.comm = comm, .met_s = INFINITY, .met_rank = -1};
+    *run = (collective_run){.comm = comm, .met_s = INFINITY, .met_rank = -1, .next = run};
     comm_use(c, comm);
     return run;
 }

@@ -1,12 +1,14 @@
 /* collective_run.h -- one rank's run of a collective's schedule.
  *
- * A blocking one belongs to its action, a started one to its request.
+ * A blocking one belongs to its action, a started one to its request. A strand of a blocking one (CALL_FORK) is a run of its own,
+ * in a ring with the other strands under way; the run itself is the ring's strand 0.
  *
  * Invariants: (1) n_awaited and n_background count the requests of the run that are under way: of the call that waits, and
  *                 outstanding ones;
  *             (2) of a started one, made[i] is the state of the i-th request its calls made, none before first_over is OVER;
  *             (3) of a blocking one whose schedule waits for single ones, made[i] is that of the i-th outstanding request since
- *                 all were waited for, and each before `oldest` was waited for as the oldest. */
+ *                 all were waited for, and each before `oldest` was waited for as the oldest;
+ *             (4) a strand that is not blocked can make a call, or is making one; its rank waits while all are blocked. */
 #ifndef SMPY_COLLECTIVE_RUN_H
 #define SMPY_COLLECTIVE_RUN_H
 #include "mpi/comm.h"
@@ -30,11 +32,13 @@ typedef struct collective_run {
     uint8_t is_halted;           /* all its calls are made */
     uint8_t has_met;             /* it has come to its meeting */
     uint8_t is_waited_for;       /* its rank is blocked in a wait for it */
+    uint8_t strand;              /* number of the strand, or 0 */
+    uint8_t is_blocked;          /* its next call has to wait */
     int n_made, made_room;
     uint8_t *made;               /* UNDER_WAY ..., of its requests in order */
     double *owed_of_s;           /* receive overhead of each, in models that have some */
     int first_over, oldest;
-    struct collective_run *next; /* in the free list */
+    struct collective_run *next; /* in the free list, or in the ring of its action */
 } collective_run;
 
 typedef struct {

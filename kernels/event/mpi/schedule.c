@@ -174,13 +174,22 @@ schedule_call schedule_step(schedule_frame *f)
             break;
         }
         case CALL_WAIT_FOR: call.number = evaluate_index(f); return call;
+        case CALL_FORK: call.number = (int)f->program->word[f->at]; f->at += 2; return call;
         case CALL_WAIT_ALL:
-        case CALL_WAIT_OLDEST: return call;
+        case CALL_WAIT_OLDEST:
+        case CALL_JOIN: return call;
         default: f->at--; return call; /* CALL_HALT, however often it is asked */
         }
     }
     call.code = CALL_NOT_YET;
     return call;
+}
+
+schedule_frame schedule_fork(schedule_frame *f)
+{
+    const schedule_frame strand = *f;
+    f->at += (int)f->program->word[f->at - 1];
+    return strand;
 }
 
 schedule_tables *schedule_tables_new(int n_tables, const int64_t *const *table, const int *n_entries)
@@ -232,21 +241,21 @@ static int expression_end(int n, const int64_t *word, int at, int n_loops)
     return -1;
 }
 
-/* Number of expressions that follow a code; -1: CALL_AGAIN, CALL_HALT, or no code at all. */
+/* Number of expressions that follow a code; -1: CALL_AGAIN, CALL_FORK, CALL_HALT, or no code at all. */
 static int n_expressions_of(int64_t code)
 {
     switch (code) {
     case CALL_SEND: case CALL_RECV: case CALL_ISEND: case CALL_IRECV: case CALL_MEET: case CALL_LOOP: return 2;
     case CALL_EXCHANGE: return 4;
     case CALL_IF: case CALL_WAIT_FOR: return 1;
-    case CALL_WAIT_ALL: case CALL_WAIT_OLDEST: return 0;
+    case CALL_WAIT_ALL: case CALL_WAIT_OLDEST: case CALL_JOIN: return 0;
     default: return -1;
     }
 }
 
-/* A block that the check is inside: index of the word behind its last instruction, CALL_AGAIN excluded. */
+/* A block that the check is inside: index of the word behind its last instruction, CALL_AGAIN and CALL_HALT excluded. */
 typedef struct {
-    int end, is_loop;
+    int end, is_loop, is_strand;
 } open_block;
 
 static int is_sound(int n, const int64_t *word, int *waits_for_one)
@@ -254,23 +263,25 @@ static int is_sound(int n, const int64_t *word, int *waits_for_one)
     *waits_for_one = 0;
     if (n < 1 || word[n - 1] != CALL_HALT) return 0;
     open_block open[SCHEDULE_BLOCKS + 1] = {{.end = n - 1}}; /* the first one is the program */
-    int depth = 0, n_loops = 0, at = 0;
+    int depth = 0, n_loops = 0, n_strands = 0, at = 0;
     while (at < n - 1) {
         const int end = open[depth].end;
         if (at == end) {
-            if (open[depth--].is_loop) {
-                at += 2; /* CALL_AGAIN was checked at the loop's begin */
-                n_loops--;
-            }
+            const open_block over = open[depth--];
+            at += 2 * over.is_loop + over.is_strand; /* CALL_AGAIN and CALL_HALT were checked at the block's begin */
+            n_loops -= over.is_loop;
+            n_strands -= over.is_strand;
             continue;
         }
         const int64_t code = word[at++];
-        const int n_expressions = n_expressions_of(code);
-        if (n_expressions < 0) return 0;
+        const int n_expressions = n_expressions_of(code), is_strand = code == CALL_FORK;
+        if (n_expressions < 0 && !is_strand) return 0;
+        if (n_strands && (is_strand || code == CALL_JOIN)) return 0;
+        if (is_strand && (at >= end || word[at] < 1 || word[at++] > SCHEDULE_STRANDS)) return 0;
         *waits_for_one |= code == CALL_WAIT_OLDEST || code == CALL_WAIT_FOR;
         for (int i = 0; i < n_expressions; i++)
             if ((at = expression_end(end, word, at, n_loops)) < 0) return 0;
-        if (code != CALL_IF && code != CALL_LOOP) continue;
+        if (code != CALL_IF && code != CALL_LOOP && !is_strand) continue;
         if (depth == SCHEDULE_BLOCKS || at >= end || word[at] < 0 || word[at] > end - at - 1) return 0;
         const int length = (int)word[at++], is_loop = code == CALL_LOOP;
         if (is_loop) {
@@ -278,7 +289,9 @@ static int is_sound(int n, const int64_t *word, int *waits_for_one)
             if (word[at + length - 2] != CALL_AGAIN || word[at + length - 1] != length) return 0;
             n_loops++;
         }
-        open[++depth] = (open_block){at + length - 2 * is_loop, is_loop};
+        if (is_strand && (length < 1 || word[at + length - 1] != CALL_HALT)) return 0;
+        n_strands += is_strand;
+        open[++depth] = (open_block){at + length - 2 * is_loop - is_strand, is_loop, is_strand};
     }
     return 1;
 }
@@ -317,16 +330,19 @@ int schedule_list(int n, const int64_t *words, int rank, int size, int root, int
 {
     schedule *made = schedule_new(n, words);
     schedule_tables *own = made && tables && tables->n ? schedule_tables_new(tables->n, tables->table, tables->n_entries) : NULL;
-    schedule_frame frame;
+    schedule_frame frame, strand = {0};
     int n_calls = made ? 0 : schedule_is_sound(n, words) ? SIM_OUT_OF_MEMORY : SIM_BAD_SCHEDULE;
     if (made && tables && tables->n && !own) n_calls = SIM_OUT_OF_MEMORY;
     if (made) schedule_start(&frame, made, rank, size, root, bytes, own);
     while (n_calls >= 0) {
-        const schedule_call call = schedule_step(&frame);
-        if (call.code == CALL_HALT) break;
+        schedule_frame *f = strand.program ? &strand : &frame;
+        const schedule_call call = schedule_step(f);
+        if (call.code == CALL_HALT && f == &frame) break;
         if (call.code == CALL_NOT_YET) continue;
         if (n_calls < room) calls[n_calls] = call;
-        n_calls = frame.is_broken || n_calls == INT_MAX ? SIM_BAD_SCHEDULE : n_calls + 1;
+        n_calls = f->is_broken || n_calls == INT_MAX ? SIM_BAD_SCHEDULE : n_calls + 1;
+        if (call.code == CALL_FORK) strand = schedule_fork(&frame);
+        if (call.code == CALL_HALT) strand.program = NULL;
     }
     schedule_free(made);
     free(own);
@@ -350,7 +366,7 @@ void schedule_check(const schedule_frame *f)
         const int64_t code = s->word[at++];
         n_loops += (code == CALL_LOOP) - (code == CALL_AGAIN);
         for (int i = 0; i < n_expressions_of(code); i++) at = expression_end(s->n, s->word, at, n_loops);
-        at += code == CALL_IF || code == CALL_LOOP || code == CALL_AGAIN;
+        at += code == CALL_IF || code == CALL_LOOP || code == CALL_AGAIN ? 1 : code == CALL_FORK ? 2 : 0;
     }
     require(at == f->at, "no instruction", f->at);
     require(f->n_loops == n_loops, "wrong number of loops", f->at);

@@ -17,9 +17,15 @@
  *   CALL_LOOP first bound length                   a block whose variable runs from first while it is below bound; its last
  *   CALL_AGAIN length                              instruction is this one, which jumps back to its begin
  *   CALL_HALT                                      the end. A blocking collective then waits for what is outstanding
+ *   CALL_FORK strand length                        a block of `length` words that ends in CALL_HALT: a strand, whose calls the rank
+ *                                              makes beside those that follow, as each becomes possible. Messages match within
+ *                                              strands of one number, 1 .. SCHEDULE_STRANDS; waits are for their strand's own
+ *                                              sends and receives. Blocking collectives alone have strands
+ *   CALL_JOIN                                      waits for the end of all strands, as the end of the program does
  *
  * Invariants of a program, which schedule_new() checks in time linear in its length, so that performing needs no such checks:
- *   (1) every path ends in CALL_HALT, the last word; a block ends where an instruction of the same block ends;
+ *   (1) every path ends in CALL_HALT, the last word of the program or of its strand; a block ends where an instruction of the
+ *       same block ends; a strand contains neither CALL_FORK nor CALL_JOIN;
  *   (2) no more than SCHEDULE_BLOCKS blocks are within one another, SCHEDULE_LOOPS of them loops; TERM_LOOP names one of these;
  *   (3) an expression leaves one value, and has at most SCHEDULE_STACK at once.
  * Invariants of a frame, which schedule_check() checks in a debug build before every step:
@@ -40,7 +46,7 @@
 enum {
     CALL_HALT = 0, CALL_SEND = 1, CALL_RECV = 2, CALL_ISEND = 3, CALL_IRECV = 4, CALL_EXCHANGE = 5, CALL_WAIT_ALL = 6,
     CALL_IF = 7, CALL_LOOP = 8, CALL_AGAIN = 9, CALL_WAIT_OLDEST = 10,
-    CALL_WAIT_FOR = 11, CALL_MEET = 12
+    CALL_WAIT_FOR = 11, CALL_MEET = 12, CALL_FORK = 13, CALL_JOIN = 14
 };
 enum {
     TERM_END = 0, TERM_CONSTANT = 1, TERM_RANK = 2, TERM_SIZE = 3, TERM_ROOT = 4, TERM_BYTES = 5, TERM_LOOP = 6,
@@ -50,14 +56,14 @@ enum {
 };
 
 typedef struct {
-    int code;                            /* CALL_SEND .. CALL_WAIT_ALL, CALL_WAIT_OLDEST .. CALL_MEET, CALL_HALT, or CALL_NOT_YET */
+    int code;                            /* of a call, CALL_HALT, or CALL_NOT_YET */
     int to, from;                        /* ranks in the communicator */
-    int number;                          /* of the operation that CALL_WAIT_FOR is for */
+    int number;                          /* of the operation that CALL_WAIT_FOR is for, or of the strand of CALL_FORK */
     int64_t bytes_out, bytes_in;
 } schedule_call;
 
-/* The calls of a rank, CALL_HALT not among them; `tables` may be NULL. Their number, of which the first `room` are in `calls`, or
- * SIM_BAD_SCHEDULE, SIM_OUT_OF_MEMORY. */
+/* The calls of a rank. A strand's follow its CALL_FORK, and end with a CALL_HALT; there is no other one. `tables` may be NULL.
+ * Their number, of which the first `room` are in `calls`, or SIM_BAD_SCHEDULE, SIM_OUT_OF_MEMORY. */
 int schedule_list(int n, const int64_t *words, int rank, int size, int root, int64_t bytes, const rank_tables *tables, int room,
                   schedule_call *calls);
 /* end cdef */
@@ -68,7 +74,8 @@ enum {
     SCHEDULE_STACK = 16,                 /* values of an expression at once */
     SCHEDULE_BLOCKS = 64,                /* blocks within one another, of CALL_IF and CALL_LOOP */
     SCHEDULE_LOOPS = 4,                  /* most loops among them */
-    SCHEDULE_TABLES = 4
+    SCHEDULE_TABLES = 4,
+    SCHEDULE_STRANDS = 2
 };
 
 typedef struct {
@@ -100,6 +107,8 @@ schedule_tables *schedule_tables_new(int n_tables, const int64_t *const *table, 
 void schedule_start(schedule_frame *f, const schedule *s, int rank, int size, int root, int64_t bytes,
                     const schedule_tables *tables);
 schedule_call schedule_step(schedule_frame *f);      /* the next call; reads a bounded number of words, and one instruction */
+/* After CALL_FORK: the frame of the strand; `f` goes on behind it. */
+schedule_frame schedule_fork(schedule_frame *f);
 #ifdef SMPY_CHECK
 void schedule_check(const schedule_frame *f);        /* aborts, with a message, where an invariant of the frame is broken */
 #endif

@@ -35,9 +35,8 @@ def nonblocking_bcast(call: Call) -> Schedule:
 def han(call: Call) -> Schedule:
     """Send segments of 64 KiB from the root to the ranks at its position on other hosts, and then on each host.
 
-    The first goes between hosts as the decisions on one level say. A segment's way between hosts begins here when the
-    one before is on the host; Open MPI overlaps the two. Where hosts have unequal numbers of ranks, these decisions
-    alone choose.
+    The first goes between hosts as the decisions on one level say. Each other one does so while the one before it is
+    sent on each host. Where hosts have unequal numbers of ranks, these decisions alone choose.
     """
     steps, nbytes = Schedule(call), call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm
@@ -48,18 +47,20 @@ def han(call: Call) -> Schedule:
     n_more, last = divmod(max(nbytes - 1, 0), SEGMENT_BYTES)
     first = SEGMENT_BYTES if n_more else nbytes
 
-    def to_hosts(segment_bytes: int) -> None:
+    def on_hosts(segment_bytes: int) -> None:
         call.add_chosen(steps, "bcast", segment_bytes, ranks=local, root=index, table=ON_HOSTS)
+
+    def overlap(next_bytes: int) -> None:
+        with steps.when(local.index == index), steps.fork(1):
+            call.add(steps, nonblocking_bcast, beside, next_bytes, root_host)
+        on_hosts(SEGMENT_BYTES)
+        steps.join()
 
     with steps.when(local.index == index):
         call.add_chosen(steps, "bcast", first, ranks=beside, root=root_host, table=ON_HOSTS)
-    to_hosts(first)
     for _ in steps.loop(1, n_more):
-        with steps.when(local.index == index):
-            call.add(steps, nonblocking_bcast, beside, SEGMENT_BYTES, root_host)
-        to_hosts(SEGMENT_BYTES)
+        overlap(SEGMENT_BYTES)
     if n_more:
-        with steps.when(local.index == index):
-            call.add(steps, nonblocking_bcast, beside, last + 1, root_host)
-        to_hosts(last + 1)
+        overlap(last + 1)
+    on_hosts(last + 1 if n_more else nbytes)
     return steps

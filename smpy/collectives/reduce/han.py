@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smpy.collectives.bcast.han import SEGMENT_BYTES
 from smpy.collectives.call import Call
-from smpy.collectives.patterns.han import ON_HOSTS, RootLevels, root_levels
+from smpy.collectives.patterns.han import ON_HOSTS, root_levels
 from smpy.collectives.patterns.powers_of_two import power_of_two_up_to
 from smpy.collectives.reduce.halving import balanced_rabenseifner
 from smpy.collectives.reduce.trees import up
@@ -27,27 +27,35 @@ def segments_of(nbytes: int, item_bytes: int) -> tuple[int, int, int]:
     return segment, n_full, nbytes - n_full * segment
 
 
-def add_segment(steps: Schedule, call: Call, nbytes: int, levels: RootLevels) -> None:
-    """Reduce a segment at the rank with the root's number on each host, and from these at the root."""
-    call.add_chosen(steps, "reduce", nbytes, ranks=call.local, root=levels.root, table=ON_HOSTS)
-    with steps.when(call.local.index == levels.root):
-        call.add(steps, nonblocking_reduce, levels.beside, nbytes, levels.host)
-
-
 @algorithm("reduce", "han", source="Open MPI 5.0, coll_han_reduce.c, libnbc/nbc_ireduce.c", chooses=True)
 def han(call: Call) -> Schedule:
     """Reduce segments of 64 KiB on each host at the rank with the root's number there, then between these at the root.
 
-    A segment begins when the previous one is complete; Open MPI overlaps the two stages. Where hosts have unequal
-    numbers of ranks, Open MPI's decisions for one level choose the whole algorithm.
+    A segment goes between hosts while the next one is reduced on each host. Where hosts have unequal numbers of ranks,
+    Open MPI's decisions for one level choose the whole algorithm.
     """
     steps, nbytes = Schedule(call), call.nbytes
     assert isinstance(nbytes, int)  # a choosing algorithm
     levels = root_levels(steps, call, "reduce", nbytes)
     if levels is None:
         return steps
+    local, (index, beside, root_host) = call.local, levels
     segment, n_full, last = segments_of(nbytes, call.item_bytes)
-    for _ in steps.loop(0, n_full):
-        add_segment(steps, call, segment, levels)
-    add_segment(steps, call, last, levels)
+
+    def on_hosts(segment_bytes: int) -> None:
+        call.add_chosen(steps, "reduce", segment_bytes, ranks=local, root=index, table=ON_HOSTS)
+
+    def overlap(next_bytes: int) -> None:
+        with steps.when(local.index == index), steps.fork(1):
+            call.add(steps, nonblocking_reduce, beside, segment, root_host)
+        on_hosts(next_bytes)
+        steps.join()
+
+    on_hosts(segment if n_full else last)
+    for _ in steps.loop(1, n_full):
+        overlap(segment)
+    if n_full:
+        overlap(last)
+    with steps.when(local.index == index):
+        call.add(steps, nonblocking_reduce, beside, last, root_host)
     return steps
