@@ -1,4 +1,7 @@
-"""Hosts of one communicator, and the state of SMPI's search for them; `host_search` has the messages of that search."""
+"""Hosts of one communicator, and the messages still due in it by which an MPI library finds them.
+
+Modules `host_search` and `han_communicators` have these messages.
+"""
 
 from __future__ import annotations
 
@@ -10,38 +13,50 @@ from smpy.collectives.hosts import Hosts
 SEARCHED: Final = frozenset({"", "local", "leaders"})
 """Groups among which SMPI searches for hosts: a whole communicator, the ranks of a host, the first ranks of hosts."""
 
+_OF_HAN: Final = frozenset({"han", "han_simple", "han_order"}) | {
+    f"han_order_{operation}" for operation in ("bcast", "reduce", "gather", "scatter", "allgather")
+}
+"""Names of the messages of `han_communicators`."""
+SENT_ONCE: Final = SEARCHED | _OF_HAN
+
 
 class HostSearch:
-    """State of SMPI's search for the ranks that share a host, which sends messages once per communicator.
+    """State of a library's search for the ranks that share a host, which sends messages once per communicator.
 
     SMPI makes a communicator of the ranks of each host, and one of their first ranks. A table may search again in
-    these.
+    these. Open MPI's han makes communicators in several calls.
 
     Parameters
     ----------
     is_due : bool
-        Whether none of these searches has been made yet.
+        Whether no messages of such a search have been sent yet.
 
     Attributes
     ----------
     due : set of str
-        Members of `SEARCHED` whose search has not been made yet.
+        Members of `SENT_ONCE` whose messages have not been sent yet.
     """
 
     __slots__ = ("_part", "due")
 
     def __init__(self, *, is_due: bool) -> None:
-        self.due = set(SEARCHED) if is_due else set()
+        self.due = set(SENT_ONCE) if is_due else set()
         self._part = ""
 
     @property
     def is_due(self) -> bool:
-        """Whether the search among these ranks has not been made yet."""
+        """Whether SMPI's search among these ranks has not been made yet."""
         return self._part in self.due
 
     def finish(self) -> None:
-        """Note that the search among these ranks has been made."""
+        """Note that SMPI's search among these ranks has been made."""
         self.due.discard(self._part)
+
+    def take(self, name: str) -> bool:
+        """Whether the messages with a name are due; after this call, they no longer are."""
+        is_due = name in self.due
+        self.due.discard(name)
+        return is_due
 
     def among(self, part: str) -> HostSearch:
         """The search among the ranks of a part, one of `SEARCHED`; it shares `due` with this search."""
@@ -51,7 +66,7 @@ class HostSearch:
 
 
 class HostsOfComm:
-    """The hosts of a communicator's ranks, found on first use, and the state of SMPI's search for them.
+    """The hosts of a communicator's ranks, found on first use, and the state of the library's search for them.
 
     Parameters
     ----------

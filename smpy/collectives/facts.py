@@ -187,6 +187,12 @@ def is_hierarchical(hosts: Hosts) -> bool:
 
 
 @fact_of_hosts
+def are_on_several_hosts(hosts: Hosts) -> bool:
+    """Whether the ranks are on several hosts."""
+    return hosts.n_hosts > 1
+
+
+@fact_of_hosts
 def shares_hosts(hosts: Hosts) -> bool:
     """Whether some host has several of the ranks, even if there is only one host."""
     return hosts.n_hosts < hosts.n_ranks

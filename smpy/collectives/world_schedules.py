@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from smpy.collectives.call import Call
 from smpy.collectives.comm_hosts import HostSearch, HostsOfComm
 from smpy.collectives.facts import Query
+from smpy.collectives.han_communicators import communicators_of, make_communicators
 from smpy.collectives.host_search import search_hosts
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.network_timed import timed_by_network
@@ -40,6 +41,8 @@ class _Variant(NamedTuple):
         Searches for hosts not yet made in the communicator, as far as the schedule may make them.
     searches_first : bool
         Whether the schedule begins with such a search.
+    makes_communicators : bool
+        Whether the schedule begins with messages that Open MPI's han sends once.
     parts : tuple of (str, str)
         Algorithm or table for each part of the algorithm.
     """
@@ -52,6 +55,7 @@ class _Variant(NamedTuple):
     query: Query | None = None
     due: frozenset[str] = frozenset()
     searches_first: bool = False
+    makes_communicators: bool = False
     parts: tuple[tuple[str, str], ...] = ()
 
 
@@ -59,17 +63,22 @@ def _variant(algorithm: Algorithm, row: SelectorRow, query: Query, hosts: HostsO
     """Return the variant of an algorithm for a call; a table's row has chosen the algorithm."""
     algorithm.check_ranks(query.n_ranks)
     due = frozenset() if query.n_remote else frozenset(hosts.search.due)
+    makes_communicators = row.makes_communicators and not due.isdisjoint(
+        communicators_of(algorithm.operation, hosts.known())
+    )
     searches_first = row.searches_hosts and hosts.search.is_due and not query.n_remote
-    needs_hosts = algorithm.knows_hosts or algorithm.chooses or searches_first
+    has_parts = algorithm.chooses or makes_communicators
+    needs_hosts = algorithm.knows_hosts or has_parts or searches_first
     return _Variant(
         algorithm,
         query.n_ranks,
         query.n_remote,
         query.item_bytes,
         hosts.known() if needs_hosts else None,
-        query if algorithm.chooses else None,
-        due if algorithm.chooses else due & {""} if searches_first else frozenset(),
+        query if has_parts else None,
+        due if has_parts else due & {""} if searches_first else frozenset(),
         searches_first,
+        makes_communicators,
         row.parts,
     )
 
@@ -143,6 +152,8 @@ class Algorithms:
         if rules.may_search:
             query = query._replace(has_searched=not hosts.search.is_due)
         key: tuple[Any, ...] = (operation, query)
+        if rules.makes_communicators:
+            key = (*key, frozenset(hosts.search.due))
         if rules.host_facts:
             key = (*key, *(fact(hosts.known()) for fact in rules.host_facts))
         number = self._chosen.get(key)
@@ -243,6 +254,8 @@ class Algorithms:
         steps = Schedule(call)
         if variant.searches_first:
             search_hosts(steps, replace(call, search=search))
+        if variant.makes_communicators:
+            make_communicators(steps, call, algorithm.operation)
         steps.extend(self._schedule_of(algorithm, call))
         return steps.words()
 
@@ -281,6 +294,8 @@ class Algorithms:
         steps = Schedule(call)
         if row.searches_hosts:
             search_hosts(steps, call)
+        if row.makes_communicators:
+            make_communicators(steps, call, operation)
         algorithm = algorithm_for(operation, row.use, commutative=call.commutative)
         algorithm.check_ranks(call.n_ranks)
         steps.extend(self._schedule_of(algorithm, replace(call, parts=dict(row.parts), n_loops=steps.n_loops)))

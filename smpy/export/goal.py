@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.collectives.choice import selection_of
-from smpy.collectives.comm_hosts import SEARCHED
+from smpy.collectives.comm_hosts import SENT_ONCE
 from smpy.collectives.hosts import Hosts
 from smpy.engine.schedules import Instruction, ScheduleCall, calls_of
 from smpy.errors import UsageError
@@ -193,7 +193,7 @@ class _Collectives:
     def calls(self, rank: int, row: Row, tables: dict[int, list[int]]) -> list[ScheduleCall]:
         """The calls of a rank of the world in a collective, from its row in `actions` and its tables of numbers."""
         comm, root, nbytes = row["comm"], row["peer"], row["bytes"]
-        number, self._due[rank, comm] = self._schedules(row["detail"], comm, self._due.get((rank, comm), SEARCHED))
+        number, self._due[rank, comm] = self._schedules(row["detail"], comm, self._due.get((rank, comm), SENT_ONCE))
         member, n_ranks = self._communicators.rank(comm, rank), self._communicators.size(comm)
         key = member, number, root, nbytes
         if tables or key not in self._calls:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.collectives.comm_hosts import SEARCHED
+from smpy.collectives.comm_hosts import SENT_ONCE
 from smpy.engine.trace import ACTIONS, RowColumns, actions_with, dtype_of
 from smpy.errors import DamagedFileError
 from smpy.records.columns import numbers
@@ -239,11 +239,11 @@ class ActionRows:
         kinds: list[tuple[int, int]] = [(number, of_comm) for number, of_comm in schedules.tolist()]
         inverse = inverse.reshape(-1)
         searching = [kind for kind, pair in enumerate(kinds) if self._may_search(*pair)]
-        first = [self._schedule(*pair, SEARCHED)[0] for pair in kinds]
+        first = [self._schedule(*pair, SENT_ONCE)[0] for pair in kinds]
         numbers: NDArray[Any] = np.array(first, dtype=np.int32)[inverse]
         for row in np.flatnonzero(np.isin(inverse, searching)).tolist():
             caller = int(rank[row]), int(comm[row])
-            due = self._due_of.get(caller, SEARCHED)
+            due = self._due_of.get(caller, SENT_ONCE)
             numbers[row], self._due_of[caller] = self._schedule(*kinds[int(inverse[row])], due)
         return numbers
 
@@ -255,5 +255,5 @@ class ActionRows:
 
     def _may_search(self, schedule: int, comm: int) -> bool:
         """Whether a call's messages depend on the searches that are due."""
-        number, due = self._schedule(schedule, comm, SEARCHED)
-        return due != SEARCHED or number != self._schedule(schedule, comm, frozenset())[0]
+        number, due = self._schedule(schedule, comm, SENT_ONCE)
+        return due != SENT_ONCE or number != self._schedule(schedule, comm, frozenset())[0]

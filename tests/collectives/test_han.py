@@ -1,6 +1,9 @@
-"""Open MPI's han between hosts and on them: closed forms of overlapping segments on a machine without contention."""
+"""Open MPI's han between hosts and on them: overlapping segments, and the messages that make its communicators."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import pytest
 
@@ -9,8 +12,9 @@ from smpy.collectives.comm_hosts import HostsOfComm
 from smpy.collectives.facts import Query
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.selection import selection_with
-from smpy.collectives.world_schedules import algorithms_in, choose
+from smpy.collectives.world_schedules import Algorithms, algorithms_in, choose
 from smpy.engine.engine import Engine
+from smpy.engine.schedules import calls_of
 from smpy.platforms import CallCosts, Cluster, Description, FlatCluster, Models, NetworkModel, NumberedNames
 
 BANDWIDTH_BYTES_PER_S = 1e9
@@ -89,3 +93,74 @@ def test_rounds_between_hosts_go_on_while_the_ranks_of_a_host_exchange() -> None
     for on_host_s in (BETWEEN_S / 3, 3 * BETWEEN_S):
         expected_s = between_s + 8 * max(between_s, on_host_s) + on_host_s
         assert took_s("reduce", 9 * SEGMENT_BYTES, on_host_s, n_hosts=4) == close(expected_s)
+
+
+class Programs(list[Iterable[int]]):
+    """Keeper of programs, without a world."""
+
+    def new_schedule(self, words: Iterable[int]) -> int:
+        self.append(words)
+        return len(self) - 1
+
+
+def sent_first(host_of_rank: Sequence[int], operations: Sequence[str], **changes: Any) -> list[tuple[int, int]]:
+    """Messages and bytes of calls, one after the other in a communicator, beyond those of the same call later on."""
+    kept, n_ranks = Programs(), len(host_of_rank)
+    algorithms = Algorithms(selection_with(**{"choices": [], "table": "openmpi-5", **changes}))
+    new, old = (HostsOfComm(lambda: Hosts(host_of_rank)) for _ in range(2))
+    old.search.due.clear()
+
+    def sent(operation: str, hosts: HostsOfComm) -> tuple[int, int]:
+        number = algorithms.schedule(kept, operation, Query(n_ranks, 8, item_bytes=8, n_entries=1), hosts)
+        words = list(kept[number])
+        calls = [call for rank in range(n_ranks) for call in calls_of(words, rank, n_ranks, 0, 8, {})]
+        sizes = [call.bytes_out for call in calls if call.code.name in ("SEND", "ISEND", "EXCHANGE")]
+        return len(sizes), sum(sizes)
+
+    pairs = [(sent(operation, new), sent(operation, old)) for operation in operations]
+    return [(first[0] - later[0], first[1] - later[1]) for first, later in pairs]
+
+
+NUMBER = 3 * 2 * 3  # messages for a communicator's number: a reduction to rank 0 and a broadcast of it, thrice
+ONE_EACH = 6 + (8 + NUMBER) + (8 + NUMBER) + 8  # an allreduce of one number goes to a rank and back
+TWO_EACH = 6 + 2 * (8 + NUMBER) + 2 * (8 + NUMBER) + 8
+ONE_EACH_BYTES = 6 * 4 + (8 * 24 + NUMBER * 4) + (12 * 8 + NUMBER * 4) + 12 * 4
+TWO_EACH_BYTES = 6 * 4 + 2 * (8 * 24 + NUMBER * 4) + 2 * (12 * 8 + NUMBER * 4) + 12 * 4
+ORDER, ORDER_BYTES = 2 + 2 + 2, 2 * 12 + 2 * 8 + 2 * 4 * 8
+"""An allreduce between hosts, and two broadcasts on each of two hosts of two ranks."""
+
+
+def test_the_first_calls_of_a_communicator_make_those_of_its_hosts_once() -> None:
+    operations = ["barrier", "allreduce", "bcast", "barrier", "gather", "bcast", "reduce", "allgather", "scatter"]
+    assert sent_first([0, 0, 1, 1], operations) == [
+        (ONE_EACH, ONE_EACH_BYTES),
+        (TWO_EACH, TWO_EACH_BYTES),
+        (ORDER, ORDER_BYTES),
+        *[(0, 0)] * 6,
+    ]
+    assert sent_first([0, 0, 1, 1], ["bcast"]) == [(TWO_EACH + ORDER, TWO_EACH_BYTES + ORDER_BYTES)]
+    assert sent_first([0, 0, 1, 1], ["alltoall", "allgather"]) == [
+        (0, 0),
+        (ONE_EACH + ORDER, ONE_EACH_BYTES + ORDER_BYTES),
+    ]
+
+
+def test_ranks_that_are_dealt_out_to_hosts_exchange_their_order() -> None:
+    (n_messages, n_bytes) = sent_first([0, 1, 0, 1], ["bcast"])[0]
+    assert (n_messages, n_bytes) == (TWO_EACH + ORDER + 2, TWO_EACH_BYTES + ORDER_BYTES + 2 * 2 * 4)
+
+
+def test_each_operation_learns_that_hosts_have_unequal_numbers_of_ranks() -> None:
+    made, *later = sent_first([0, 0, 0, 1], ["bcast", "reduce", "bcast", "allreduce", "scatter"])
+    asked = 2 + 2, 2 * 12 + 2 * 8
+    assert made == (TWO_EACH + asked[0], TWO_EACH_BYTES + asked[1])
+    assert later == [asked, (0, 0), (0, 0), asked]
+
+
+def test_a_communicator_with_a_rank_on_each_host_learns_it_in_an_allreduce() -> None:
+    assert sent_first([0, 1, 2, 3], ["reduce", "barrier", "bcast"]) == [(6, 24), (0, 0), (0, 0)]
+    assert sent_first([0, 0, 0, 0], ["reduce"]) == [(0, 0)]
+
+
+def test_a_forced_han_is_the_algorithm_alone() -> None:
+    assert sent_first([0, 0, 1, 1], ["bcast"], choices=[("bcast", "han")], table="mpich-4") == [(0, 0)]

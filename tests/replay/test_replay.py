@@ -258,24 +258,27 @@ comm.Bcast(bytearray(300), 0)
 part.Bcast(bytearray(300), 0)
 """
 SEARCHES = (("smpi/coll-selector", "mpich"), ("smpi/allreduce", "rdb"))
+SEARCHING_TABLES = {"smpi": {"options": SEARCHES}, "han": {"collectives": "openmpi-5"}}
 
 
+@pytest.mark.parametrize("table", SEARCHING_TABLES)
 @pytest.mark.parametrize("rows_at_once", [3, 1 << 17])
 def test_a_search_for_hosts_comes_where_it_came_in_the_run_and_where_another_table_wants_it(
-    traced: Callable, emulated: Callable, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
+    traced: Callable, emulated: Callable, monkeypatch: pytest.MonkeyPatch, rows_at_once: int, table: str
 ):
     monkeypatch.setattr(rows, "_BATCH_ROWS", rows_at_once)
     here = {"platform": "flat hosts=4 cores=2 nic=10Gb/s latency=1us speed=10Gf", "ranks_per_host": 2}
     without, trace = traced(SEARCHING, 7, **here)
-    elsewhere = emulated(SEARCHING, 7, options=SEARCHES, **here).outcome.summary
+    elsewhere = emulated(SEARCHING, 7, **SEARCHING_TABLES[table], **here).outcome.summary
     assert elsewhere.messages > without.messages
     assert replay(trace).finish_s.tolist() == without.finish_s.tolist()
-    assert replay(trace, options=SEARCHES, ranks_per_host=2).finish_s.tolist() == elsewhere.finish_s.tolist()
+    assert replay(trace, **SEARCHING_TABLES[table], ranks_per_host=2).finish_s.tolist() == elsewhere.finish_s.tolist()
 
 
-def test_a_run_that_searched_for_hosts_is_replayed_with_its_dates(traced: Callable):
+@pytest.mark.parametrize("table", SEARCHING_TABLES)
+def test_a_run_that_searched_for_hosts_is_replayed_with_its_dates(traced: Callable, table: str):
     here = {"platform": "flat hosts=4 cores=2 nic=10Gb/s latency=1us speed=10Gf", "ranks_per_host": 2}
-    ran, trace = traced(SEARCHING, 7, options=SEARCHES, **here)
+    ran, trace = traced(SEARCHING, 7, **SEARCHING_TABLES[table], **here)
     again = replay(trace)
     assert (again.finish_s.tolist(), again.messages) == (ran.finish_s.tolist(), ran.messages)
 

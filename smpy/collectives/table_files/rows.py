@@ -12,7 +12,8 @@ from smpy.collectives.facts import FACTS, HOST_FACTS
 from smpy.collectives.tables import table, table_names
 from smpy.errors import PlatformWarning, UsageError, closest, meant
 
-NO_CONDITIONS: Final = ("use", "use_table", "searches_hosts", "parts")
+_YES_OR_NO: Final = ("searches_hosts", "makes_communicators")
+NO_CONDITIONS: Final = ("use", "use_table", *_YES_OR_NO, "parts")
 """Keys of a row that are not conditions."""
 _PARTS_MAX: Final = 1000
 
@@ -80,8 +81,8 @@ def checked_row(where: str, operation: str, row: Mapping[str, Any]) -> dict[str,
         elif key == "parts":
             if not isinstance(value, dict) or not all(isinstance(name, str) for name in value.values()):
                 raise UsageError(f"{where}: parts is {value!r}: say an object with a name for each part")
-        elif not isinstance(value, bool if key == "searches_hosts" else str):
-            raise UsageError(f"{where}: {key} is {value!r}: say {'true' if key == 'searches_hosts' else 'a name'}")
+        elif not isinstance(value, bool if key in _YES_OR_NO else str):
+            raise UsageError(f"{where}: {key} is {value!r}: say {'true' if key in _YES_OR_NO else 'a name'}")
     if ("use" in row) == ("use_table" in row):
         raise UsageError(f'{where}: say "use" with an algorithm, or "use_table" with a table: one of them')
     if "use" in row:

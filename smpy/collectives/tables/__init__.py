@@ -2,10 +2,10 @@
 
 A table is a JSON file that names its source and has a list of rows for each operation. A row names the algorithm to
 "use", by our name or SimGrid's, and the conditions for that: a fact and its value, or a fact with "_max" or "_min"
-after its name and a bound. With "searches_hosts" the choice takes SMPI's messages that find the ranks of a host. A row
-with "use_table" instead leaves the choice to the rows that another table has for the operation. With "parts" a row says
-what an algorithm that takes ranks apart uses in each part: `Call.parts`. A reduce_scatter_block without rows has those
-of reduce_scatter.
+after its name and a bound. With "searches_hosts" the choice takes SMPI's messages that find the ranks of a host, and
+with "makes_communicators" those of Open MPI's han (`han_communicators`). A row with "use_table" instead leaves the
+choice to the rows that another table has for the operation. With "parts" a row says what an algorithm that takes ranks
+apart uses in each part: `Call.parts`. A reduce_scatter_block without rows has those of reduce_scatter.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _SEARCHES: Final = "searches_hosts"
 _USE: Final = "use"
 _USE_TABLE: Final = "use_table"
 _PARTS: Final = "parts"
-_NO_CONDITIONS: Final = frozenset({_USE, _USE_TABLE, _SEARCHES, _PARTS})
+_MAKES: Final = "makes_communicators"
+_NO_CONDITIONS: Final = frozenset({_USE, _USE_TABLE, _SEARCHES, _MAKES, _PARTS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class SelectorRow:
         Whether choosing it sends SMPI's messages that find the ranks of a host, once per communicator.
     parts : tuple of (str, str)
         Algorithm or table for each part of the algorithm.
+    makes_communicators : bool
+        Whether choosing it sends the messages by which Open MPI's han makes communicators, as far as they are due.
     """
 
     operation: str
@@ -51,6 +54,7 @@ class SelectorRow:
     use: str
     searches_hosts: bool = False
     parts: tuple[tuple[str, str], ...] = ()
+    makes_communicators: bool = False
 
     @property
     def algorithm(self) -> Algorithm:
@@ -75,12 +79,15 @@ class Rules:
         Facts of the hosts that the rows ask for; these and the query decide the choice.
     may_search : bool
         Whether some row searches for hosts, or tests whether that has been done.
+    makes_communicators : bool
+        Whether some row makes communicators of hosts.
     """
 
     operation: str
     rows: tuple[SelectorRow, ...]
     host_facts: tuple[HostFact, ...] = ()
     may_search: bool = False
+    makes_communicators: bool = False
 
     def row_for(self, query: Query, hosts: Callable[[], Hosts]) -> SelectorRow:
         """The first row that fits."""
@@ -129,7 +136,8 @@ def _parsed(operation: str, rows: Sequence[Mapping[str, Any]]) -> Rules:
         raise ValueError(f"{operation}: the last row must fit everything")
     parsed = tuple(each for row in rows for each in _rows(operation, row))
     host_facts = {fact: None for row in parsed for _, fact, _ in row.host_tests}
-    return Rules(operation, parsed, tuple(host_facts), any(map(_knows_search, parsed)))
+    makes_communicators = any(row.makes_communicators for row in parsed)
+    return Rules(operation, parsed, tuple(host_facts), any(map(_knows_search, parsed)), makes_communicators)
 
 
 def _knows_search(row: SelectorRow) -> bool:
@@ -156,16 +164,17 @@ def _rows(operation: str, row: Mapping[str, Any]) -> Sequence[SelectorRow]:
             raise ValueError(
                 f"{operation}: no row can ask for {limit!r}: there are the facts {', '.join((*FACTS, *HOST_FACTS))}"
             )
-    searches = bool(row.get(_SEARCHES))
+    searches, makes = bool(row.get(_SEARCHES)), bool(row.get(_MAKES))
     if _USE in row:
         parts = tuple(row.get(_PARTS, {}).items())
-        return [SelectorRow(operation, tuple(tests), tuple(host_tests), row[_USE], searches, parts)]
+        return [SelectorRow(operation, tuple(tests), tuple(host_tests), row[_USE], searches, parts, makes)]
     return [
         replace(
             each,
             tests=(*tests, *each.tests),
             host_tests=(*host_tests, *each.host_tests),
             searches_hosts=searches or each.searches_hosts,
+            makes_communicators=makes or each.makes_communicators,
         )
         for each in table(row[_USE_TABLE])[operation].rows
         if not searches or (has_searched, False) not in ((fact, value) for _, fact, value in each.tests)
