@@ -65,16 +65,16 @@ _Visits = tuple["NDArray[np.int64]", "NDArray[np.float64]", "NDArray[np.float64]
 
 def _visits(trace: Trace) -> dict[str, _Visits]:
     """By region, the owners (`threads`) that were in it, and from when to when."""
-    found: dict[str, list[_Visits]] = {}
+    visits: dict[str, list[_Visits]] = {}
     for table in (trace.table(name) for name in ("regions", "thread_regions") if trace.n_rows(name)):
         numbers, names = words_by_number(table["name"])
         owner, start_s, end_s = owners(trace, table), floats(table["start_s"]), floats(table["end_s"])
         for number, name in enumerate(names):
             mine = numbers == number
-            found.setdefault(name, []).append((owner[mine], start_s[mine], end_s[mine]))
+            visits.setdefault(name, []).append((owner[mine], start_s[mine], end_s[mine]))
     return {
         name: (np.concatenate(owner), np.concatenate(start_s), np.concatenate(end_s))
-        for name, (owner, start_s, end_s) in ((name, zip(*parts, strict=True)) for name, parts in found.items())
+        for name, (owner, start_s, end_s) in ((name, zip(*parts, strict=True)) for name, parts in visits.items())
     }
 
 

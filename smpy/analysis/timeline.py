@@ -224,8 +224,8 @@ def _tell_threads(trace: Trace, timeline: Timeline) -> None:
         unknown = np.full(len(other), -1, np.int32)
         sides = MessageSides(trace).owners(timeline.message, unknown, unknown)
         for kind, side in zip(("late_sender", "late_receiver"), sides, strict=True):
-            told = (timeline.kind == KINDS.index(kind)) & (other >= 0) & (side >= 0)
-            other[told] = side[told]
+            is_known = (timeline.kind == KINDS.index(kind)) & (other >= 0) & (side >= 0)
+            other[is_known] = side[is_known]
     woken, date_s, by = wake_ups(trace)
     for one in np.unique(woken).tolist():
         low, high = int(timeline.first[one]), int(timeline.first[one + 1])

@@ -25,10 +25,10 @@ def communicators_of(operation: str, hosts: Hosts) -> frozenset[str]:
     """Names, among those of `comm_hosts.SENT_ONCE`, of the messages without which han cannot perform an operation."""
     if hosts.n_hosts == hosts.n_ranks:
         return frozenset({"han"})
-    made = "han_simple" if operation in _SIMPLE else "han"
+    split = "han_simple" if operation in _SIMPLE else "han"
     # Ranks learn their order once, but each operation asks again where hosts have unequal numbers of ranks.
     order = "han_order" if hosts.is_uniform else f"han_order_{operation}"
-    return frozenset({made, order} if operation in _IN_HOST_ORDER else {made})
+    return frozenset({split, order} if operation in _IN_HOST_ORDER else {split})
 
 
 def make_communicators(steps: Schedule, call: Call, operation: str) -> None:

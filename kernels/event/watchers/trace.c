@@ -132,7 +132,7 @@ static void woken(sim *s, void *own, int id, int by)
     if (by >= 0) write_wake_up(s, t, clock_outside_s(&s->clock, s->clock.now_s), by);
 }
 
-/* What only one may enter has been left by a timeline. */
+/* Timeline `by` has left what only one may enter; `id` goes in. */
 static void let_in(sim *s, void *own, int id, int by)
 {
     (void)own;

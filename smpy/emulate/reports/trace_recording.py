@@ -202,14 +202,14 @@ class TraceRecording:
         self._write_rows("threads", rows)
 
     def _add_thread_messages(self, rows: Columns) -> None:
-        of = self._writer
-        threads = {name: of.where(rows[name] > 0, rows[name]) for name in ("send_thread", "receive_thread")}
-        self._writer.add("thread_messages", {"message": of.all(rows["message"]), **threads})
+        writer = self._writer
+        threads = {name: writer.where(rows[name] > 0, rows[name]) for name in ("send_thread", "receive_thread")}
+        self._writer.add("thread_messages", {"message": writer.all(rows["message"]), **threads})
 
     def _add_wake_ups(self, rows: Columns) -> None:
-        of = self._writer
+        writer = self._writer
         columns = {
-            name: of.where(values > 0, values) if name.endswith("thread") else of.all(values)
+            name: writer.where(values > 0, values) if name.endswith("thread") else writer.all(values)
             for name, values in ((name, rows[name]) for name in COLUMNS["wake_ups"])
         }
         self._writer.add("wake_ups", columns)
