@@ -372,6 +372,32 @@ static void a_timeline_that_nobody_wakes_is_stuck(const platform *p, const model
     sim_free(s);
 }
 
+/* Rank 0 adds 5, starts its second timeline and parks; that one adds 2 and wakes it. Rank 1 adds 100, and has turns then. */
+static void add_and_hand_over(sim *s, int timeline, int stage)
+{
+    if (stage == 0) assert(sim_append_to_path(s, timeline, 0, timeline == 0 ? 5 : timeline == 1 ? 100 : 2, 0) == 0);
+    if (timeline == 1 ? stage < 8 : stage == 0) {
+        assert(sim_append_sleep(s, timeline, timeline == 1 ? 2.5e-4 : 1e-3) == 0);
+    } else if (timeline == 0 && stage == 1) {
+        assert(sim_timeline_new(s, 0) == 2 && sim_append_park(s, 0, INFINITY) == 0);
+    } else {
+        if (timeline == 2) assert(sim_wake(s, 0) == 0);
+        assert(sim_append_end(s, timeline) == 0);
+    }
+}
+
+static void a_critical_path_goes_from_a_timeline_to_those_that_it_starts_and_wakes(const platform *p, const model *m)
+{
+    sim *s = world(p, m, 2);
+    double sum[PATH_SUMS];
+    assert(run(s, 3, add_and_hand_over) == SIM_DONE);
+    sim_path(s, 2, sum);
+    assert(sum[0] == 7);
+    sim_path(s, 0, sum);
+    assert(sum[0] == 7);
+    sim_free(s);
+}
+
 /* Rank 0 ends while its second timeline waits for a message, the third sleeps, and two have a turn. */
 static void leave_the_others(sim *s, int timeline, int stage)
 {
@@ -443,6 +469,7 @@ int main(void)
     executions_under_way_share_the_cores_with_a_newcomer(p, &m);
     a_parked_timeline_goes_on_when_it_is_woken_or_its_date_comes(p, &m);
     a_timeline_that_nobody_wakes_is_stuck(p, &m);
+    a_critical_path_goes_from_a_timeline_to_those_that_it_starts_and_wakes(p, &m);
     a_rank_ends_without_the_timelines_that_it_drops(p, &m);
     timelines_of_a_rank_share_its_cores(&m);
     shared_executions_end_in_the_order_they_would_have(&m);
