@@ -35,7 +35,8 @@ typedef struct {
     void (*received)(sim *s, void *own, int send, int recv); /* a message has arrived, and is complete next */
     void (*completed)(sim *s, void *own, int request);       /* its waiter learns of it next */
     void (*let_in)(sim *s, void *own, int timeline, int by); /* it goes on because timeline `by` has left what only one may enter */
-    void (*woken)(sim *s, void *own, int timeline, int by);  /* it is to begin, or to be parked no more, by timeline `by`; -1: the outside */
+    /* It is to begin, or to be parked no more, by timeline `by`; -1: the outside. */
+    void (*woken)(sim *s, void *own, int timeline, int by);
     void (*looked)(sim *s, void *own, int timeline, int request); /* a poll has found it; 0: one of several is not complete */
     /* A poll has its answer. `asked` is NULL: another action than polls, computing and sleeping follows the polls before. */
     void (*polled)(sim *s, void *own, int timeline, const poll_question *asked, int is_found);
