@@ -49,16 +49,15 @@ from smpy.analysis.pop_prediction import FactorPredictions, predict_factors
 from smpy.analysis.regions import computing_in_region
 from smpy.analysis.replays import (
     ReplayFunction,
-    check_can_replay,
     depends_on_time,
     moves_memory,
     not_awaited,
-    why_not_replayed,
 )
 from smpy.analysis.result import Result, needed
 from smpy.analysis.timeline import floats, read_timeline, words_by_number
 from smpy.errors import UsageError
 from smpy.records.text_table import text_table
+from smpy.records.whole_runs import check_whole, why_not_whole
 from smpy.units import format_time
 
 if TYPE_CHECKING:
@@ -331,7 +330,7 @@ def pop(
     remarks: list[str] = []
     runs, noise_free = [], []
     for trace in ordered:
-        reason = why_not_replayed(trace)
+        reason = why_not_whole(trace)
         if replay is not None and region is None and reason is not None:
             remarks.append(
                 f"{trace.folder} cannot be replayed: {reason}. Serialisation and transfer are not told apart."
@@ -339,7 +338,7 @@ def pop(
         performs = replay if region is None and reason is None else None
         runs.append(_efficiencies(trace, performs, region, remarks, progress or (lambda _: None)))
         if denoise and replay is not None:
-            check_can_replay(trace)
+            check_whole(trace, "be replayed")
             noise_free.append(_noise_free(trace, replay, tuple(denoise), remarks, progress or (lambda _: None)))
     return Pop(
         region=region,
@@ -456,7 +455,7 @@ def _placement(trace: Trace) -> dict[str, int]:
 
 def _operations(trace: Trace) -> float | None:
     """Flop of all ranks together; None if the trace lacks the actions."""
-    if why_not_replayed(trace) is not None:
+    if why_not_whole(trace) is not None:
         return None
     table = trace.table("actions", columns=["action", "amount"])
     numbers, names = words_by_number(table["action"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from smpy.errors import UsageError
 from smpy.records.columns import numbers
 
 if TYPE_CHECKING:
@@ -54,41 +53,6 @@ class ReplayFunction(Protocol):
         Contention, bandwidth, latency and overhead can be ideal, and the limits of "memory" and "core_memory". Noise
         is of "cpu", computing, or of "net", the network.
         """
-
-
-def why_not_replayed(trace: Trace) -> str | None:
-    """Reason why a trace cannot be replayed; None if it can.
-
-    Parameters
-    ----------
-    trace : Trace
-        Trace of a run.
-    """
-    facts = trace.info["trace"]
-    if not facts.get("is_complete", True):
-        return "the run did not come to its end; record all of it"
-    if facts.get("can_replay"):
-        return None
-    if facts.get("window_s") is not None:
-        return "it has a window of the run only; record all of it"
-    if facts.get("ranks") is not None:
-        return "it has some ranks only; record all of it"
-    if trace.n_rows("threads"):
-        return "its ranks have threads, and dates decide which of them takes a lock"
-    return "it does not have all that the run did"
-
-
-def check_can_replay(trace: Trace) -> None:
-    """Refuse a trace that cannot be replayed.
-
-    Raises
-    ------
-    UsageError
-        If it lacks the actions that a replay performs.
-    """
-    reason = why_not_replayed(trace)
-    if reason is not None:
-        raise UsageError(f"{trace.folder} cannot be replayed: {reason}")
 
 
 def depends_on_time(trace: Trace) -> bool:

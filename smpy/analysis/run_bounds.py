@@ -39,7 +39,6 @@ from smpy.analysis.replays import (
     Better,
     Replayed,
     ReplayFunction,
-    check_can_replay,
     depends_on_time,
     moves_memory,
     not_awaited,
@@ -48,6 +47,7 @@ from smpy.analysis.result import Result, escaped, needed
 from smpy.analysis.timeline import COMPUTE, read_timeline
 from smpy.records.text_table import text_table
 from smpy.records.time_words import MODELLED, USER_CODE
+from smpy.records.whole_runs import check_whole
 from smpy.units import format_time
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def bounds(
     UsageError
         If the trace cannot be replayed.
     """
-    check_can_replay(trace)
+    check_whole(trace, "be replayed")
     search = _Search(trace, replay, progress or (lambda _: None), [])
     work = _work(trace)
     computing = search.branch("computing", parts=lambda whole: _computing_parts(search, whole, work, n_hosts))

@@ -24,6 +24,7 @@ from smpy.records.files import in_place_when_whole
 from smpy.records.recorded_machine import recorded_machine
 from smpy.records.trace import Trace
 from smpy.records.trace_layout import MACHINE, damaged
+from smpy.records.whole_runs import check_whole
 from smpy.replay.trace_schedules import TraceSchedules, members_of
 
 if TYPE_CHECKING:
@@ -64,9 +65,7 @@ def write(trace: Trace, path: Path) -> None:
         If the trace cannot be read, GOAL lacks an operation of the run, or the file cannot be written.
     """
     info = trace.info["trace"]
-    if not info["can_replay"] or not info["is_complete"]:
-        without = "threads" if trace.n_rows("threads") else "--trace-ranks and --trace-window"
-        raise UsageError(f"{trace.folder} is not of a whole run: trace one, without {without}")
+    check_whole(trace, "be written as GOAL")
     described = recorded_machine(trace)
     machine = described.build()
     hosts = [host for host, n_ranks in info["hosts_of_ranks"] for _ in range(n_ranks)]

@@ -20,6 +20,7 @@ from smpy.records.energy import Energy, run_energy
 from smpy.records.recorded_machine import recorded_machine
 from smpy.records.trace import Trace
 from smpy.records.trace_layout import MACHINE, damaged
+from smpy.records.whole_runs import check_whole
 from smpy.replay.changes import (
     MEMORY_PARTS,
     Better,
@@ -153,13 +154,8 @@ def replay(
         If the trace cannot be performed on the machine.
     """
     trace = trace if isinstance(trace, Trace) else Trace(trace)
+    check_whole(trace, "be replayed")
     info = trace.info["trace"]
-    if not info["can_replay"] or not info["is_complete"]:
-        is_part = info["window_s"] is not None or info["ranks"] is not None
-        whole = "is of ranks with threads" if trace.n_rows("threads") else "is of hosts with --governor"
-        part = "has some ranks or dates only" if is_part else whole
-        why = "is of a run that was cut short" if info["can_replay"] else part
-        raise UsageError(f"{trace.folder} {why}: trace the whole run, without these, to replay it")
     changes, options, quiet_parts = checked(better), tuple(options), checked_noise(denoise)
     ideal = tuple(ideal)
     machine, is_recorded = _machine(trace, platform, options, network, ideal, changes)

@@ -15,12 +15,13 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.analysis.replays import check_can_replay, moves_memory
+from smpy.analysis.replays import moves_memory
 from smpy.analysis.result import Result, escaped, needed
 from smpy.errors import UsageError
 from smpy.platforms.description import Description
 from smpy.records.held_trace import HeldTrace
 from smpy.records.text_table import text_table
+from smpy.records.whole_runs import check_whole
 from smpy.study.many_replays import Replays, makespans_s
 from smpy.study.parameters import CPU, MEMORY_KEYS, Parameter
 from smpy.study.sobol import Index, sobol_indices, sobol_points
@@ -212,7 +213,7 @@ def sensitivity(
         If the program cannot continue with one of these values.
     """
     held = HeldTrace(trace)
-    check_can_replay(held)
+    check_whole(held, "be replayed")
     shares = sobol_points(len(parameters), n_samples, seed) if n_samples else ()
     if placement.get("map_by") == "random":
         placement["seed"] = seed

@@ -78,7 +78,7 @@ def test_a_trace_that_cannot_be_replayed_says_why(tmp_path: Path):
     trace = trace_of(tmp_path / "trace", 2, ping_pong(3.0, 1.0, 0, 1))
     found = pop([trace], Again(2, [], RULES))
     assert found.runs[0].serialisation is None
-    assert "cannot be replayed: it does not have all that the run did" in found.table()
+    assert "cannot be replayed: it is of ranks with threads" in found.table()
 
 
 def test_a_replay_that_takes_longer_is_told_and_not_hidden():

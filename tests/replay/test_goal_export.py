@@ -334,5 +334,11 @@ def test_an_amount_that_no_run_has_is_refused(traced: Callable[[str], Path], col
 
 def test_a_trace_of_a_part_of_a_run_is_refused(emulated: Callable, tmp_path: Path) -> None:
     emulated(BEGIN + SLEEPS, 4, trace=tmp_path / "trace", trace_ranks=(0, 1))
-    with pytest.raises(UsageError, match="is not of a whole run"):
+    with pytest.raises(UsageError, match="cannot be written as GOAL: it has some ranks only: trace the whole run"):
+        export(Trace(tmp_path / "trace"), "goal", tmp_path / "x.goal")
+
+
+def test_a_trace_of_ranks_with_threads_is_refused_for_them(emulated: Callable, tmp_path: Path) -> None:
+    emulated(BEGIN + "import threading; threading.Thread(target=comm.Barrier).start()", 2, trace=tmp_path / "trace")
+    with pytest.raises(UsageError, match="cannot be written as GOAL: it is of ranks with threads"):
         export(Trace(tmp_path / "trace"), "goal", tmp_path / "x.goal")

@@ -285,10 +285,10 @@ def test_a_run_that_searched_for_hosts_is_replayed_with_its_dates(traced: Callab
 
 def test_what_has_only_a_part_of_a_run_is_not_replayed(emulated: Callable, tmp_path: Path):
     emulated(None, 4, program=str(APPS / "ring.py"), trace=tmp_path / "part", trace_ranks=(1,))
-    with pytest.raises(UsageError, match="has some ranks or dates only"):
+    with pytest.raises(UsageError, match="it has some ranks only: trace the whole run"):
         replay(tmp_path / "part")
     emulated("raise SystemError\n", 1, trace=tmp_path / "failed")
-    with pytest.raises(UsageError, match="is of a run that was cut short"):
+    with pytest.raises(UsageError, match=r"the run did not come to its end: trace a whole run$"):
         replay(tmp_path / "failed")
 
 
