@@ -163,7 +163,7 @@ class _Messages:
         of_tag = self._sizes.get((self._communicators.joint(comm), source, row["rank"]), {})
         left = [(sizes[0], sent) for sent, sizes in of_tag.items() if sizes and tag in (_ANY, sent)]
         if not left:
-            return source, tag if tag == _ANY else self._communicators.tag(comm, tag), row["bytes"]
+            return source, tag if tag == _ANY else self._communicators.tag(comm, tag), min(row["bytes"], _LARGEST)
         (_, size), tag = min(left)
         of_tag[tag].popleft()
         return source, self._communicators.tag(comm, tag), size
@@ -231,7 +231,8 @@ class _Program:
     def add(self, trace: Trace, row: Row) -> None:
         """Add the operations of a row of `actions`."""
         action = row["action"]
-        if not (0 <= row["bytes"] <= _LARGEST and 0 <= row["amount"] <= _LARGEST):
+        nbytes = 0 if action in _RECEIVES else row["bytes"]  # a receive of an object has room for any
+        if not (0 <= nbytes <= _LARGEST and 0 <= row["amount"] <= _LARGEST):
             raise damaged(f"{trace.folder / 'actions.parquet'}: an amount of rank {row['rank']} is not of a run")
         if action in _CALCULATED:
             if row["bytes"]:

@@ -298,6 +298,12 @@ request.Wait()
     assert not of_goal.depends_on_time
 
 
+def test_objects_are_messages_of_their_pickled_sizes(traced: Callable[[str], Path]) -> None:
+    trace = traced("request = comm.isend(rank, after); comm.recv(source=before); request.wait(); comm.bcast(rank)")
+    of_trace, of_goal = replay(trace), replay_goal(exported(trace))
+    assert (of_goal.messages, of_goal.bytes) == (of_trace.messages, of_trace.bytes)
+
+
 def test_a_rank_computes_as_many_nanoseconds_as_in_the_run(traced: Callable[[str], Path]) -> None:
     trace = traced("for _ in range(1000): smpy.execute(12345); comm.Send(sent[:1], rank); comm.Recv(taken, rank)")
     ranks = exported(trace).read_text().split("rank ")[1:]
