@@ -65,6 +65,7 @@ CORRECT = {
         "for _ in range(2): r.Start(); comm.Recv(np.zeros(1), left); r.Wait()\n"
         "r.Free()"
     ),
+    "no persistent request is started": "MPI.Prequest.Startall([]); MPI.Request.Waitall([])",
     "a communicator is freed as the rank ends": "import atexit; new = comm.Dup(); atexit.register(new.Free)",
     "a communicator of an object that is deleted": (
         "class Owner:\n"
