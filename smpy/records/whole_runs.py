@@ -29,7 +29,7 @@ def why_not_whole(trace: Trace) -> str | None:
         return "it has some ranks only"
     if trace.n_rows("threads"):
         return "its ranks have threads, and dates decide which of them takes a lock"
-    return "its hosts are under --governor"
+    return "it is of ranks with threads, or of hosts with --governor"
 
 
 def check_whole(trace: Trace, purpose: str) -> None:

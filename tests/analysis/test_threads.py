@@ -326,7 +326,7 @@ def test_threads_have_tracks_below_their_ranks_in_perfetto(traced: Callable, tmp
 
 def test_what_needs_a_replay_refuses_a_trace_with_threads(traced: Callable, tmp_path: Path):
     trace = traced(HAND_OVER)
-    with pytest.raises(UsageError, match="is of ranks with threads"):
+    with pytest.raises(UsageError, match="its ranks have threads"):
         replay(trace)
     with pytest.raises(UsageError, match="without threads"):
         export(trace, "goal", tmp_path / "trace.goal")

@@ -409,7 +409,7 @@ for thread in threads:
     rows = trace.table("intervals").to_pandas()
     assert (rows["end_s"] - rows["start_s"]).sum() == pytest.approx(2 * 2, rel=1e-3)
     assert trace.n_rows("messages") == 4
-    with pytest.raises(UsageError, match="is of ranks with threads"):
+    with pytest.raises(UsageError, match="its ranks have threads"):
         replay(trace)
 
 

@@ -346,5 +346,5 @@ def test_a_trace_of_a_part_of_a_run_is_refused(emulated: Callable, tmp_path: Pat
 
 def test_a_trace_of_ranks_with_threads_is_refused_for_them(emulated: Callable, tmp_path: Path) -> None:
     emulated(BEGIN + "import threading; threading.Thread(target=comm.Barrier).start()", 2, trace=tmp_path / "trace")
-    with pytest.raises(UsageError, match="cannot be written as GOAL: it is of ranks with threads"):
+    with pytest.raises(UsageError, match="cannot be written as GOAL: its ranks have threads"):
         export(Trace(tmp_path / "trace"), "goal", tmp_path / "x.goal")
