@@ -328,7 +328,7 @@ def test_what_needs_a_replay_refuses_a_trace_with_threads(traced: Callable, tmp_
     trace = traced(HAND_OVER)
     with pytest.raises(UsageError, match="its ranks have threads"):
         replay(trace)
-    with pytest.raises(UsageError, match="without threads"):
+    with pytest.raises(UsageError, match="its ranks have threads"):
         export(trace, "goal", tmp_path / "trace.goal")
     assert "its ranks have threads" in pop([trace], replay).table()
 
