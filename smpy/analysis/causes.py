@@ -74,19 +74,19 @@ class _Waits(NamedTuple):
     """Waits in the order of their intervals."""
 
     interval: NDArray[np.int64]
-    owner: NDArray[np.int64]
+    location: NDArray[np.int64]
     other: NDArray[np.int64]  # -1 if unknown
-    free: NDArray[np.int64]  # first interval of the owner's free run before it; that of the wait: none
+    free: NDArray[np.int64]  # first interval of the location's free run before it; that of the wait: none
     since_s: NDArray[np.float64]  # date b
-    low: NDArray[np.int64]  # the other owner between b and the end of the wait: intervals low to high - 1
+    low: NDArray[np.int64]  # the other location between b and the end of the wait: intervals low to high - 1
     high: NDArray[np.int64]
 
 
 class _Charges(NamedTuple):
     """Charges of waits to their causes.
 
-    Activities of the late ones are in `own`, by (owner, place, kind) as one number. Waits of theirs are one by one in
-    `on`; or, in wide windows, all from number low_wait to high_wait - 1, at `per_s` per second of each.
+    Activities of the late ones are in `own`, by (location, place, kind) as one number. Waits of theirs are one by one
+    in `on`; or, in wide windows, all from number low_wait to high_wait - 1, at `per_s` per second of each.
     """
 
     own: Pieces  # seconds: shares of the wait
@@ -108,14 +108,16 @@ def causes_of_waits(timeline: Timeline) -> Causes:
     charges = _charges(timeline, waits)
     costs_s, stuck_s = _pass_on(timeline, waits, charges)
     is_charged = charges.per_s > 0
-    is_charged[charges.own.owner] = is_charged[charges.on.owner] = True
+    is_charged[charges.own.location] = is_charged[charges.on.location] = True
     itself_s = stuck_s + np.where(is_charged, 0.0, costs_s)
     itself = np.flatnonzero(itself_s)
     interval = waits.interval[itself]
-    keys = np.concatenate([charges.own.what, waits.owner[itself] * _n_labels(timeline) + _labels(timeline)[interval]])
-    owner, label = np.divmod(keys, _n_labels(timeline))
-    keys = timeline.rank_of[owner].astype(np.int64) * _n_labels(timeline) + label
-    seconds = np.concatenate([charges.own.seconds * costs_s[charges.own.owner], itself_s[itself]])
+    keys = np.concatenate(
+        [charges.own.what, waits.location[itself] * _n_labels(timeline) + _labels(timeline)[interval]]
+    )
+    location, label = np.divmod(keys, _n_labels(timeline))
+    keys = timeline.rank_of[location].astype(np.int64) * _n_labels(timeline) + label
+    seconds = np.concatenate([charges.own.seconds * costs_s[charges.own.location], itself_s[itself]])
     unique, which = np.unique(keys, return_inverse=True)
     rest, kind = np.divmod(unique, len(KINDS))
     rank, place = np.divmod(rest, len(timeline.places))
@@ -133,13 +135,13 @@ def _labels(timeline: Timeline) -> NDArray[np.int64]:
 
 
 def _others(timeline: Timeline, interval: NDArray[np.int64]) -> NDArray[np.int64]:
-    """[n_waits] owner that was waited for; -1: not known."""
+    """[n_waits] location that was waited for; -1: not known."""
     other, n = timeline.other[interval].astype(np.int64), len(interval)
     following = np.minimum.accumulate(np.where(other >= 0, np.arange(n), n)[::-1])[::-1]
     unknown = np.flatnonzero((other < 0) & (following < n))
     one, then = interval[unknown], interval[following[unknown]]
     n_calls = np.cumsum(np.isin(timeline.kind, (OVERHEAD, TRANSFER, IDLE)))
-    is_one_row = (timeline.owner[one] == timeline.owner[then]) & (n_calls[one] == n_calls[then])
+    is_one_row = (timeline.location[one] == timeline.location[then]) & (n_calls[one] == n_calls[then])
     is_one_row &= timeline.kind[one] == timeline.kind[then]
     other[unknown[is_one_row]] = other[following[unknown[is_one_row]]]
     return other
@@ -148,23 +150,23 @@ def _others(timeline: Timeline, interval: NDArray[np.int64]) -> NDArray[np.int64
 def _waits(timeline: Timeline) -> _Waits:
     first, end_s = timeline.first, timeline.end_s
     interval = np.flatnonzero(np.isin(timeline.kind, LATE)).astype(np.int64)
-    owner = timeline.owner[interval].astype(np.int64)
+    location = timeline.location[interval].astype(np.int64)
     blocked = np.isin(timeline.kind, (TRANSFER, *LATE))
     last_blocked = np.maximum.accumulate(np.where(blocked, np.arange(len(blocked)), -1))
-    free = np.maximum(first[owner], np.where(interval > 0, last_blocked[interval - 1], -1) + 1)
+    free = np.maximum(first[location], np.where(interval > 0, last_blocked[interval - 1], -1) + 1)
     other = _others(timeline, interval)
-    other[(other == owner) | (np.diff(first)[other] == 0)] = -1
+    other[(other == location) | (np.diff(first)[other] == 0)] = -1
     since_s = timeline.start_s[free]
     low, high = np.zeros(len(interval), np.int64), np.zeros(len(interval), np.int64)
     by_other = np.argsort(other, kind="stable")
-    bounds = np.searchsorted(other[by_other], np.arange(timeline.n_owners + 1))
-    for o in range(timeline.n_owners):
+    bounds = np.searchsorted(other[by_other], np.arange(timeline.n_locations + 1))
+    for o in range(timeline.n_locations):
         mine = by_other[bounds[o] : bounds[o + 1]]
         if len(mine):
             its = slice(int(first[o]), int(first[o + 1]))
             low[mine] = first[o] + np.searchsorted(end_s[its], since_s[mine], side="right")
             high[mine] = first[o] + np.searchsorted(timeline.start_s[its], end_s[interval[mine]], side="left")
-    return _Waits(interval, owner, other, free, since_s, low, np.maximum(low, high))
+    return _Waits(interval, location, other, free, since_s, low, np.maximum(low, high))
 
 
 def _charges(timeline: Timeline, waits: _Waits) -> _Charges:
@@ -179,12 +181,12 @@ def _charges(timeline: Timeline, waits: _Waits) -> _Charges:
     for some in _chunks(waits):
         spent, late, inner = _compared(timeline, waits, some, label)
         n, begin = int(some[-1] - some[0]) + 1, int(some[0])
-        inner_s = np.bincount(inner.owner - begin, weights=inner.seconds, minlength=n)
-        whole_s = inner_s + np.bincount(spent.owner - begin, weights=spent.seconds, minlength=n)
-        whole_s = whole_s + np.bincount(late.owner - begin, weights=late.seconds, minlength=n)
-        to = waits.other[spent.owner] * _n_labels(timeline) + spent.what
-        own.append(Pieces(spent.owner, to, spent.seconds / whole_s[spent.owner - begin]))
-        on.append(Pieces(late.owner, number_of[late.what], late.seconds / whole_s[late.owner - begin]))
+        inner_s = np.bincount(inner.location - begin, weights=inner.seconds, minlength=n)
+        whole_s = inner_s + np.bincount(spent.location - begin, weights=spent.seconds, minlength=n)
+        whole_s = whole_s + np.bincount(late.location - begin, weights=late.seconds, minlength=n)
+        to = waits.other[spent.location] * _n_labels(timeline) + spent.what
+        own.append(Pieces(spent.location, to, spent.seconds / whole_s[spent.location - begin]))
+        on.append(Pieces(late.location, number_of[late.what], late.seconds / whole_s[late.location - begin]))
         wide = np.flatnonzero(inner_s) + begin
         per_s[wide] = 1 / whole_s[wide - begin]
         low_wait[wide] = np.searchsorted(waits.interval, waits.low[wide] + 1)
@@ -217,7 +219,7 @@ def _compared(
     ours = Windows(some, waits.free[some], waits.interval[some], waits.since_s[some], start_s)
     is_wide = theirs.high - theirs.low > _WIDE
     wide = theirs.where(is_wide)
-    edges = [Windows(wide.owner, at, at + 1, wide.since_s, wide.until_s) for at in (wide.low, wide.high - 1)]
+    edges = [Windows(wide.location, at, at + 1, wide.since_s, wide.until_s) for at in (wide.low, wide.high - 1)]
     near = pieces_of(timeline, theirs.where(~is_wide))
     edge = together([pieces_of(timeline, pieces) for pieces in edges])
     far = sums_of(timeline, wide, label)
@@ -227,12 +229,12 @@ def _compared(
     our_near = pieces_of(timeline, own.where(~is_long))
     our_far = sums_of(timeline, own.where(is_long), label)
     waited = [_selected(pieces, (label[pieces.what] == _NO_LABEL) & (pieces.seconds > 0)) for pieces in (near, edge)]
-    near, our_near = (Pieces(pieces.owner, label[pieces.what], pieces.seconds) for pieces in (near, our_near))
-    less = (Pieces(pieces.owner, pieces.what, -pieces.seconds) for pieces in (our_near, our_far))
+    near, our_near = (Pieces(pieces.location, label[pieces.what], pieces.seconds) for pieces in (near, our_near))
+    less = (Pieces(pieces.location, pieces.what, -pieces.seconds) for pieces in (our_near, our_far))
     spent = together([*(_selected(pieces, pieces.what != _NO_LABEL) for pieces in (near, far)), *less])
     late = together(waited)
-    by_owner = np.argsort(late.owner, kind="stable")
-    return _excess(spent, _n_labels(timeline)), _selected(late, by_owner), _selected(inner, inner.what == _NO_LABEL)
+    by_location = np.argsort(late.location, kind="stable")
+    return _excess(spent, _n_labels(timeline)), _selected(late, by_location), _selected(inner, inner.what == _NO_LABEL)
 
 
 def _selected(pieces: Pieces, which: NDArray[Any]) -> Pieces:
@@ -240,34 +242,34 @@ def _selected(pieces: Pieces, which: NDArray[Any]) -> Pieces:
 
 
 def _excess(spent: Pieces, n_labels: int) -> Pieces:
-    """Positive sums by owner and label."""
-    unique, which = np.unique(spent.owner * n_labels + spent.what, return_inverse=True)
+    """Positive sums by location and label."""
+    unique, which = np.unique(spent.location * n_labels + spent.what, return_inverse=True)
     seconds = np.bincount(which, weights=spent.seconds, minlength=len(unique))
     kept = seconds > 0
-    owner, label = np.divmod(unique[kept], n_labels)
-    return Pieces(owner, label, seconds[kept].astype(np.float64))
+    location, label = np.divmod(unique[kept], n_labels)
+    return Pieces(location, label, seconds[kept].astype(np.float64))
 
 
 def _pass_on(timeline: Timeline, waits: _Waits, charges: _Charges) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Time charged to each wait, its own length included; and the part that could not be passed on.
 
     The latter belongs to circles: a wait that was passed on already is charged to itself. A charge passed on to all
-    waits between two is kept as a change at the last and one before the first: an owner's waits are met in order.
+    waits between two is kept as a change at the last and one before the first: a location's waits are met in order.
     """
     length_s = timeline.duration_s()[waits.interval]
     costs_s, stuck_s, change_per_s = length_s.copy(), np.zeros(len(length_s)), np.zeros(len(length_s) + 1)
-    first_wait = np.searchsorted(waits.owner, np.arange(timeline.n_owners + 1)).tolist()
-    now_per_s = [0.0] * timeline.n_owners
-    first = np.searchsorted(charges.on.owner, np.arange(len(costs_s) + 1)).data
+    first_wait = np.searchsorted(waits.location, np.arange(timeline.n_locations + 1)).tolist()
+    now_per_s = [0.0] * timeline.n_locations
+    first = np.searchsorted(charges.on.location, np.arange(len(costs_s) + 1)).data
     cost, stuck, change, length = costs_s.data, stuck_s.data, change_per_s.data, length_s.data
-    to, share, owner_of, other = charges.on.what.data, charges.on.seconds.data, waits.owner.data, waits.other.data
+    to, share, location_of, other = charges.on.what.data, charges.on.seconds.data, waits.location.data, waits.other.data
     low, high, per_s = charges.low_wait.data, charges.high_wait.data, charges.per_s.data
     is_done = bytearray(len(costs_s))
     for wait in _order(timeline, waits, charges.on).tolist():
         is_done[wait] = True
-        owner = owner_of[wait]
-        now_per_s[owner] += change[wait]
-        mine = cost[wait] = cost[wait] + now_per_s[owner] * length[wait]
+        location = location_of[wait]
+        now_per_s[location] += change[wait]
+        mine = cost[wait] = cost[wait] + now_per_s[location] * length[wait]
         for row in range(first[wait], first[wait + 1]):
             target = to[row]
             if is_done[target]:
@@ -288,9 +290,9 @@ def _order(timeline: Timeline, waits: _Waits, on: Pieces) -> NDArray[np.int64]:
     """Waits from the last to the first, each before the waits that it is passed on to, also at one date."""
     end_s = timeline.end_s[waits.interval]
     date_s, step = end_s.copy(), np.zeros(len(end_s), np.int64)
-    tied = end_s[on.what] > end_s[on.owner] - ONE_DATE_S
-    source, target = on.owner[tied], on.what[tied]
-    for _ in range(timeline.n_owners + 1):  # a chain at one date has each owner once, or it is a circle
+    tied = end_s[on.what] > end_s[on.location] - ONE_DATE_S
+    source, target = on.location[tied], on.what[tied]
+    for _ in range(timeline.n_locations + 1):  # a chain at one date has each location once, or it is a circle
         before = date_s[target]
         np.minimum.at(date_s, target, date_s[source])
         at_once = date_s[target] == date_s[source]

@@ -33,7 +33,7 @@ class Messages:
     source, target : (n_messages,) array of int
         Ranks; -1: not known.
     sender, receiver : (n_messages,) array of int
-        Owners (`threads`) that posted its sides.
+        Locations (`threads`) that posted its sides.
     bytes : (n_messages,) array of int
         Size of each.
     is_early : (n_messages,) array of bool
@@ -104,7 +104,7 @@ def read_messages(trace: Trace) -> Messages:
     order = np.argsort(number, kind="stable")
     number = number[order]
     source, target = (integers(table[name], np.int32, -1)[order] for name in ("source", "target"))
-    sender, receiver = MessageSides(trace).owners(number, source, target)
+    sender, receiver = MessageSides(trace).locations(number, source, target)
     sent_s, received_s = floats(table["send_posted_s"])[order], floats(table["receive_posted_s"])[order]
     started_s = floats(table["started_s"])[order]
     is_early = ~np.isnan(started_s)

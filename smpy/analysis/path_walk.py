@@ -58,9 +58,9 @@ class PathParts:
 
 
 class _Cause(NamedTuple):
-    """Continuation of the path: an owner's activity up to a date, and the message along which the path came."""
+    """Continuation of the path: a location's activity up to a date, and the message along which the path came."""
 
-    owner: int
+    location: int
     date_s: float
     message: int
 
@@ -99,31 +99,33 @@ class _Walk:
         waits = np.isin(timeline.kind, (TRANSFER, *LATE)) | (timeline.other >= 0)
         last_wait = np.maximum.accumulate(np.where(waits, np.arange(len(waits)), -1)).data
         at = self._last_event()
-        owner = int(np.searchsorted(timeline.first, at, side="right")) - 1
+        location = int(np.searchsorted(timeline.first, at, side="right")) - 1
         date_s, came_with = float(timeline.end_s[at]), _NO_MESSAGE
-        seen, seen_s = {owner: at}, date_s  # the earliest interval of each owner, at this date
+        seen, seen_s = {location: at}, date_s  # the earliest interval of each location, at this date
         while True:
             if date_s < seen_s - ONE_DATE_S:
                 seen, seen_s = {}, date_s
-            seen[owner] = at
-            cause = self._cause(at, owner, date_s, came_with)
-            before = -1 if cause is None else self._interval(cause.owner, cause.date_s)
-            if cause is not None and (cause.date_s < seen_s - ONE_DATE_S or before < seen.get(cause.owner, before + 1)):
+            seen[location] = at
+            cause = self._cause(at, location, date_s, came_with)
+            before = -1 if cause is None else self._interval(cause.location, cause.date_s)
+            if cause is not None and (
+                cause.date_s < seen_s - ONE_DATE_S or before < seen.get(cause.location, before + 1)
+            ):
                 if cause.message >= 0:
                     self.rows.append((at, at, cause.date_s, date_s, cause.message))
-                owner, date_s, came_with = cause
+                location, date_s, came_with = cause
                 at = before
             else:
-                low = max(min(last_wait[at] + 1, at), first[owner])
+                low = max(min(last_wait[at] + 1, at), first[location])
                 self.rows.append((low, at, start_s[low], date_s, _NO_MESSAGE))
                 date_s, at, came_with = start_s[low], low - 1, _NO_MESSAGE
             begun: set[int] = set()
-            while at < first[owner] or date_s <= start_s[at]:  # it begins there
-                begun.add(owner)
-                owner = int(timeline.started_by[owner])
-                if owner < 0 or owner in begun:
+            while at < first[location] or date_s <= start_s[at]:  # it begins there
+                begun.add(location)
+                location = int(timeline.started_by[location])
+                if location < 0 or location in begun:
                     return
-                at = self._interval(owner, date_s)
+                at = self._interval(location, date_s)
 
     def parts(self) -> PathParts:
         timeline = self.timeline
@@ -147,10 +149,10 @@ class _Walk:
         """The interval that ended last, among those before the ends of ranks."""
         return int(np.argmax(np.where(self.timeline.kind == IDLE, -np.inf, self.timeline.end_s)))
 
-    def _interval(self, owner: int, date_s: float) -> int:
-        """Index of an owner's interval before a date: the one that ended then, or the one under way."""
+    def _interval(self, location: int, date_s: float) -> int:
+        """Index of a location's interval before a date: the one that ended then, or the one under way."""
         end_s = self.timeline.end_s.data
-        low, high = int(self.timeline.first[owner]), int(self.timeline.first[owner + 1])
+        low, high = int(self.timeline.first[location]), int(self.timeline.first[location + 1])
         at = min(bisect_left(end_s, date_s - ONE_DATE_S, low, high), high - 1)
         while at + 1 < high and end_s[at + 1] <= date_s:
             at += 1
@@ -158,17 +160,17 @@ class _Walk:
             at -= 1
         return at
 
-    def _cause(self, at: int, owner: int, date_s: float, came_with: int) -> _Cause | None:
-        """Continuation of the path with the owner that ended a wait at a date; None if no wait ended."""
+    def _cause(self, at: int, location: int, date_s: float, came_with: int) -> _Cause | None:
+        """Continuation of the path with the location that ended a wait at a date; None if no wait ended."""
         timeline, kind = self.timeline, self.timeline.kind[at]
         cause = None
         if date_s < timeline.end_s[at] - ONE_DATE_S:
-            cause = self._beside(owner, date_s, came_with)
+            cause = self._beside(location, date_s, came_with)
         elif kind == TRANSFER:
             cause = self._start(self.messages.row(int(timeline.message[at])), date_s)
         elif timeline.other[at] >= 0:
             cause = _Cause(int(timeline.other[at]), date_s, _NO_MESSAGE)
-        if cause is None or not timeline.first[cause.owner] < timeline.first[cause.owner + 1]:
+        if cause is None or not timeline.first[cause.location] < timeline.first[cause.location + 1]:
             return None
         return cause
 
@@ -178,14 +180,16 @@ class _Walk:
         ends = self.messages.sender if self.messages.is_sender_last[message] else self.messages.receiver
         return _Cause(int(ends[message]), min(float(self.messages.started_s[message]), date_s), message)
 
-    def _beside(self, owner: int, date_s: float, came_with: int) -> _Cause | None:
-        """Message that let an owner continue a collective that it had started."""
+    def _beside(self, location: int, date_s: float, came_with: int) -> _Cause | None:
+        """Message that let a location continue a collective that it had started."""
         if came_with < 0 or not self.messages.is_inner[came_with]:
             return None
         if self.arrivals is None:
             inner = np.flatnonzero(self.messages.is_inner)
-            self.arrivals = _ByDate.sorted(inner, self.messages.receiver, self.messages.ended_s, self.timeline.n_owners)
-        message, ended_s = self.arrivals.next(owner, date_s)
+            self.arrivals = _ByDate.sorted(
+                inner, self.messages.receiver, self.messages.ended_s, self.timeline.n_locations
+            )
+        message, ended_s = self.arrivals.next(location, date_s)
         return self._start(message, date_s) if ended_s <= date_s + ONE_DATE_S else None
 
 
@@ -199,13 +203,13 @@ class _ByDate:
 
     @classmethod
     def sorted(
-        cls, some: NDArray[np.int64], receiver: NDArray[np.int32], date_s: NDArray[np.float64], n_owners: int
+        cls, some: NDArray[np.int64], receiver: NDArray[np.int32], date_s: NDArray[np.float64], n_locations: int
     ) -> _ByDate:
         order = some[np.lexsort((date_s[some], receiver[some]))]
-        return cls(order, date_s[order], np.searchsorted(receiver[order], np.arange(n_owners + 1)))
+        return cls(order, date_s[order], np.searchsorted(receiver[order], np.arange(n_locations + 1)))
 
-    def next(self, owner: int, date_s: float) -> tuple[int, float]:
-        """Row and date of an owner's first message from a date on; -1 if there is none."""
-        low, high = int(self.first[owner]), int(self.first[owner + 1])
+    def next(self, location: int, date_s: float) -> tuple[int, float]:
+        """Row and date of a location's first message from a date on; -1 if there is none."""
+        low, high = int(self.first[location]), int(self.first[location + 1])
         place = bisect_left(self.date_s.data, date_s - ONE_DATE_S, low, high)
         return (int(self.order[place]), float(self.date_s[place])) if place < high else (_NO_MESSAGE, np.inf)

@@ -10,7 +10,7 @@ from smpy.analysis.spans import merged
 from smpy.analysis.timeline import COMPUTE, Timeline, floats, words_by_number
 from smpy.analysis.windows import Windows, pieces_of
 from smpy.errors import UsageError, meant
-from smpy.records.threads import owners
+from smpy.records.threads import locations
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,14 +47,14 @@ def computing_in_region(trace: Trace, timeline: Timeline, region: str) -> tuple[
         known = list(visits)
         there = f"; it has {', '.join(known)}" if known else ": its program names none"
         raise UsageError(f"{trace.folder} has no region {region!r}{meant(region, known)}{there}")
-    owner, start_s, end_s = visits[region]
-    rank = timeline.rank_of[owner]
+    location, start_s, end_s = visits[region]
+    rank = timeline.rank_of[location]
     computing_s, inside_s = np.zeros(timeline.n_ranks), np.zeros(timeline.n_ranks)
     for r in np.unique(rank).tolist():
         spans = merged(start_s[rank == r], end_s[rank == r])
         inside_s[r] = float((spans[:, 1] - spans[:, 0]).sum())
-        its_owners = np.unique(owner[rank == r]).tolist()
-        parts = [_computing(timeline, o, merged(start_s[owner == o], end_s[owner == o])) for o in its_owners]
+        its_locations = np.unique(location[rank == r]).tolist()
+        parts = [_computing(timeline, o, merged(start_s[location == o], end_s[location == o])) for o in its_locations]
         computing = parts[0] if len(parts) == 1 else merged(*np.concatenate(parts).T)
         computing_s[r] = float((computing[:, 1] - computing[:, 0]).sum())
     return computing_s, float(inside_s.max())
@@ -64,27 +64,27 @@ _Visits = tuple["NDArray[np.int64]", "NDArray[np.float64]", "NDArray[np.float64]
 
 
 def _visits(trace: Trace) -> dict[str, _Visits]:
-    """By region, the owners (`threads`) that were in it, and from when to when."""
+    """By region, the locations (`threads`) that were in it, and from when to when."""
     visits: dict[str, list[_Visits]] = {}
     for table in (trace.table(name) for name in ("regions", "thread_regions") if trace.n_rows(name)):
         numbers, names = words_by_number(table["name"])
-        owner, start_s, end_s = owners(trace, table), floats(table["start_s"]), floats(table["end_s"])
+        location, start_s, end_s = locations(trace, table), floats(table["start_s"]), floats(table["end_s"])
         for number, name in enumerate(names):
             mine = numbers == number
-            visits.setdefault(name, []).append((owner[mine], start_s[mine], end_s[mine]))
+            visits.setdefault(name, []).append((location[mine], start_s[mine], end_s[mine]))
     return {
-        name: (np.concatenate(owner), np.concatenate(start_s), np.concatenate(end_s))
-        for name, (owner, start_s, end_s) in ((name, zip(*parts, strict=True)) for name, parts in visits.items())
+        name: (np.concatenate(location), np.concatenate(start_s), np.concatenate(end_s))
+        for name, (location, start_s, end_s) in ((name, zip(*parts, strict=True)) for name, parts in visits.items())
     }
 
 
-def _computing(timeline: Timeline, owner: int, spans: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[n_parts, 2] dates between which an owner computes within spans that do not overlap."""
-    first, last = int(timeline.first[owner]), int(timeline.first[owner + 1])
+def _computing(timeline: Timeline, location: int, spans: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[n_parts, 2] dates between which a location computes within spans that do not overlap."""
+    first, last = int(timeline.first[location]), int(timeline.first[location + 1])
     low = first + np.searchsorted(timeline.end_s[first:last], spans[:, 0], side="right")
     high = first + np.searchsorted(timeline.start_s[first:last], spans[:, 1], side="left")
     windows = Windows(np.arange(len(spans)), low, np.maximum(low, high), spans[:, 0], spans[:, 1])
     parts = pieces_of(timeline, windows)
     computes = timeline.kind[parts.what] == COMPUTE
-    start_s = np.maximum(timeline.start_s[parts.what], spans[parts.owner, 0])[computes]
+    start_s = np.maximum(timeline.start_s[parts.what], spans[parts.location, 0])[computes]
     return np.stack([start_s, start_s + parts.seconds[computes]], axis=1)

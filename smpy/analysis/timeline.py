@@ -1,4 +1,4 @@
-"""Timelines of ranks and their threads: the intervals of a trace as columns, sorted by owner (`threads`) and time."""
+"""Timelines of ranks and their threads: intervals of a trace as columns, sorted by location (`threads`) and time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from smpy.errors import UsageError
 from smpy.records.columns import numbers
 from smpy.records.computing_lines import called, calling
 from smpy.records.profile import INTERVAL_KINDS
-from smpy.records.threads import MessageSides, owners, rank_of_owners, wake_ups
+from smpy.records.threads import MessageSides, locations, rank_of_locations, wake_ups
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,14 +88,14 @@ class Timeline:
     ----------
     n_ranks : int
         Number of ranks of the run.
-    rank_of : (n_owners,) array of int
-        Rank of each owner of intervals: ranks' own programs, then threads.
-    started_by : (n_owners,) array of int
-        The owner that started each; -1: none.
+    rank_of : (n_locations,) array of int
+        Rank of each location of intervals: ranks' own programs, then threads.
+    started_by : (n_locations,) array of int
+        The location that started each; -1: none.
     time_s : float
         Time covered by the trace: the run's makespan, or the length of a window.
-    first : (n_owners + 1,) array of int
-        Intervals of owner o are those from first[o] to first[o + 1] - 1; each begins where the one before ended.
+    first : (n_locations + 1,) array of int
+        Intervals of location o are those from first[o] to first[o + 1] - 1; each begins where the one before ended.
     start_s, end_s : (n_intervals,) array of float
         Dates.
     kind : (n_intervals,) array of int
@@ -103,7 +103,7 @@ class Timeline:
     place : (n_intervals,) array of int
         Number in `places`.
     other : (n_intervals,) array of int
-        The owner that was waited for, or that ended a sleep; -1: none.
+        The location that was waited for, or that ended a sleep; -1: none.
     message : (n_intervals,) array of int
         The message that ended a wait or a transfer; -1: none.
     places : sequence of Place
@@ -129,19 +129,19 @@ class Timeline:
         return np.flatnonzero(np.diff(self.first[: self.n_ranks + 1]))
 
     @property
-    def n_owners(self) -> int:
+    def n_locations(self) -> int:
         """Number of ranks and threads."""
         return len(self.rank_of)
 
     @property
     def has_threads(self) -> bool:
         """Whether ranks had threads."""
-        return self.n_owners > self.n_ranks
+        return self.n_locations > self.n_ranks
 
     @property
-    def owner(self) -> NDArray[np.int32]:
-        """[n_intervals] owner of each interval."""
-        return np.repeat(np.arange(self.n_owners, dtype=np.int32), np.diff(self.first))
+    def location(self) -> NDArray[np.int32]:
+        """[n_intervals] location of each interval."""
+        return np.repeat(np.arange(self.n_locations, dtype=np.int32), np.diff(self.first))
 
     @property
     def rank(self) -> NDArray[np.int32]:
@@ -183,12 +183,12 @@ def read_timeline(trace: Trace, *, with_messages: bool = True) -> Timeline:
     table = trace.table("intervals", columns=["rank", *columns])
     if table.num_rows == 0:
         raise UsageError("the trace has no intervals: no simulated time passed in it")
-    rank_of = rank_of_owners(trace)
-    owner, parts = integers(table["rank"], np.int32, -1), [table]
+    rank_of = rank_of_locations(trace)
+    location, parts = integers(table["rank"], np.int32, -1), [table]
     if len(rank_of) > trace.n_ranks:
         parts.append(trace.table("thread_intervals", columns=["rank", "thread", *columns]))
-        owner = np.concatenate([owner, owners(trace, parts[1])])
-    order = np.argsort(owner, kind="stable")
+        location = np.concatenate([location, locations(trace, parts[1])])
+    order = np.argsort(location, kind="stable")
 
     def column(read: Callable[[Any], NDArray[Any]], name: str) -> NDArray[Any]:
         values = [read(part[name]) for part in parts]
@@ -203,7 +203,7 @@ def read_timeline(trace: Trace, *, with_messages: bool = True) -> Timeline:
         rank_of=rank_of,
         started_by=np.full(len(rank_of), -1, np.int32),
         time_s=0.0,
-        first=np.searchsorted(owner[order], np.arange(len(rank_of) + 1)).astype(np.int64),
+        first=np.searchsorted(location[order], np.arange(len(rank_of) + 1)).astype(np.int64),
         start_s=column(floats, "start_s"),
         end_s=column(floats, "end_s"),
         kind=column(_kinds, "kind"),
@@ -218,11 +218,11 @@ def read_timeline(trace: Trace, *, with_messages: bool = True) -> Timeline:
 
 
 def _tell_threads(trace: Trace, timeline: Timeline) -> None:
-    """Replace ranks that were waited for by the owners that ended the waits, and set who started whom."""
+    """Replace ranks that were waited for by the locations that ended the waits, and set who started whom."""
     other, can_be_woken = timeline.other, np.isin(timeline.kind, (SLEEP, *LATE))
     if timeline.has_threads:
         unknown = np.full(len(other), -1, np.int32)
-        sides = MessageSides(trace).owners(timeline.message, unknown, unknown)
+        sides = MessageSides(trace).locations(timeline.message, unknown, unknown)
         for kind, side in zip(("late_sender", "late_receiver"), sides, strict=True):
             is_known = (timeline.kind == KINDS.index(kind)) & (other >= 0) & (side >= 0)
             other[is_known] = side[is_known]

@@ -298,7 +298,7 @@ def _contention(timeline: Timeline, messages: Messages) -> tuple[NDArray[np.int6
     """Indices of intervals in which ranks waited for messages slowed by contention, and the part of each in seconds."""
     transfers = np.flatnonzero((timeline.kind == TRANSFER) & np.isin(timeline.message, messages.number))
     row, duration_s = np.searchsorted(messages.number, timeline.message[transfers]), timeline.duration_s()[transfers]
-    whose = timeline.owner[transfers].astype(np.int64) * len(messages.number) + row
+    whose = timeline.location[transfers].astype(np.int64) * len(messages.number) + row
     _, which = np.unique(whose, return_inverse=True)
     whole_s = np.bincount(which, weights=duration_s)[which]  # a rank that polls has a transfer in several intervals
     seconds = duration_s * np.minimum(messages.contention_s[row] / whole_s, 1.0)

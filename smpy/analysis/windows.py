@@ -17,7 +17,7 @@ class Windows(NamedTuple):
 
     Parameters
     ----------
-    owner : (n_windows,) array of int
+    location : (n_windows,) array of int
         Item that each window is for.
     low, high : (n_windows,) array of int
         Intervals.
@@ -25,7 +25,7 @@ class Windows(NamedTuple):
         Dates.
     """
 
-    owner: NDArray[np.int64]
+    location: NDArray[np.int64]
     low: NDArray[np.int64]
     high: NDArray[np.int64]
     since_s: NDArray[np.float64]
@@ -34,7 +34,7 @@ class Windows(NamedTuple):
     def where(self, mask: NDArray[np.bool_]) -> Windows:
         """Some of them."""
         low, high = self.low[mask], self.high[mask]
-        return Windows(self.owner[mask], low, high, self.since_s[mask], self.until_s[mask])
+        return Windows(self.location[mask], low, high, self.since_s[mask], self.until_s[mask])
 
 
 class Pieces(NamedTuple):
@@ -42,7 +42,7 @@ class Pieces(NamedTuple):
 
     Parameters
     ----------
-    owner : (n_pieces,) array of int
+    location : (n_pieces,) array of int
         Item that the window is for.
     what : (n_pieces,) array of int
         An interval; or a label of time.
@@ -50,7 +50,7 @@ class Pieces(NamedTuple):
         Part of it that lies in the window.
     """
 
-    owner: NDArray[np.int64]
+    location: NDArray[np.int64]
     what: NDArray[np.int64]
     seconds: NDArray[np.float64]
 
@@ -69,7 +69,7 @@ def pieces_of(timeline: Timeline, windows: Windows) -> Pieces:
     interval = np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n - windows.low, n)
     start_s = np.maximum(timeline.start_s[interval], np.repeat(windows.since_s, n))
     end_s = np.minimum(timeline.end_s[interval], np.repeat(windows.until_s, n))
-    return Pieces(np.repeat(windows.owner, n), interval, np.maximum(end_s - start_s, 0.0))
+    return Pieces(np.repeat(windows.location, n), interval, np.maximum(end_s - start_s, 0.0))
 
 
 def sums_of(timeline: Timeline, windows: Windows, label: NDArray[np.int64]) -> Pieces:
@@ -85,11 +85,11 @@ def sums_of(timeline: Timeline, windows: Windows, label: NDArray[np.int64]) -> P
     label : (n_intervals,) array of int
         Label of each interval.
     """
-    owner = np.searchsorted(timeline.first, windows.low, side="right") - 1
-    order = np.argsort(owner, kind="stable")
+    location = np.searchsorted(timeline.first, windows.low, side="right") - 1
+    order = np.argsort(location, kind="stable")
     pieces: list[Pieces] = []
-    for mine in np.split(order, np.flatnonzero(np.diff(owner[order])) + 1) if len(order) else []:
-        first, last = int(timeline.first[owner[mine[0]]]), int(timeline.first[owner[mine[0]] + 1])
+    for mine in np.split(order, np.flatnonzero(np.diff(location[order])) + 1) if len(order) else []:
+        first, last = int(timeline.first[location[mine[0]]]), int(timeline.first[location[mine[0]] + 1])
         low, high = windows.low[mine] - first, windows.high[mine] - first
         its_label = label[first:last]
         duration_s = timeline.end_s[first:last] - timeline.start_s[first:last]
@@ -100,7 +100,7 @@ def sums_of(timeline: Timeline, windows: Windows, label: NDArray[np.int64]) -> P
             until_s = np.concatenate([[0.0], np.cumsum(np.where(has_it, duration_s, 0.0))])
             cut_s = np.where(has_it[low], before_s, 0.0) + np.where(has_it[high - 1], after_s, 0.0)
             seconds = until_s[high] - until_s[low] - cut_s
-            pieces.append(Pieces(windows.owner[mine], np.full(len(mine), each), np.maximum(seconds, 0.0)))
+            pieces.append(Pieces(windows.location[mine], np.full(len(mine), each), np.maximum(seconds, 0.0)))
     return together(pieces)
 
 

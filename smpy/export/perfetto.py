@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, TextIO, cast
 
 from smpy.records.columns import numbers
 from smpy.records.files import in_place_when_whole
-from smpy.records.threads import MessageSides, owner_names, owners, rank_of_owners
+from smpy.records.threads import MessageSides, location_names, locations, rank_of_locations
 from smpy.records.time_words import kind_words
 from smpy.records.trace import Trace
 
@@ -72,7 +72,7 @@ def write(trace: Trace, path: Path) -> None:
 
 
 class _Tracks:
-    """Tracks of a viewer, by owner: a rank's own program, or a thread.
+    """Tracks of a viewer, by location: a rank's own program, or a thread.
 
     Attributes
     ----------
@@ -88,11 +88,11 @@ class _Tracks:
     def __init__(self, trace: Trace) -> None:
         hosts: dict[str, int] = {}
         pid_of_rank = [trace.n_ranks + hosts.setdefault(host, len(hosts)) for host in trace.host_of_rank]
-        n_ranks, rank_of = trace.n_ranks, rank_of_owners(trace).tolist()
+        n_ranks, rank_of = trace.n_ranks, rank_of_locations(trace).tolist()
         self.rank_of: list[int] = rank_of
         self.pid = [pid_of_rank[rank] for rank in rank_of]
-        self.tid = [*range(n_ranks), *(len(hosts) + owner for owner in range(n_ranks, len(rank_of)))]
-        self.name = owner_names(trace)
+        self.tid = [*range(n_ranks), *(len(hosts) + location for location in range(n_ranks, len(rank_of)))]
+        self.name = location_names(trace)
 
 
 def _both(trace: Trace, name: str) -> list[str]:
@@ -107,9 +107,9 @@ def _names(trace: Trace, tracks: _Tracks) -> Iterator[str]:
         yield _name("process_name", pid, 0, "name", host)
         yield _name("process_sort_index", pid, 0, "sort_index", pid)
     in_order = sorted(range(len(tracks.rank_of)), key=tracks.rank_of.__getitem__)
-    for place, owner in enumerate(in_order):
-        pid, tid = tracks.pid[owner], tracks.tid[owner]
-        yield _name("thread_name", pid, tid, "name", tracks.name[owner])
+    for place, location in enumerate(in_order):
+        pid, tid = tracks.pid[location], tracks.tid[location]
+        yield _name("thread_name", pid, tid, "name", tracks.name[location])
         yield _name("thread_sort_index", pid, tid, "sort_index", place)
 
 
@@ -124,10 +124,10 @@ def _regions(trace: Trace, tracks: _Tracks, table: pa.Table) -> Iterator[str]:
     """
     import numpy as np
 
-    owner, start_ns, end_ns = owners(trace, table), _ns(table["start_s"]), _ns(table["end_s"])
+    location, start_ns, end_ns = locations(trace, table), _ns(table["start_s"]), _ns(table["end_s"])
     names = table["name"].to_pylist()
-    order = np.lexsort((-np.arange(len(owner)), -end_ns, start_ns, owner))
-    for number, rows in groupby(order.tolist(), key=owner.__getitem__):
+    order = np.lexsort((-np.arange(len(location)), -end_ns, start_ns, location))
+    for number, rows in groupby(order.tolist(), key=location.__getitem__):
         tid = tracks.tid[number]
         at = f'"cat":"region","id":{tid},"pid":{tracks.pid[number]},"tid":{tid}'
         open_ = [(tracks.name[number], round(trace.makespan_s * 1e9))]
@@ -161,16 +161,16 @@ def _intervals(trace: Trace, tracks: _Tracks) -> Iterator[str]:
         kinds = batch["kind"].to_pylist()
         labels = trace.label_of_site[batch["site"].fill_null(0).to_numpy(zero_copy_only=False)].tolist()
         start_ns, end_ns = _ns(batch["start_s"]), _ns(batch["end_s"])
-        columns = (owners(trace, batch).tolist(), start_ns.tolist(), (end_ns - start_ns).tolist(), kinds, labels)
+        columns = (locations(trace, batch).tolist(), start_ns.tolist(), (end_ns - start_ns).tolist(), kinds, labels)
         lines = []
-        for owner, start, length, kind, label, other, message in zip(
+        for location, start, length, kind, label, other, message in zip(
             *columns, batch["other"].to_pylist(), batch["message"].to_pylist(), strict=True
         ):
             head_text = heads.get((kind, label)) or heads.setdefault((kind, label), head(kind, label))
             waited_for = "" if other is None else f',"waits for rank":{other}'
             message_id = "" if message is None else f',"message":{message}'
             lines.append(
-                f'{{"ph":"X","pid":{tracks.pid[owner]},"tid":{tracks.tid[owner]},"ts":{start / 1000:.3f},'
+                f'{{"ph":"X","pid":{tracks.pid[location]},"tid":{tracks.tid[location]},"ts":{start / 1000:.3f},'
                 f'"dur":{length / 1000:.3f},'
                 f"{head_text}{waited_for}{message_id}}}}}"
             )
@@ -239,8 +239,8 @@ def _messages(trace: Trace, tracks: _Tracks) -> Iterator[str]:
         dates = zip(begin_ns.tolist(), np.maximum(begin_ns, end_ns).tolist(), strict=True)
         taken = batch.take(rows).to_pydict()
         number = numbers(batch["message"])[rows]
-        owners_of_sides = (side.tolist() for side in sides.owners(number, source[rows], target[rows]))
-        names = zip(number.tolist(), *owners_of_sides, taken["tag"], taken["bytes"], strict=True)
+        locations_of_sides = (side.tolist() for side in sides.locations(number, source[rows], target[rows]))
+        names = zip(number.tolist(), *locations_of_sides, taken["tag"], taken["bytes"], strict=True)
         lines = []
         for (message, sender, receiver, tag, size), (begin, end) in zip(names, dates, strict=True):
             head = f'"cat":"message","name":"message","id":{message}'

@@ -1,6 +1,6 @@
 """Threads of ranks in a trace.
 
-Owners of intervals are numbered: each rank's own program by its rank, then the threads, which a trace numbers from 1.
+Locations of intervals are numbered: each rank's own program by its rank, then threads, which a trace numbers from 1.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from smpy.records.trace import Trace
 
 
-def owners(trace: Trace, table: Any, side: str = "") -> NDArray[np.int64]:
-    """Owner of each row of a table.
+def locations(trace: Trace, table: Any, side: str = "") -> NDArray[np.int64]:
+    """Location of each row of a table.
 
     Parameters
     ----------
@@ -31,15 +31,15 @@ def owners(trace: Trace, table: Any, side: str = "") -> NDArray[np.int64]:
     side : str
         Beginning of the names of the two columns.
     """
-    owner = numbers(table[f"{side}rank"]).astype(np.int64)
+    location = numbers(table[f"{side}rank"]).astype(np.int64)
     if f"{side}thread" in table.schema.names:
         thread = numbers(table[f"{side}thread"], 0)
-        owner = np.where(thread > 0, trace.n_ranks + thread - 1, owner)
-    return owner
+        location = np.where(thread > 0, trace.n_ranks + thread - 1, location)
+    return location
 
 
-def rank_of_owners(trace: Trace) -> NDArray[np.int32]:
-    """Rank of each owner.
+def rank_of_locations(trace: Trace) -> NDArray[np.int32]:
+    """Rank of each location.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def rank_of_owners(trace: Trace) -> NDArray[np.int32]:
     return np.append(rank_of, numbers(_threads(trace)["rank"])) if trace.n_rows("threads") else rank_of
 
 
-def owner_names(trace: Trace) -> list[str]:
-    """Name of each owner: "rank 3", or, of a thread, "rank 3: receiver".
+def location_names(trace: Trace) -> list[str]:
+    """Name of each location: "rank 3", or, of a thread, "rank 3: receiver".
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def _threads(trace: Trace) -> pa.Table:
 
 
 class MessageSides:
-    """Owners that posted the two sides of messages.
+    """Locations that posted the two sides of messages.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class MessageSides:
         self._message = numbers(table["message"])[order]
         self._threads = [numbers(table[name], 0)[order] for name in ("send_thread", "receive_thread")]
 
-    def owners(
+    def locations(
         self, message: NDArray[np.int64], source: NDArray[np.int32], target: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Senders and receivers of messages, given their numbers and ranks."""
@@ -106,7 +106,7 @@ class MessageSides:
 
 
 def wake_ups(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Owners that began or went on because of another one, the dates, and the owners that let them.
+    """Locations that began or went on because of another one, the dates, and the locations that let them.
 
     Parameters
     ----------
@@ -116,4 +116,4 @@ def wake_ups(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.float64], NDAr
     if not trace.n_rows("wake_ups"):
         return np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)
     table = trace.table("wake_ups")
-    return owners(trace, table), numbers(table["date_s"]), owners(trace, table, "by_")
+    return locations(trace, table), numbers(table["date_s"]), locations(trace, table, "by_")

@@ -150,20 +150,20 @@ class RowChecks:
         whose = {"intervals": "rank", "thread_intervals": "thread"}.get(self._table)
         if whose is None or whose not in columns or not self._in_order:
             return
-        n_owners = max(known.n_ranks, known.n_threads + 1)
+        n_locations = max(known.n_ranks, known.n_threads + 1)
         if self._last_end_s is None:
-            self._last_end_s = np.zeros(n_owners)
-        owner = numbers(columns[whose])
+            self._last_end_s = np.zeros(n_locations)
+        location = numbers(columns[whose])
         order = np.argsort(
-            owner.astype("u2") if n_owners <= 1 << 16 else owner, kind="stable"
+            location.astype("u2") if n_locations <= 1 << 16 else location, kind="stable"
         )  # numbers of 16 bits are sorted without comparisons
-        is_first = np.diff(owner[order], prepend=-1) > 0
+        is_first = np.diff(location[order], prepend=-1) > 0
         before_s = np.roll(end_s[order], 1)
-        before_s[is_first] = self._last_end_s[owner[order][is_first]]
+        before_s[is_first] = self._last_end_s[location[order][is_first]]
         wrong = np.zeros(len(order), np.bool_)
         wrong[order] = start_s[order] < before_s
         self._refuse(wrong, f"a start before the end of its {whose}'s row above")
-        self._last_end_s[owner] = end_s  # numpy keeps the last of an owner's several rows
+        self._last_end_s[location] = end_s  # numpy keeps the last of a location's several rows
 
     def _check_actions(self, columns: dict[str, Any], known: Known) -> None:
         import numpy as np

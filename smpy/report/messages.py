@@ -39,7 +39,7 @@ def messages(trace: Trace, rows: PictureRows, timeline_rows: PictureRows) -> dic
         cell = rows.row(source[both]) * rows.n + rows.row(target[both])
         matrix += np.bincount(cell, batch["bytes"].to_numpy()[both], minlength=len(matrix))
         some = batch.filter(_mask(both & ~np.isnan(_dates(batch, "ended_s"))))
-        posted_by = sides.owners(*(some[name].to_numpy() for name in ("message", "source", "target")))
+        posted_by = sides.locations(*(some[name].to_numpy() for name in ("message", "source", "target")))
         columns = {
             "source": timeline_rows.place(posted_by[0]).astype(np.int32),
             "target": timeline_rows.place(posted_by[1]).astype(np.int32),

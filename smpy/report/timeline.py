@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from smpy.records.profile import INTERVAL_KINDS as KINDS
-from smpy.records.threads import owner_names, owners, rank_of_owners
+from smpy.records.threads import location_names, locations, rank_of_locations
 from smpy.records.trace import Trace
 from smpy.report.packed import packed
 
@@ -38,14 +38,14 @@ class PictureRows:
     ----------
     ranks : ndarray of int
         Ranks that were traced, in order.
-    owners : ndarray of int
-        Owners (`smpy.records.threads`) that are shown, in order: ranks, each before its threads.
+    locations : ndarray of int
+        Locations (`smpy.records.threads`) that are shown, in order: ranks, each before its threads.
     per_row : int
-        Number of owners that share a row.
+        Number of locations that share a row.
     n : int
         Rows.
     has_threads : bool
-        Whether threads are among the owners.
+        Whether threads are among the locations.
     """
 
     def __init__(self, trace: Trace, rows_max: int = ROWS_MAX, *, with_threads: bool = False) -> None:
@@ -53,26 +53,26 @@ class PictureRows:
         self.ranks: NDArray[np.int64] = (
             np.arange(trace.n_ranks) if traced_ranks is None else np.array(traced_ranks, dtype=np.int64)
         )
-        rank_of = rank_of_owners(trace) if with_threads else np.arange(trace.n_ranks)
+        rank_of = rank_of_locations(trace) if with_threads else np.arange(trace.n_ranks)
         order = np.argsort(rank_of, kind="stable")
-        self.owners: NDArray[np.int64] = order[np.isin(rank_of[order], self.ranks)]
-        self.per_row = -(-len(self.owners) // rows_max)
-        self.n = -(-len(self.owners) // self.per_row)
-        self.has_threads = len(self.owners) > len(self.ranks)
+        self.locations: NDArray[np.int64] = order[np.isin(rank_of[order], self.ranks)]
+        self.per_row = -(-len(self.locations) // rows_max)
+        self.n = -(-len(self.locations) // self.per_row)
+        self.has_threads = len(self.locations) > len(self.ranks)
         self._place = np.zeros(len(rank_of), dtype=np.int64)
-        self._place[self.owners] = np.arange(len(self.owners))
+        self._place[self.locations] = np.arange(len(self.locations))
 
-    def place(self, owner: NDArray[Any]) -> NDArray[np.int64]:
-        """Indices of owners among those that are shown."""
-        places: NDArray[np.int64] = self._place[owner]
+    def place(self, location: NDArray[Any]) -> NDArray[np.int64]:
+        """Indices of locations among those that are shown."""
+        places: NDArray[np.int64] = self._place[location]
         return places
 
-    def row(self, owner: NDArray[Any]) -> NDArray[np.int64]:
-        """The rows of owners."""
-        return self.place(owner) // self.per_row
+    def row(self, location: NDArray[Any]) -> NDArray[np.int64]:
+        """The rows of locations."""
+        return self.place(location) // self.per_row
 
     def tables(self) -> list[str]:
-        """Tables with the intervals of the owners."""
+        """Tables with the intervals of the locations."""
         return ["intervals", *(["thread_intervals"] if self.has_threads else [])]
 
 
@@ -95,8 +95,8 @@ def timeline(trace: Trace, rows: PictureRows) -> dict[str, Any]:
     first_s, last_s = window_s(trace)
     about = {"kinds": KINDS, "first_s": first_s, "last_s": last_s, "per_row": rows.per_row, "n_rows": rows.n}
     if rows.has_threads:
-        names = owner_names(trace)
-        about["names"] = [names[owner] for owner in rows.owners.tolist()]
+        names = location_names(trace)
+        about["names"] = [names[location] for location in rows.locations.tolist()]
     if n_intervals(trace) <= EXACT_MAX:
         return about | {"exact": _exact(trace, rows)}
     return about | {"levels": [packed(level) for level in _levels(trace, rows, first_s, last_s)]}
@@ -116,20 +116,20 @@ def kind_numbers(column: Any) -> NDArray[np.int64]:
 
 
 def _exact(trace: Trace, rows: PictureRows) -> dict[str, Any]:
-    """Columns, sorted by owner and date; of an owner those from `first` on are."""
+    """Columns, sorted by location and date; of a location those from `first` on are."""
     tables = [trace.table(name).combine_chunks() for name in rows.tables()]
 
     def column(name: str, empty: int | None = None) -> NDArray[Any]:
         columns = [table[name] if empty is None else table[name].fill_null(empty) for table in tables]
         return np.concatenate([values.to_numpy() for values in columns])
 
-    place = rows.place(np.concatenate([owners(trace, table) for table in tables]))
+    place = rows.place(np.concatenate([locations(trace, table) for table in tables]))
     start_s, end_s, site, other = column("start_s"), column("end_s"), column("site", 0), column("other", -1)
     order = np.lexsort((end_s, start_s, place))
     kinds = [name for table in tables for name in table["kind"].to_pylist()]
     kind = np.array([KINDS.index(name) for name in kinds], dtype=np.uint8)
     return {
-        "first": packed(np.searchsorted(place[order], np.arange(len(rows.owners) + 1)).astype(np.int32)),
+        "first": packed(np.searchsorted(place[order], np.arange(len(rows.locations) + 1)).astype(np.int32)),
         "start_s": packed(start_s[order]),
         "end_s": packed(end_s[order]),
         "kind": packed(kind[order]),
@@ -179,7 +179,7 @@ def _spent(trace: Trace, rows: PictureRows, n_bins: int, from_s: float, to_s: fl
         if not len(here):
             continue
         begin, end = np.maximum(begin[here], 0.0), np.minimum(end[here], n_bins)
-        row, kind = rows.row(owners(trace, batch)[here]), kind_numbers(batch["kind"])[here]
+        row, kind = rows.row(locations(trace, batch)[here]), kind_numbers(batch["kind"])[here]
         first, last = begin.astype(np.int64), np.minimum(end.astype(np.int64), n_bins - 1)
         np.add.at(partly, (row, first, kind), np.minimum(end, first + 1) - begin)
         several = np.flatnonzero(last > first)
@@ -192,10 +192,10 @@ def _spent(trace: Trace, rows: PictureRows, n_bins: int, from_s: float, to_s: fl
 
 
 def time_by_row(trace: Trace, rows: PictureRows) -> NDArray[np.float64]:
-    """[rows, kinds]: seconds of each row's owners, summed."""
+    """[rows, kinds]: seconds of each row's locations, summed."""
     spent_s = np.zeros(rows.n * len(KINDS))
     for batch in _intervals(trace, rows):
-        cell = rows.row(owners(trace, batch)) * len(KINDS) + kind_numbers(batch["kind"])
+        cell = rows.row(locations(trace, batch)) * len(KINDS) + kind_numbers(batch["kind"])
         lengths_s = batch["end_s"].to_numpy() - batch["start_s"].to_numpy()
         spent_s += np.bincount(cell, lengths_s, minlength=len(spent_s))
     return spent_s.reshape(rows.n, len(KINDS))

@@ -64,8 +64,8 @@ typedef struct {
     double start_s, end_s;
     double power_w;                   /* mean of the rank's part above its host's idle power; NaN: not known */
     int64_t message;                  /* -1: none */
-    int owner, kind, account, other;  /* rank or, in TRACE_THREAD_INTERVALS, thread; SPENT_*; index in sim_accounts, from 1; the
-                                       * rank waited for, or -1 */
+    int location, kind, account, other; /* rank or, in TRACE_THREAD_INTERVALS, thread; SPENT_*; index in sim_accounts, from 1;
+                                         * the rank waited for, or -1 */
 } trace_interval;
 typedef struct {
     int64_t message, bytes;

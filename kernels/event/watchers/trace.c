@@ -179,7 +179,7 @@ void trace_interval_of(sim *s, const timeline *t, const held_time *time, int oth
     if (!row) return;
     const int was_waiting = time->kind >= SPENT_TRANSFER;
     *row = (trace_interval){.start_s = from_s, .end_s = to_s, .power_w = time->above_idle_j / (time->end_s - time->start_s),
-                            .owner = thread ? thread : t->rank, .kind = time->kind, .account = time->account, .other = other,
+                            .location = thread ? thread : t->rank, .kind = time->kind, .account = time->account, .other = other,
                             .message = was_waiting ? wait->message : -1};
     if (wait->by >= 0 && (other >= 0 || time->kind == SPENT_SLEEPING)) write_wake_up(s, t, to_s, wait->by);
 }

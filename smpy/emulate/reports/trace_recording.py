@@ -90,14 +90,14 @@ class TraceRecording:
             getattr(self, f"_add_{table}")(self._engine.take_trace(table))
 
     def _add_intervals(self, rows: Columns) -> None:
-        self._writer.add("intervals", {"rank": self._writer.all(rows["owner"]), **self._interval_columns(rows)})
+        self._writer.add("intervals", {"rank": self._writer.all(rows["location"]), **self._interval_columns(rows)})
 
     def _add_thread_intervals(self, rows: Columns) -> None:
         import numpy as np
 
         self._take("threads")
         rank_of_thread = np.array([rank for rank, _ in self._threads], np.int32)
-        whose = {"rank": rank_of_thread[rows["owner"] - 1], "thread": rows["owner"]}
+        whose = {"rank": rank_of_thread[rows["location"] - 1], "thread": rows["location"]}
         columns = {name: self._writer.all(values) for name, values in whose.items()}
         self._writer.add("thread_intervals", {**columns, **self._interval_columns(rows)})
 
