@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -264,6 +265,7 @@ def test_a_run_with_threads_has_the_same_trace_every_time(traced: Callable):
     assert files == second.info["trace"]["files"]
 
 
+@pytest.mark.skipif(find_spec("mpi4py") is None, reason="mpi4py is not installed")
 def test_a_pool_of_mpi4py_has_its_manager_as_a_thread(traced: Callable):
     trace = traced(
         """
