@@ -1,4 +1,4 @@
-/* trace_internal.h -- tables of a trace, shared by its two parts: intervals and messages (trace.c), and actions (trace_actions.c).
+/* trace_internal.h -- tables of a trace (trace_tables.c), for intervals and messages (trace.c) and for actions (trace_actions.c).
  *
  * Invariant: each function that needs memory and gets none breaks the world (keep_error) and says so in its result. */
 #ifndef SMPY_TRACE_INTERNAL_H
