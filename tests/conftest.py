@@ -32,8 +32,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than cores: some tests wait for processes, or for a grace period to pass."""
-    return min(8, len(os.sched_getaffinity(0)) + 1)
+    """Number of workers of `-n auto`: one more than cores makes a run no shorter."""
+    return min(8, len(os.sched_getaffinity(0)))
 
 
 @pytest.fixture(scope="session", autouse=True)

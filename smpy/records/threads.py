@@ -13,7 +13,6 @@ from smpy.records.columns import numbers
 from smpy.records.trace_layout import damaged
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from smpy.records.trace import Trace
@@ -47,7 +46,7 @@ def rank_of_locations(trace: Trace) -> NDArray[np.int32]:
         Trace of a run.
     """
     rank_of = np.arange(trace.n_ranks, dtype=np.int32)
-    return np.append(rank_of, numbers(_threads(trace)["rank"])) if trace.n_rows("threads") else rank_of
+    return np.append(rank_of, [rank for rank, _ in _threads(trace)]).astype(np.int32)
 
 
 def location_names(trace: Trace) -> list[str]:
@@ -59,19 +58,18 @@ def location_names(trace: Trace) -> list[str]:
         Trace of a run.
     """
     names = [f"rank {rank}" for rank in range(trace.n_ranks)]
-    if trace.n_rows("threads"):
-        rank, name = (_threads(trace)[column].to_pylist() for column in ("rank", "name"))
-        names += [f"rank {whose}: {thread}" for whose, thread in zip(rank, name, strict=True)]
-    return names
+    return names + [f"rank {rank}: {thread}" for rank, thread in _threads(trace)]
 
 
-def _threads(trace: Trace) -> pa.Table:
-    """The table of threads, in the order of their numbers."""
+def _threads(trace: Trace) -> list[tuple[int, str]]:
+    """Rank and name of each thread, in the order of their numbers."""
+    if not trace.n_rows("threads"):
+        return []
     table = trace.table("threads", ["rank", "thread", "name"])
-    thread = numbers(table["thread"])
-    if len(np.unique(thread)) < len(thread):
+    thread, rank, name = (table[column].to_pylist() for column in ("thread", "rank", "name"))
+    if len(set(thread)) < len(thread):
         raise damaged(f"{trace.folder / 'threads.parquet'} has a thread twice")
-    return table.take(np.argsort(thread))
+    return [(of_rank, name) for _, of_rank, name in sorted(zip(thread, rank, name, strict=True))]
 
 
 class MessageSides:

@@ -106,9 +106,10 @@ class Trace:
             If there is no such table or column, or it cannot be read.
         """
         file = self._opened_with(name, columns)
-        if file is None:
-            return _schema(name, columns).empty_table()
         import pyarrow as pa
+
+        if file is None:
+            return pa.Table.from_batches([], _schema(name, columns))  # `empty_table` would import pandas
         import pyarrow.parquet as pq
 
         try:
