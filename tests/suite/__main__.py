@@ -36,6 +36,7 @@ def render(runs: Runs) -> str:
         "tests do not count. The first number is what passes under MPICH 5.0.2 (`must_pass.json`), the others what of",
         f"it passes on {ranks} simulated ranks: on one rank some skip themselves. `python -m tests.suite` writes",
         "this page; `pytest -m suite tests/suite` fails when a test is lost, or fails that is not named below.",
+        "`test_spawn` has a machine of 512 cores: eight ranks start more children than the default host has cores.",
         "",
     ]
     return "\n".join([*head, *_table(runs), "", "## What does not pass", "", *_misses(runs)]) + "\n"

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-RANKS: Final = (1, 2, 3, 4, 5)
+RANKS: Final = (1, 2, 3, 4, 5, 7, 8)
 
 
 def _read(name: str) -> Any:

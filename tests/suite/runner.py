@@ -14,6 +14,8 @@ from typing import Final
 
 PROGRAM: Final = Path(__file__).with_name("program.py")
 TIME_LIMIT_S: Final = 400
+ROOM: Final = {"test_spawn": "flat hosts=8 cores=64"}
+"""Machines of modules whose ranks together start more children than a host of the default cluster has cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ def run_module(suite: Path, module: str, n_ranks: int, excluded: Collection[str]
     """
     smpy = Path(sys.executable).with_name("smpy")
     options = ["-np", str(n_ranks), "--compute", "none", "--quiet", "--private", "unittest"]
+    if module in ROOM:
+        options += ["--platform", ROOM[module]]
     with tempfile.TemporaryDirectory() as folder:
         command = [smpy, "run", *options, PROGRAM, suite, module, folder, *excluded]
         trouble = _trouble_of(command, folder, suite / "test")
