@@ -30,12 +30,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("mpiexec")
 
 
-@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
-def pytest_xdist_auto_num_workers() -> int:
-    """Number of workers of `-n auto`: one more than cores makes a run no shorter."""
-    return min(8, len(os.sched_getaffinity(0)))
-
-
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Gives the runs of the tests a cache of their own."""
