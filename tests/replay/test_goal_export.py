@@ -120,6 +120,14 @@ COLLECTIVES = {
 }
 
 
+def check_dates(trace: Path, network: str) -> None:
+    """Check that the program in GOAL ends at the dates of the trace, both replayed on a network."""
+    of_trace, of_goal = replay(trace, network=network), replay_goal(exported(trace), network=network)
+    np.testing.assert_allclose(of_goal.finish_s, of_trace.finish_s, rtol=0, atol=2e-9)
+    assert (of_goal.messages, of_goal.bytes) == (of_trace.messages, of_trace.bytes)
+    assert not of_goal.unreceived
+
+
 CASES = [(name, eager_bytes) for name in COLLECTIVES for eager_bytes in (90, 65535)]
 CASES.remove(("gatherv", 90))  # its senders wait for one rank from one date on: GOAL takes them in another order
 
@@ -136,10 +144,7 @@ smpy.execute(1e6)
 {COLLECTIVES[name]}
 """)
     network = NETWORK % eager_bytes
-    of_trace, of_goal = replay(trace, network=network), replay_goal(exported(trace), network=network)
-    np.testing.assert_allclose(of_goal.finish_s, of_trace.finish_s, rtol=0, atol=2e-9)
-    assert (of_goal.messages, of_goal.bytes) == (of_trace.messages, of_trace.bytes)
-    assert not of_goal.unreceived
+    check_dates(trace, network)
 
 
 @pytest.mark.parametrize("eager_bytes", [1000, 100_000])
@@ -153,10 +158,7 @@ def test_strands_of_a_collective_have_the_dates_of_their_replay(
     assert ran.outcome.error is None
     trace = tmp_path / "trace"
     network = f"loggp:L=2500ns,o=0s,g=0s,G=0s,O=0s,S={eager_bytes}B"  # else the order of messages at a rank matters
-    of_trace, of_goal = replay(trace, network=network), replay_goal(exported(trace), network=network)
-    np.testing.assert_allclose(of_goal.finish_s, of_trace.finish_s, rtol=0, atol=2e-9)
-    assert (of_goal.messages, of_goal.bytes) == (of_trace.messages, of_trace.bytes)
-    assert not of_goal.unreceived
+    check_dates(trace, network)
 
 
 FAR = NETWORK.replace("2500ns", "250us") % 65535  # messages arrive when all ranks have begun to wait
