@@ -259,6 +259,10 @@ class Schedule:
         """Send and receive at once, and wait for both."""
         self._add("exchange", Instruction.EXCHANGE, self._rank_of(to), nbytes, self._rank_of(source), nbytes_in)
 
+    def combine(self, nbytes: Value) -> None:
+        """Reduce the rank's entries with as many that it has received."""
+        self._add("combine", Instruction.COMBINE, nbytes)
+
     def wait_all(self) -> None:
         """Wait for all started operations."""
         self._add("wait_all", Instruction.WAIT_ALL)
@@ -361,5 +365,7 @@ class Schedule:
                 self.steps.append(ScheduleStep(name, bytes_out=numbers[0], bytes_in=numbers[1]))
             elif name == "wait_for":
                 self.steps.append(ScheduleStep(name, number=numbers[0]))
+            elif name == "combine":
+                self.steps.append(ScheduleStep(name, bytes_in=numbers[0]))
             else:
                 self.steps.append(ScheduleStep(name, *numbers))

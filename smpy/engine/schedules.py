@@ -29,6 +29,7 @@ class Instruction(IntEnum):
     MEET = lib.CALL_MEET
     FORK = lib.CALL_FORK
     JOIN = lib.CALL_JOIN
+    COMBINE = lib.CALL_COMBINE
 
 
 class Term(IntEnum):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from smpy.errors import UsageError, meant
-from smpy.platforms.models.machine_models import SHORTEST_POLL_S
+from smpy.platforms.models.machine_models import DATA_COSTS, SHORTEST_POLL_S
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,6 +103,7 @@ def with_less_overhead(machine: Description, factor: float) -> Description:
         send_overhead=less(models.calls.send_overhead),
         isend_overhead=less(models.calls.isend_overhead),
         recv_overhead=less(models.calls.recv_overhead),
+        **{name: getattr(models.calls, name) / factor for name in DATA_COSTS},
     )
     polls = models.polling
     polls = replace(polls, test_s=_shorter(polls.test_s, factor), iprobe_s=_shorter(polls.iprobe_s, factor))

@@ -13,7 +13,7 @@
  * started one (nonblocking_collective.h) goes on behind its request. The action's run is the strand that makes its calls now: one
  * that has to wait hands over to another one that need not. */
 
-enum { FETCH, SEND, RECEIVE, MEET, AWAIT };
+enum { FETCH, SEND, RECEIVE, MEET, AWAIT, COMBINED };
 enum { AWAITED = -1, BACKGROUND = -2 }; /* waiter_index of a run's own requests; or their index in its list `made` */
 
 static int pays_for_receives(const sim *s, int id)
@@ -79,6 +79,7 @@ static double overhead_s(const sim *s, int id, const collective_run *run)
     const int rank = s->timelines.at[id].rank, other = comm_other(&mpi->comms, run->comm);
     const call_costs *costs = protocol_costs(s, rank);
     double usual_s = 0;
+    if (c->code == CALL_COMBINE) return (double)c->bytes_in * costs->reduction_byte_s;
     if (c->code != CALL_ISEND && c->code != CALL_EXCHANGE && c->code != CALL_SEND) return 0;
     if (c->code != CALL_SEND)
         usual_s = protocol_overhead_s(costs->isend_overhead, costs->n_isend_overhead, c->bytes_out);
@@ -246,8 +247,9 @@ static int fetch(sim *s, int id, action *a, collective_run *run)
     if (c->code == CALL_HALT) return run->strand ? end_strand(s, id, a, run) : halt(s, id, run);
     const int sends = c->code == CALL_SEND || c->code == CALL_ISEND || c->code == CALL_EXCHANGE;
     const int waits = c->code == CALL_WAIT_ALL || c->code == CALL_JOIN || waits_for_one(run);
-    a->stage = sends ? SEND : waits ? AWAIT : c->code == CALL_MEET ? MEET : RECEIVE;
-    const double first_s = cpus_are_used(s) ? 0 : overhead_s(s, id, run);
+    const int combines = c->code == CALL_COMBINE;
+    a->stage = sends ? SEND : waits ? AWAIT : combines ? COMBINED : c->code == CALL_MEET ? MEET : RECEIVE;
+    const double first_s = cpus_are_used(s) && !combines ? 0 : overhead_s(s, id, run);
     return first_s > 0 ? clock_events_sleep_until(s, id, s->clock.now_s + first_s, SPENT_OVERHEAD) : MADE_A_CALL;
 }
 
@@ -271,6 +273,7 @@ static int step(sim *s, int id, action *a)
         result = meet(s, id, run);
         a->stage = FETCH;
         break;
+    case COMBINED: a->stage = FETCH; break;
     default: return await(s, id, a, run);
     }
     return result < 0 || result == BLOCKED ? result : MADE_A_CALL;

@@ -16,6 +16,9 @@ typedef struct {
     double isend_overhead[3 * 16];
     double recv_overhead[3 * 16];
     int rendezvous_overheads;         /* sends above the eager limit and their receives cost theirs, too */
+    double reduction_byte_s;          /* a byte of an operand of a reduction */
+    double block_s;                   /* a contiguous block of a message whose datatype leaves gaps, on either side */
+    double page_fault_s;              /* a page of memory that a message is the first to touch */
 } call_costs;
 
 typedef struct {

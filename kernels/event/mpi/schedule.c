@@ -174,6 +174,7 @@ schedule_call schedule_step(schedule_frame *f)
             break;
         }
         case CALL_WAIT_FOR: call.number = evaluate_index(f); return call;
+        case CALL_COMBINE: call.bytes_in = evaluate_bytes(f); return call;
         case CALL_FORK: call.number = (int)f->program->word[f->at]; f->at += 2; return call;
         case CALL_WAIT_ALL:
         case CALL_WAIT_OLDEST:
@@ -247,7 +248,7 @@ static int n_expressions_of(int64_t code)
     switch (code) {
     case CALL_SEND: case CALL_RECV: case CALL_ISEND: case CALL_IRECV: case CALL_MEET: case CALL_LOOP: return 2;
     case CALL_EXCHANGE: return 4;
-    case CALL_IF: case CALL_WAIT_FOR: return 1;
+    case CALL_IF: case CALL_WAIT_FOR: case CALL_COMBINE: return 1;
     case CALL_WAIT_ALL: case CALL_WAIT_OLDEST: case CALL_JOIN: return 0;
     default: return -1;
     }

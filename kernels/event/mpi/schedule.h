@@ -13,6 +13,7 @@
  *   CALL_WAIT_FOR number                       for the one that was started as that number, from 0, since all were waited for
  *   CALL_MEET sent received                    a meeting of all ranks that the network times (meeting.h), with the bytes that
  *                                              the rank sends and receives: once; outstanding until a wait
+ *   CALL_COMBINE bytes                         the arithmetic of a reduction on so many bytes, which takes the rank's own time
  *   CALL_IF condition length                   a block of `length` words, skipped if the condition is 0
  *   CALL_LOOP first bound length                   a block whose variable runs from first while it is below bound; its last
  *   CALL_AGAIN length                              instruction is this one, which jumps back to its begin
@@ -46,7 +47,7 @@
 enum {
     CALL_HALT = 0, CALL_SEND = 1, CALL_RECV = 2, CALL_ISEND = 3, CALL_IRECV = 4, CALL_EXCHANGE = 5, CALL_WAIT_ALL = 6,
     CALL_IF = 7, CALL_LOOP = 8, CALL_AGAIN = 9, CALL_WAIT_OLDEST = 10,
-    CALL_WAIT_FOR = 11, CALL_MEET = 12, CALL_FORK = 13, CALL_JOIN = 14
+    CALL_WAIT_FOR = 11, CALL_MEET = 12, CALL_FORK = 13, CALL_JOIN = 14, CALL_COMBINE = 15
 };
 enum {
     TERM_END = 0, TERM_CONSTANT = 1, TERM_RANK = 2, TERM_SIZE = 3, TERM_ROOT = 4, TERM_BYTES = 5, TERM_LOOP = 6,
@@ -59,7 +60,7 @@ typedef struct {
     int code;                            /* of a call, CALL_HALT, or CALL_NOT_YET */
     int to, from;                        /* ranks in the communicator */
     int number;                          /* of the operation that CALL_WAIT_FOR is for, or of the strand of CALL_FORK */
-    int64_t bytes_out, bytes_in;
+    int64_t bytes_out, bytes_in;         /* bytes_in of CALL_COMBINE: those of the operand */
 } schedule_call;
 
 /* The calls of a rank. A strand's follow its CALL_FORK, and end with a CALL_HALT; there is no other one. `tables` may be NULL.

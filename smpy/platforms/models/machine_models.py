@@ -67,7 +67,11 @@ class Penalties(NamedTuple):
 
 IB_PENALTIES: Final = Penalties()
 
-CALL_NUMBERS: Final = ("detached_below_bytes", "early_below_bytes", "rendezvous_overheads")
+CALL_NUMBERS: Final = (
+    *("detached_below_bytes", "early_below_bytes", "rendezvous_overheads"),
+    *("reduction_byte_s", "block_s", "page_fault_s"),
+)
+DATA_COSTS: Final = ("reduction_byte_s", "own_copy_byte_s", "block_s", "page_fault_s")
 POLL_NUMBERS: Final = ("test_s", "iprobe_s", "iprobe_part", "polls_grow", "polls_notice")
 SHORTEST_POLL_S: Final = 1e-9
 """Shortest poll that is not free: dates that differ by less are one date, and a wait by shorter polls need not end."""
@@ -199,6 +203,14 @@ class CallCosts:
         Whether ending MPI is a barrier of all ranks.
     spawn_s : float
         The cost of starting a program on a further rank, for that rank.
+    reduction_byte_s : float
+        The time that a rank takes to reduce a byte of an operand.
+    own_copy_byte_s : float
+        The time that a rank takes to copy a byte of its own block of a collective.
+    block_s : float
+        The time of each contiguous block of a message whose datatype leaves gaps, for the rank at either end.
+    page_fault_s : float
+        The time of each page of memory that a message is the first to touch.
 
     Raises
     ------
@@ -216,9 +228,13 @@ class CallCosts:
     init_s: float = 0.0
     finalize_barrier: bool = False
     spawn_s: float = 0.0
+    reduction_byte_s: float = 0.0
+    own_copy_byte_s: float = 0.0
+    block_s: float = 0.0
+    page_fault_s: float = 0.0
 
     def __post_init__(self) -> None:
-        check_not_negative(self, (*CALL_NUMBERS, "wtime_s", "init_s", "spawn_s"))
+        check_not_negative(self, (*CALL_NUMBERS, "own_copy_byte_s", "wtime_s", "init_s", "spawn_s"))
         if self.detached_below_bytes > SIZE_MAX_BYTES:
             raise ValueError(
                 f"detached_below_bytes is {self.detached_below_bytes}: it cannot be above {SIZE_MAX_BYTES}"
@@ -322,7 +338,8 @@ class Models:
             calls = replace(calls, isend_overhead=sends, recv_overhead=(), rendezvous_overheads=True)
         if "overhead" not in self.network.ideal:
             return calls
-        return replace(calls, send_overhead=(), isend_overhead=(), recv_overhead=())
+        calls = replace(calls, send_overhead=(), isend_overhead=(), recv_overhead=())
+        return replace(calls, **dict.fromkeys(DATA_COSTS, 0.0))
 
     @property
     def sends(self) -> SendCosts:

@@ -103,9 +103,7 @@ def _eager(mpi: TomlTable, default: _Eager) -> _Eager:
     if limit != int(limit) or limit >= SIZE_MAX_BYTES:
         raise mpi.error("eager_limit", f"it is {limit:g} bytes, which is no size of a message")
     overhead_s = mpi.quantity("overhead", parse_time_s, "0.2us", default.overhead_s)
-    usual = 1 / default.copy_s_per_byte if default.copy_s_per_byte else 0.0
-    copied = mpi.quantity("copy_bandwidth", parse_bandwidth_bytes_per_s, "10GB/s", usual)
-    copy_s_per_byte = 1 / copied if copied else 0.0
+    copy_s_per_byte = _byte_s(mpi, "copy_bandwidth", default.copy_s_per_byte)
     return _Eager(
         int(limit), overhead_s, copy_s_per_byte, mpi.number("rendezvous", default.crossings, is_positive=True)
     )
@@ -184,7 +182,17 @@ def _calls(mpi: TomlTable, base: CallCosts, eager: _Eager) -> CallCosts:
         recv_overhead=_rows(mpi, "recv_overhead", _overhead, OVERHEADS_MAX, usual),
         wtime_s=mpi.quantity("wtime", parse_time_s, "10ns", base.wtime_s),
         spawn_s=mpi.quantity("spawn", parse_time_s, "50ms", base.spawn_s),
+        reduction_byte_s=_byte_s(mpi, "reduction_bandwidth", base.reduction_byte_s),
+        own_copy_byte_s=_byte_s(mpi, "own_copy_bandwidth", base.own_copy_byte_s),
+        block_s=mpi.quantity("block", parse_time_s, "3ns", base.block_s),
+        page_fault_s=mpi.quantity("page_fault", parse_time_s, "0.5us", base.page_fault_s),
     )
+
+
+def _byte_s(mpi: TomlTable, key: str, default: float) -> float:
+    """Read the time of a byte from a bandwidth; 0 is none."""
+    bandwidth_bytes_per_s = mpi.quantity(key, parse_bandwidth_bytes_per_s, "10GB/s", 1 / default if default else 0.0)
+    return 1 / bandwidth_bytes_per_s if bandwidth_bytes_per_s else 0.0
 
 
 def _polling(mpi: TomlTable, base: Polling) -> Polling:

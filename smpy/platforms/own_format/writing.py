@@ -274,11 +274,19 @@ def _mpi(models: Models, base: Models) -> Iterator[tuple[str, object]]:
     for key, mine, its in (
         ("wtime", calls.wtime_s, base_calls.wtime_s),
         ("spawn", calls.spawn_s, base_calls.spawn_s),
+        ("block", calls.block_s, base_calls.block_s),
+        ("page_fault", calls.page_fault_s, base_calls.page_fault_s),
         ("test", models.polling.test_s, base.polling.test_s),
         ("iprobe", models.polling.iprobe_s, base.polling.iprobe_s),
     ):
         if mine != its:
             yield key, exact_time(mine)
+    for key, mine, its in (
+        ("reduction_bandwidth", calls.reduction_byte_s, base_calls.reduction_byte_s),
+        ("own_copy_bandwidth", calls.own_copy_byte_s, base_calls.own_copy_byte_s),
+    ):
+        if mine != its:
+            yield key, exact_bandwidth(1 / mine if mine else 0.0)
     if models.polling.polls_grow != base.polling.polls_grow or models.polling.polls_notice != base.polling.polls_notice:
         yield "polls", _polls(models.polling)
     if models.collectives.file:
