@@ -32,6 +32,8 @@ typedef struct {
     __typeof__(sim_probed) *probed;
     __typeof__(sim_payload) *payload_of;
     __typeof__(sim_release) *release;
+    __typeof__(sim_data_work_s) *data_work_s;
+    __typeof__(sim_append_overhead) *append_overhead;
     __typeof__(payload_fill) *fill;
     __typeof__(payload_folded_share) *folded_share;
     __typeof__(strided_lies_within) *lies_within;

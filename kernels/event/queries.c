@@ -141,6 +141,8 @@ const void *sim_kernel_calls(void)
         .probed = sim_probed,
         .payload_of = sim_payload,
         .release = sim_release,
+        .data_work_s = sim_data_work_s,
+        .append_overhead = sim_append_overhead,
         .fill = payload_fill,
         .folded_share = payload_folded_share,
         .lies_within = strided_lies_within,

@@ -108,9 +108,19 @@ static int takes_source(PyObject *self, PyObject *source, PyObject *tag, envelop
 
 /* ---- posting ---- */
 
+/* The rank gathers the blocks of its message. */
+static int pay_for_blocks(const user_buffer *load)
+{
+    const int64_t n_blocks = (load->bytes + load->layout->block_bytes - 1) / load->layout->block_bytes;
+    const double work_s = surface.calls->data_work_s(surface.sim, surface.timeline, NULL, 0, n_blocks);
+    const int code = work_s > 0 ? surface.calls->append_overhead(surface.sim, surface.timeline, work_s) : 0;
+    return code < 0 ? surface_kernel_error(code) : 0;
+}
+
 int comm_post_send(const envelope *to, user_buffer load, int blocking, int must_copy)
 {
     const kernel_calls *calls = surface.calls;
+    if (load.layout && pay_for_blocks(&load) < 0) return -1;
     const int number =
         calls->append_send(surface.sim, surface.timeline, to->comm, to->peer, to->tag, load.bytes, SEND_STANDARD, blocking);
     if (number < 0) return surface_kernel_error(number);

@@ -9,12 +9,23 @@
 
 /* ---- the kernel's side ---- */
 
+/* A failure is raised by the hub: whoever collects has no way to tell it. */
+static void pay(double work_s)
+{
+    const int code = surface.calls->append_overhead(surface.sim, surface.timeline, work_s);
+    if (code >= 0 || surface.failure.type) return;
+    surface_kernel_error(code);
+    PyErr_Fetch(&surface.failure.type, &surface.failure.value, &surface.failure.trace);
+}
+
 message request_collect(int number)
 {
     const request *r = surface.calls->request_of(surface.sim, number);
     const message m = {!r->is_send && !r->is_cancelled, r->is_cancelled, r->matched_source,
                        r->matched_tag, r->matched_bytes, r->bytes};
+    const double data_work_s = r->data_work_s;
     surface.calls->release(surface.sim, number);
+    if (data_work_s > 0) pay(data_work_s);
     return m;
 }
 

@@ -105,6 +105,8 @@ class Loop:
         Seconds that a rank which others start takes before its program begins.
     ends_with_barrier : bool
         Whether ending MPI is a barrier of all ranks.
+    charges_data : bool
+        Whether the machine says what a rank takes for its own data (`smpy.engine.data_work`).
     call_numbers : dict of str to int
         Names of the calls that the program has made, and how the kernel's accounts name them; "": the program itself.
     sites : object
@@ -167,6 +169,8 @@ class Loop:
         self.start_s = models.calls.init_s
         self.spawn_s = models.calls.spawn_s
         self.ends_with_barrier = models.calls.finalize_barrier
+        all_calls = (models.paid_calls, *platform.own_calls(models))
+        self.charges_data = any(calls.charges_data for calls in all_calls)
         self._hub: greenlet = getcurrent()
         self._thread = get_ident()
         self._greenlets: list[greenlet | None] = [None] * self.n_ranks

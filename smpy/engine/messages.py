@@ -92,6 +92,8 @@ class Load:
         Ranges of a send's bytes that have a content; None: those at the address that are not folded.
     entries : Entries, optional
         The entries in the program's memory that it consists of; None: it is smpy's own, or folded.
+    n_blocks : int
+        Contiguous blocks that bytes which are handed over go to; 0: they are one stretch.
     """
 
     nbytes: int
@@ -100,6 +102,7 @@ class Load:
     take: Callable[[memoryview | PartialBytes], None] | None = None
     private: Ranges | None = None
     entries: Entries | None = None
+    n_blocks: int = 0
 
 
 class Envelope(NamedTuple):

@@ -35,7 +35,8 @@ class PointToPoint(Loop):
         check(number)
         is_detached = bool(lib.sim_request(self._sim, number).is_detached)
         if load.take is not None:
-            self._payload_of(number).kind = lib.PAYLOAD_PYTHON
+            payload = self._payload_of(number)
+            payload.kind, payload.bytes, payload.n_blocks = lib.PAYLOAD_PYTHON, load.nbytes, load.n_blocks
         elif load.address and load.nbytes:
             payload, data = self._payload_of(number), ffi.cast("char *", load.address)
             if not is_detached:
@@ -92,8 +93,11 @@ class PointToPoint(Loop):
     def _collect(self, number: int) -> Envelope:
         if number <= 0:
             return NO_MESSAGE
-        envelope = _envelope_of(lib.sim_request(self._sim, number))
+        request = lib.sim_request(self._sim, number)
+        envelope, work_s = _envelope_of(request), request.data_work_s
         lib.sim_release(self._sim, number)
+        if work_s > 0:
+            lib.sim_append_overhead(self._sim, self.timeline, work_s)
         return envelope
 
     def wait(self, request: int, call: str = "Wait") -> Envelope:

@@ -18,7 +18,7 @@ enum { AWAITED = -1, BACKGROUND = -2 }; /* waiter_index of a run's own requests;
 
 static int pays_for_receives(const sim *s, int id)
 {
-    return protocol_costs(s, s->timelines.at[id].rank)->n_recv_overhead > 0;
+    return costs_of(s, s->timelines.at[id].rank)->n_recv_overhead > 0;
 }
 
 /* The run has made a request, which is to tell it of its end: 0, or an error. */
@@ -77,7 +77,7 @@ static double overhead_s(const sim *s, int id, const collective_run *run)
     mpi_state *mpi = mpi_of(s);
     const schedule_call *c = &run->call;
     const int rank = s->timelines.at[id].rank, other = comm_other(&mpi->comms, run->comm);
-    const call_costs *costs = protocol_costs(s, rank);
+    const call_costs *costs = costs_of(s, rank);
     double usual_s = 0;
     if (c->code == CALL_COMBINE) return (double)c->bytes_in * costs->reduction_byte_s;
     if (c->code != CALL_ISEND && c->code != CALL_EXCHANGE && c->code != CALL_SEND) return 0;

@@ -148,7 +148,7 @@ int sim_append_send(sim *s, int id, int comm, int dest, int tag, int64_t bytes, 
     const int other = comm_other(&mpi->comms, comm), rank = member(s, id, comm);
     if (rank < 0 || dest < 0 || dest >= comm_size(&mpi->comms, other)) return SIM_BAD_RANK;
     if (bytes < 0) return SIM_BAD_SIZE;
-    const call_costs *costs = protocol_costs(s, rank);
+    const call_costs *costs = costs_of(s, rank);
     if (mode == SEND_STANDARD && mpi->sends_are_synchronous) mode = SEND_SYNCHRONOUS;
     const uint8_t is_detached = mode != SEND_SYNCHRONOUS && (mode == SEND_BUFFERED || protocol_is_detached(costs, bytes));
     double overhead_s = 0;
@@ -176,7 +176,7 @@ int sim_append_send(sim *s, int id, int comm, int dest, int tag, int64_t bytes, 
 int sim_sends_at_once(const sim *s, int id, int64_t bytes)
 {
     const int is_standard = is_timeline(&s->timelines, id) && !mpi_of(s)->sends_are_synchronous;
-    return is_standard && protocol_is_detached(protocol_costs(s, s->timelines.at[id].rank), bytes);
+    return is_standard && protocol_is_detached(costs_of(s, s->timelines.at[id].rank), bytes);
 }
 
 static int append_recv(sim *s, int id, int comm, int source, int tag, int64_t capacity_bytes)

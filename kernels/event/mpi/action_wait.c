@@ -11,7 +11,7 @@ static int learn(sim *s, int id, action *a)
 {
     int *list = wait_list(a);
     a->wait.n_ended--;
-    const int pays = protocol_costs(s, s->timelines.at[id].rank)->n_recv_overhead > 0;
+    const int pays = costs_of(s, s->timelines.at[id].rank)->n_recv_overhead > 0;
     for (int i = 0; i < a->wait.n && pays; i++) {
         if (list[i] <= 0 || !mpi_of(s)->requests.at[list[i]].is.is_done) continue;
         wait_pay_for(s, id, &mpi_of(s)->requests.at[list[i]]);

@@ -17,8 +17,10 @@ typedef struct {
     double recv_overhead[3 * 16];
     int rendezvous_overheads;         /* sends above the eager limit and their receives cost theirs, too */
     double reduction_byte_s;          /* a byte of an operand of a reduction */
+    double own_copy_byte_s;           /* a byte that a rank copies within its memory */
     double block_s;                   /* a contiguous block of a message whose datatype leaves gaps, on either side */
     double page_fault_s;              /* a page of memory that a message is the first to touch */
+    double huge_page_fault_s;         /* a huge one (basics/pages.h); 0: as long as its small ones */
 } call_costs;
 
 typedef struct {
@@ -38,4 +40,6 @@ void sim_make_sends_synchronous(sim *s);             /* all standard sends, from
 /* Before the first call: the overheads of ranks on these hosts are not the model's but these: 0, or an error. */
 int sim_host_costs(sim *s, int n_hosts, const int *host, const call_costs *costs);
 /* end cdef */
+
+const call_costs *costs_of(const sim *s, int rank);  /* those of its host */
 #endif

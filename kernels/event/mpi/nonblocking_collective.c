@@ -80,7 +80,7 @@ static void told(sim *s, int request)
 
 int nonblocking_made(const sim *s, collective_run *run, slot *made)
 {
-    const int pays = protocol_costs(s, s->timelines.at[run->timeline].rank)->n_recv_overhead > 0;
+    const int pays = costs_of(s, s->timelines.at[run->timeline].rank)->n_recv_overhead > 0;
     made->made_by = run->request;
     made->told = told;
     return collective_run_made(run, made->is.is_detached, pays);

@@ -4,6 +4,7 @@
 
 #include "basics/dates.h"
 #include "mpi/completion.h"
+#include "mpi/data_work.h"
 #include "mpi/mpi_world.h"
 #include "mpi/poll.h"
 #include "world/cpus.h"
@@ -19,32 +20,6 @@ double protocol_overhead_s(const double *table, int n, int64_t bytes)
     return row[1] + row[2] * (double)bytes;
 }
 
-const call_costs *protocol_costs(const sim *s, int rank)
-{
-    mpi_state *mpi = mpi_of(s);
-    const int own = mpi->costs_of_host ? mpi->costs_of_host[s->timelines.rank[rank].host] : -1;
-    return own < 0 ? &mpi->costs : &mpi->own_costs[own];
-}
-
-int sim_host_costs(sim *s, int n_hosts, const int *host, const call_costs *costs)
-{
-    mpi_state *mpi = mpi_of(s);
-    for (int i = 0; i < n_hosts; i++)
-        if (host[i] < 0 || host[i] >= s->hosts.n) return SIM_BAD_RANK;
-    call_costs *grown = realloc(mpi->own_costs, ((size_t)mpi->n_own_costs + 1) * sizeof *grown);
-    if (!grown) return SIM_OUT_OF_MEMORY;
-    mpi->own_costs = grown;
-    if (!mpi->costs_of_host) {
-        mpi->costs_of_host = malloc((size_t)(s->hosts.n > 0 ? s->hosts.n : 1) * sizeof *mpi->costs_of_host);
-        if (!mpi->costs_of_host) return SIM_OUT_OF_MEMORY;
-        for (int h = 0; h < s->hosts.n; h++) mpi->costs_of_host[h] = -1;
-    }
-    mpi->own_costs[mpi->n_own_costs] = *costs;
-    for (int i = 0; i < n_hosts; i++) mpi->costs_of_host[host[i]] = mpi->n_own_costs;
-    mpi->n_own_costs++;
-    return 0;
-}
-
 double protocol_startup_s(const sim *s, int rank, int target, double usual_s)
 {
     const network *n = &s->network;
@@ -54,7 +29,7 @@ double protocol_startup_s(const sim *s, int rank, int target, double usual_s)
 
 double protocol_receive_overhead_s(const sim *s, int rank, const slot *recv)
 {
-    const call_costs *costs = protocol_costs(s, rank);
+    const call_costs *costs = costs_of(s, rank);
     const int64_t bytes = recv->is.matched_bytes < recv->is.bytes ? recv->is.matched_bytes : recv->is.bytes;
     return recv->has_overhead ? protocol_overhead_s(costs->recv_overhead, costs->n_recv_overhead, bytes) : 0;
 }
@@ -75,7 +50,7 @@ int protocol_await_interface(sim *s, int id)
 int protocol_send(sim *s, int id, int request)
 {
     const int rank = s->timelines.at[id].rank;
-    const call_costs *costs = protocol_costs(s, rank);
+    const call_costs *costs = costs_of(s, rank);
     const double from_s = larger(s->clock.now_s, cpu_sends_from_s(s, rank));
     const double until_s =
         from_s + protocol_overhead_s(costs->isend_overhead, costs->n_isend_overhead, mpi_of(s)->requests.at[request].is.bytes);
@@ -97,8 +72,11 @@ static int64_t waits_since(const sim *s, int request)
 static void complete_pair(sim *s, int send, int recv)
 {
     mpi_state *mpi = mpi_of(s);
-    const slot *from = &mpi->requests.at[send], *to = &mpi->requests.at[recv];
+    const slot *from = &mpi->requests.at[send];
+    slot *to = &mpi->requests.at[recv];
     const int64_t bytes = from->is.bytes < to->is.bytes ? from->is.bytes : to->is.bytes;
+    if (to->payload)
+        to->is.data_work_s = data_work_of_receive_s(costs_of(s, to->is.rank), &mpi->payloads.at[to->payload], bytes);
     const int error = payload_move(&mpi->payloads, send, from->payload, recv, to->payload, bytes);
     tell_received(s, send, recv);
     if (error < 0) { /* neither side is done: the payload stays with the send */
@@ -159,7 +137,7 @@ static int start(sim *s, int send, int recv)
     to->is.matched_bytes = from->is.bytes;
     from->has_matched = to->has_matched = 1;
     from->matched_s = to->matched_s = s->clock.now_s;
-    const call_costs *costs = protocol_costs(s, to->is.rank);
+    const call_costs *costs = costs_of(s, to->is.rank);
     to->has_overhead = (from->is.is_detached || costs->rendezvous_overheads) && costs->n_recv_overhead > 0;
     tell_matched(s, send, recv);
     if (!from->is_early) return set_out(s, &matched_pair, send, recv);

@@ -17,7 +17,6 @@ double protocol_overhead_s(const double *table, int n, int64_t bytes);
 /* Overhead of a send to the rank `target`, whose usual one its call knows. */
 double protocol_startup_s(const sim *s, int rank, int target, double usual_s);
 double protocol_receive_overhead_s(const sim *s, int rank, const slot *recv); /* of the rank that completes it */
-const call_costs *protocol_costs(const sim *s, int rank); /* costs of its host */
 
 static inline uint8_t protocol_is_detached(const call_costs *costs, int64_t bytes)
 {

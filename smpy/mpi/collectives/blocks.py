@@ -57,30 +57,31 @@ class Blocks:
         """Put all blocks into `part`, once all are left."""
         joined = self._all()
         if joined is not None:
-            part.put(joined)
+            part.put_in_time(joined)
         else:
             for place, block in enumerate(self.at):
-                part.put(block, place)
+                part.put_in_time(block, place)
 
     def deliver_each(self, parts: BufferSegments) -> None:
         """Put each block into its part, once all that are not empty are left."""
         if not self._is_apart and (self._is_settled or None not in self.at):
+            parts.spend_on_write()
             parts.put(self._all() or b"")
             return
         for block, part in zip(self.at, parts, strict=True):
             assert block is not None or self._n_void or not part.nbytes, "a rank is through before all have come"
-            part.put(block)
+            part.put_in_time(block)
 
     def deliver_column(self, part: BufferSegment, column: int) -> None:
         """Put the same piece of every block, as long as one block of `part`, one behind the other into `part`."""
         nbytes = part.nbytes
         joined = self._all() if nbytes else b""
         if joined:
-            part.put(_column(joined, len(self.at), column, nbytes))
+            part.put_in_time(_column(joined, len(self.at), column, nbytes))
         elif joined is None and self._n_void < len(self.at):
             for place, block in enumerate(self.at):
                 if block is not None:
-                    part.put(piece_of(block, column * nbytes, (column + 1) * nbytes), place)
+                    part.put_in_time(piece_of(block, column * nbytes, (column + 1) * nbytes), place)
 
     def _all(self) -> bytes | None:
         """All blocks in one, or None when some have no content in places; from now on none is lent."""

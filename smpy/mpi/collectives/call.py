@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from smpy.engine.messages import Envelope
+from smpy.engine.running import current
 from smpy.mpi.collectives.open_collective import NOT_COMPARED, OpenCollective, Signature, enter
 from smpy.mpi.collectives.run import perform, start
 from smpy.mpi.requests.persistent import Prequest, new_prequest
@@ -102,11 +103,18 @@ class CollectiveCall:
     def _finish(self, collective: OpenCollective, _envelope: Envelope | None = None) -> None:
         try:
             if not self.is_idle:
+                if current().charges_data and not self.communicator.is_inter:
+                    current().spend_on_copy(self.own_bytes)
                 self.take(collective)
         finally:
             collective.leave()
 
     # ---- methods that differ between calls ----
+
+    @property
+    def own_bytes(self) -> int:
+        """Bytes that this rank copies from its own buffer: its block, or its operand of a reduction."""
+        return 0
 
     def new_payload(self) -> Any:
         """Object in which the ranks leave their contributions."""

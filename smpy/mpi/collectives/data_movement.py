@@ -16,7 +16,7 @@ from smpy.mpi.data.message_specifications import part_of
 from smpy.mpi.state.comm_core import CommCore
 from smpy.mpi.state.exceptions import fail
 
-__all__ = ["Allgather", "Alltoall", "Barrier", "Bcast", "Gather", "Scatter", "block_of", "check_block"]
+__all__ = ["Allgather", "Alltoall", "Barrier", "Bcast", "Gather", "Scatter", "block_of", "check_block", "kept_bytes"]
 
 
 class Barrier(CollectiveCall):
@@ -61,7 +61,7 @@ class Bcast(CollectiveCall):
     def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
         """The root leaves a copy: it may leave first."""
         if self._is_here:
-            collective.payload.leave(0, self._part.carried())
+            collective.payload.leave(0, self._part.carried_in_time())
 
     def take(self, collective: OpenCollective) -> None:
         """All others take it."""
@@ -97,7 +97,12 @@ class Gather(CollectiveCall):
     def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
         """All leave copies: they may leave before the root takes them."""
         if self._out is not None:
-            collective.payload.leave(self.rank, self._out.carried())
+            collective.payload.leave(self.rank, self._out.carried_in_time())
+
+    @property
+    def own_bytes(self) -> int:
+        """The block that this rank keeps."""
+        return kept_bytes(self._out, self._into)
 
     def take(self, collective: OpenCollective) -> None:
         """The root takes all."""
@@ -134,7 +139,12 @@ class Scatter(CollectiveCall):
     def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
         """The root leaves a copy: it may leave first."""
         if self._out is not None:
-            collective.payload.leave(0, self._out.carried(n_blocks=self.communicator.remote.size))
+            collective.payload.leave(0, self._out.carried_in_time(n_blocks=self.communicator.remote.size))
+
+    @property
+    def own_bytes(self) -> int:
+        """The block that this rank keeps."""
+        return 0 if self._out is None else kept_bytes(self._into, self._out)
 
     def take(self, collective: OpenCollective) -> None:
         """Each rank takes its own."""
@@ -165,7 +175,12 @@ class Allgather(CollectiveCall):
     def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
         """In a blocking one nobody of a group leaves before all have come."""
         is_lent = is_blocking and not self.communicator.is_inter
-        collective.payload[self.communicator.side].leave(self.rank, self._out.carried(), is_lent=is_lent)
+        collective.payload[self.communicator.side].leave(self.rank, self._out.carried_in_time(), is_lent=is_lent)
+
+    @property
+    def own_bytes(self) -> int:
+        """The block that this rank keeps."""
+        return kept_bytes(self._out, self._into)
 
     def take(self, collective: OpenCollective) -> None:
         """Every rank takes all."""
@@ -202,9 +217,14 @@ class Alltoall(CollectiveCall):
     def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
         """In a blocking one nobody of a group leaves before all have come."""
         communicator = self.communicator
-        carried = self._out.carried(n_blocks=communicator.remote.size)
+        carried = self._out.carried_in_time(n_blocks=communicator.remote.size)
         is_lent = is_blocking and not communicator.is_inter
         collective.payload[communicator.side].leave(self.rank, carried, is_lent=is_lent)
+
+    @property
+    def own_bytes(self) -> int:
+        """The block that this rank keeps."""
+        return kept_bytes(self._out, self._into)
 
     def take(self, collective: OpenCollective) -> None:
         """Every rank takes its own of all."""
@@ -219,6 +239,11 @@ def block_of(sendbuf: Any, into: BufferSegment | None, rank: int, call: str) -> 
             check_block(out.nbytes, into.nbytes, call)
         return out
     return BufferSegment(into.memory, into.start + rank * into.count * into.layout.extent, into.count, into.datatype)
+
+
+def kept_bytes(out: BufferSegment | None, into: BufferSegment | None) -> int:
+    """Bytes of a block that a rank copies from where it sends to where it receives; 0 unless it does both, apart."""
+    return 0 if out is None or into is None or out.memory is into.memory else out.nbytes
 
 
 def check_block(nbytes: int, expected: int, call: str) -> None:

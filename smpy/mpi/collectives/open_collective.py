@@ -118,7 +118,7 @@ class OpenCollective:
 
     def fill(self, recvbuf: Any, result: Carried) -> None:
         """Put a result where the running rank wants it; the compiled surface does so with plain bytes."""
-        part_of(recvbuf, is_written=True).put(result)
+        part_of(recvbuf, is_written=True).put_in_time(result)
 
     def check(self, signature: Signature, member: int) -> None:
         """Raise unless the running rank, which is `member` here, makes the same call as the ranks before it."""

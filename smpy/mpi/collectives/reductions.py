@@ -72,7 +72,7 @@ class _Reduction(CollectiveCall):
                 new_fold = partial(self._new_fold, self._operation, self._layout)
                 collective.payload.extend(both_sides(communicator, new_fold))
             is_lent = is_blocking and self._is_for_all and not communicator.is_inter
-            collective.payload[communicator.side].put(self.rank, out.carried(), is_lent=is_lent)
+            collective.payload[communicator.side].put(self.rank, out.carried_in_time(), is_lent=is_lent)
 
     _is_for_all: ClassVar[bool] = True
     _new_fold: ClassVar[type[ReductionInProgress | Prefixes]] = ReductionInProgress
@@ -82,10 +82,16 @@ class _Reduction(CollectiveCall):
         result: bytes | PartialBytes | None = collective.payload[self.communicator.remote.side].result(self._operation)
         return result
 
+    @property
+    def own_bytes(self) -> int:
+        """The operand, which the reduction must not change."""
+        is_in_place_here = self._into is not None and self._out is not None and self._out.memory is self._into.memory
+        return 0 if self._out is None or is_in_place_here else self._out.nbytes
+
     def take(self, collective: OpenCollective) -> None:
         """Put the reduction where the program wants it, if it does and there is any."""
         if self._into is not None and self._into.nbytes:
-            self._into.put(self._result(collective))
+            self._into.put_in_time(self._result(collective))
 
 
 class Reduce(_Reduction):
@@ -147,7 +153,7 @@ class ReduceScatterBlock(_Reduction):
         into = self._into
         if into is not None and into.nbytes:
             start = self.rank * into.nbytes
-            into.put(_piece(self._result(collective), start, start + into.nbytes))
+            into.put_in_time(_piece(self._result(collective), start, start + into.nbytes))
 
 
 class _SharedFold(ReductionInProgress):
@@ -205,7 +211,7 @@ class ReduceScatter(_Reduction):
         """Every rank takes its share."""
         into = self._into
         if into is not None and into.nbytes:
-            into.put(_piece(self._result(collective), self._offsets[self.rank], self._offsets[self.rank + 1]))
+            into.put_in_time(_piece(self._result(collective), self._offsets[self.rank], self._offsets[self.rank + 1]))
 
 
 class _Running(_Reduction):
@@ -223,7 +229,7 @@ class _Running(_Reduction):
     def _up_to(self, collective: OpenCollective, rank: int) -> None:
         """Put the reduction of ranks 0 to `rank` where the program wants it."""
         if self._into is not None and self._into.nbytes:
-            self._into.put(collective.payload[0].up_to(rank, self._operation))
+            self._into.put_in_time(collective.payload[0].up_to(rank, self._operation))
 
 
 class Scan(_Running):

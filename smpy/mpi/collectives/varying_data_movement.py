@@ -12,7 +12,7 @@ from smpy.engine.messages import Ranges
 from smpy.engine.pointers import NULL, int64s_of
 from smpy.mpi.collectives.blocks import Blocks
 from smpy.mpi.collectives.call import CollectiveCall, both_sides, root_of
-from smpy.mpi.collectives.data_movement import check_block
+from smpy.mpi.collectives.data_movement import check_block, kept_bytes
 from smpy.mpi.collectives.open_collective import OpenCollective, Signature, caller_location
 from smpy.mpi.collectives.size_checks import BlockSizes, sizes_between
 from smpy.mpi.data.block_specifications import several_of, vector_of
@@ -76,7 +76,12 @@ class Gatherv(CollectiveCall):
             payload.sizes.say_all(collective, member, sizes_between(self.tables[1]), is_sent=False)
         if self._out is not None:
             payload.sizes.say_one(collective, member, self.rank, self.nbytes, is_sent=True)
-            payload.leave(self.rank, self._out.carried())
+            payload.leave(self.rank, self._out.carried_in_time())
+
+    @property
+    def own_bytes(self) -> int:
+        """The block that this rank keeps."""
+        return 0 if self._into is None else kept_bytes(self._out, self._into[self.rank])
 
     def take(self, collective: OpenCollective) -> None:
         """The root takes all."""
@@ -121,12 +126,17 @@ class Scatterv(CollectiveCall):
         if self._out is not None:
             payload.sizes.say_all(collective, member, sizes_between(self.tables[0]), is_sent=True)
             for rank, part in enumerate(self._out):
-                payload.leave(rank, part.carried())
+                payload.leave(rank, part.carried_in_time())
+
+    @property
+    def own_bytes(self) -> int:
+        """The block that this rank keeps."""
+        return 0 if self._out is None else kept_bytes(self._into, self._out[self.rank])
 
     def take(self, collective: OpenCollective) -> None:
         """Each rank takes its own."""
         if self._into is not None:
-            self._into.put(collective.payload.at[self.rank])
+            self._into.put_in_time(collective.payload.at[self.rank])
 
 
 class Allgatherv(CollectiveCall):
@@ -160,7 +170,12 @@ class Allgatherv(CollectiveCall):
         mine, theirs = collective.payload[communicator.side], collective.payload[communicator.remote.side]
         mine.sizes.say_one(collective, member, self.rank, self.nbytes, is_sent=True)
         theirs.sizes.say_all(collective, member, sizes_between(self.tables[1]), is_sent=False)
-        mine.leave(self.rank, self._out.carried())
+        mine.leave(self.rank, self._out.carried_in_time())
+
+    @property
+    def own_bytes(self) -> int:
+        """The block that this rank keeps."""
+        return kept_bytes(self._out, self._into[self.rank])
 
     def take(self, collective: OpenCollective) -> None:
         """Every rank takes all."""
@@ -189,6 +204,7 @@ class Contributions:
     def leave(self, collective: OpenCollective, mine: Alltoallv) -> None:
         """Take copies of all blocks of a rank."""
         member, sent, expected = mine.member, *(int64s_of(offsets) for offsets in mine.tables)
+        mine.out.spend_on_packing()
         packed, private = mine.out.packed(mine.tables[0][-1])
         if private is not None:
             self._private_of[member] = private
@@ -204,6 +220,7 @@ class Contributions:
         """Give a rank the blocks that its peers have for it, once all that are not empty are left."""
         first = mine.first_peer
         private_of = {member - first: ranges for member, ranges in self._private_of.items()}
+        mine.into.spend_on_write()
         mine.into.take(self._members + first, mine.rank, private_of)
 
     def _fail(self, collective: OpenCollective, mine: Alltoallv, conflict: int) -> NoReturn:
@@ -245,6 +262,11 @@ class Alltoallv(CollectiveCall):
     def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
         """Leave a copy: a rank that receives only empty blocks may go on before the others take it."""
         collective.payload.leave(collective, self)
+
+    @property
+    def own_bytes(self) -> int:
+        """The block that this rank keeps."""
+        return 0 if self.out is self.into else self.out[self.rank].nbytes
 
     def take(self, collective: OpenCollective) -> None:
         """Every rank takes its block of each peer's."""

@@ -130,7 +130,7 @@ def _bcast_in_group(communicator: Communicator, rank: int, buf: Any, root: int) 
     part = part_of(buf, is_written=rank != root)
     collective = enter(communicator, rank, Signature("Bcast", root, part.nbytes), Blocks, 1)
     if rank == root:
-        collective.payload.leave(0, part.carried())
+        collective.payload.leave(0, part.carried_in_time())
     perform(collective, communicator, "bcast", root, part.nbytes, "Bcast")
     if rank != root:
         collective.payload.deliver(part)

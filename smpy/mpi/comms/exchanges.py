@@ -109,7 +109,7 @@ def _replaced(buf: Any, dest: int, source: int, call: str) -> BufferSegment | No
 
 def _copy_of(part: BufferSegment) -> Load:
     """The payload end of a send whose memory a receive may overwrite meanwhile."""
-    carried = part.carried()
+    carried = part.carried_in_time()
     if carried is None:
         return part.outgoing()
     if isinstance(carried, PartialBytes):
@@ -164,8 +164,9 @@ def _exchange_of(
 
 
 def _copied(out: BufferSegment, into: BufferSegment, rank: int, sendtag: int) -> Envelope:
-    """A message to oneself in one call is a copy, and takes no time."""
-    carried = out.carried()
+    """A message to oneself in one call is a copy."""
+    carried = out.carried_in_time()
     kept = copied(carried)
-    into.put(None if kept is None else piece_of(kept, 0, min(len(kept), into.nbytes)))
+    current().spend_on_copy(0 if kept is None else min(len(kept), into.nbytes))
+    into.put_in_time(None if kept is None else piece_of(kept, 0, min(len(kept), into.nbytes)))
     return Envelope(rank, sendtag, out.nbytes, into.nbytes)

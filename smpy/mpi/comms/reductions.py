@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from smpy.engine.running import mpi_call
+from smpy.engine.running import current, mpi_call
 from smpy.engine.surface import surface
 from smpy.mpi.collectives import reductions
 from smpy.mpi.collectives.forms import persistent, started
@@ -106,7 +106,8 @@ def _allreduce_plain(
         payload.append(ReductionInProgress(operation, layout, communicator.size))
     fold = payload[0]
     fold.put(rank, content)
-    if collective.plain_allreduce is None and nbytes and not communicator.choices:
+    engine = current()
+    if collective.plain_allreduce is None and nbytes and not (communicator.choices or engine.charges_data):
         collective.plain_allreduce = buffer_format, nbytes, operation, fold
         surface.know_collectives(communicator.number, communicator.joint.entered, communicator.joint.open)
     perform(
@@ -125,5 +126,7 @@ def _allreduce_plain(
         result = fold.result(operation) if nbytes else None
     finally:
         collective.leave()
-    if result is not None and not surface.replace(recvbuf, result):
-        part_of(recvbuf, is_written=True).put(result)
+    if engine.charges_data:
+        engine.spend_on_copy(nbytes)
+    if result is not None and (engine.charges_data or not surface.replace(recvbuf, result)):
+        part_of(recvbuf, is_written=True).put_in_time(result)

@@ -53,6 +53,8 @@ class BufferSegment:
         lent = self._lent()
         if lent is not None:
             return lent
+        if current().charges_data:
+            self._spend_on_blocks(self.count)
         packed = pointer_to(pack(self.layout.typemap, self.memory, self.start, self.count))
         private = self._private(self.start, self.count) if is_any() else None
         return Load(self.nbytes, int(address_of(packed)), packed, private=private, entries=self.entries)
@@ -62,7 +64,8 @@ class BufferSegment:
         lent = self._lent()
         if lent is not None:
             return lent
-        return Load(self.nbytes, take=self.put, entries=self.entries)
+        n_blocks = self.count * self.layout.typemap.n_blocks
+        return Load(self.nbytes, take=self.put, entries=self.entries, n_blocks=n_blocks)
 
     @property
     def entries(self) -> Entries:
@@ -125,6 +128,38 @@ class BufferSegment:
             return memory.view
         packed = memory.stretch(at, at + nbytes) if at is not None else pack(self.layout.typemap, memory, start, count)
         return packed if private is None else PartialBytes(packed, private)
+
+    def carried_in_time(self, n_blocks: int = 1) -> memoryview | PartialBytes | None:
+        """`carried` of the first blocks, in the time that the running rank takes to gather them."""
+        if current().charges_data:
+            self.spend_on_packing(n_blocks)
+        return self.carried(n_blocks=n_blocks)
+
+    def put_in_time(self, carried: Carried | None, block: int = 0) -> None:
+        """`put`, in the time that the running rank takes for page faults, or to scatter the bytes."""
+        if carried and current().charges_data:
+            self.spend_on_write(len(carried), block)
+        self.put(carried, block)
+
+    def spend_on_packing(self, n_blocks: int = 1) -> None:
+        """Take the time that the running rank needs to gather the bytes of some blocks."""
+        if self.nbytes and self._stretch(0, n_blocks * self.count) is None:
+            self._spend_on_blocks(n_blocks * self.count)
+
+    def spend_on_write(self, nbytes: int, block: int = 0) -> None:
+        """Take the time that the running rank needs for page faults of `nbytes`, or to scatter them."""
+        if not nbytes or self.memory.is_folded:
+            return
+        count = -(-nbytes // self.layout.size)
+        at = self._stretch(block * self.count, count)
+        if at is None:
+            self._spend_on_blocks(count)
+        else:
+            current().spend_on_write(self.memory.address + at, nbytes)
+
+    def _spend_on_blocks(self, count: int) -> None:
+        if not self.memory.is_folded:
+            current().spend_on_blocks(count * self.layout.typemap.n_blocks)
 
     def put(self, carried: Carried | None, block: int = 0) -> None:
         """Write packed bytes into the entries from `block` on; bytes from or for folded memory are ignored."""
@@ -311,6 +346,18 @@ class BufferSegments(Sequence[BufferSegment]):
                         whole = bytes_at(peers[i].packed, first + part.nbytes)
                         packed = PartialBytes(memoryview(whole), private_of[i]).piece(first, first + part.nbytes)
                     part.put(packed)
+
+    def spend_on_packing(self) -> None:
+        """Take the time that the running rank needs to gather the bytes of all blocks."""
+        if current().charges_data:
+            for part in self:
+                part.spend_on_packing()
+
+    def spend_on_write(self) -> None:
+        """Take the time that the running rank needs for page faults of all blocks, or to scatter their bytes."""
+        if current().charges_data:
+            for part in self:
+                part.spend_on_write(part.nbytes)
 
     def __len__(self) -> int:
         return len(self.counts)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import accumulate, pairwise
+from math import prod
 from typing import Final, NamedTuple
 
 __all__ = [
@@ -132,6 +133,11 @@ class Typemap:
         set_field("is_dense", is_dense)
         set_field("is_tiling", is_dense and self.size == extent)
         set_field("has_64_bits", max(map(abs, numbers)) <= LARGEST_OFFSET)
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of contiguous blocks of an entry."""
+        return sum(prod(loop.times for loop in run.loops) for run in self.runs)
 
     @property
     def has_bounds(self) -> bool:

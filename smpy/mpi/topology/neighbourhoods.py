@@ -131,7 +131,7 @@ class Exchange(Neighbourhood):
                     f"{self.signature.call}: rank {edge.peer} sends rank {self.rank} a block of {len(block)} bytes, "
                     f"the buffer has room for {part.nbytes}",
                 )
-            part.put(block)
+            part.put_in_time(block)
 
 
 def _copies(parts: Sequence[BufferSegment]) -> list[bytes | PartialBytes | None]:
@@ -141,5 +141,5 @@ def _copies(parts: Sequence[BufferSegment]) -> list[bytes | PartialBytes | None]
         if place and part is parts[place - 1]:
             copies.append(copies[-1])
         else:
-            copies.append(copied(part.carried()))
+            copies.append(copied(part.carried_in_time()))
     return copies

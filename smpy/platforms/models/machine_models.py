@@ -8,7 +8,7 @@ Schnorr, Casanova & Legrand 2013.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from smpy.errors import UsageError
 from smpy.platforms.models.network_models import (
@@ -67,11 +67,11 @@ class Penalties(NamedTuple):
 
 IB_PENALTIES: Final = Penalties()
 
+DATA_COSTS: Final = ("reduction_byte_s", "own_copy_byte_s", "block_s", "page_fault_s", "huge_page_fault_s")
 CALL_NUMBERS: Final = (
     *("detached_below_bytes", "early_below_bytes", "rendezvous_overheads"),
-    *("reduction_byte_s", "block_s", "page_fault_s"),
+    *DATA_COSTS,
 )
-DATA_COSTS: Final = ("reduction_byte_s", "own_copy_byte_s", "block_s", "page_fault_s")
 POLL_NUMBERS: Final = ("test_s", "iprobe_s", "iprobe_part", "polls_grow", "polls_notice")
 SHORTEST_POLL_S: Final = 1e-9
 """Shortest poll that is not free: dates that differ by less are one date, and a wait by shorter polls need not end."""
@@ -211,6 +211,9 @@ class CallCosts:
         The time of each contiguous block of a message whose datatype leaves gaps, for the rank at either end.
     page_fault_s : float
         The time of each page of memory that a message is the first to touch.
+    huge_page_fault_s : float
+        The time of each huge page of 2 MiB that it is the first to touch, where a buffer has them
+        (kernels/event/basics/pages.h). 0: as long as its small ones.
 
     Raises
     ------
@@ -232,9 +235,15 @@ class CallCosts:
     own_copy_byte_s: float = 0.0
     block_s: float = 0.0
     page_fault_s: float = 0.0
+    huge_page_fault_s: float = 0.0
+
+    @property
+    def charges_data(self) -> bool:
+        """Whether a rank takes any time for its own data."""
+        return any(getattr(self, name) > 0 for name in DATA_COSTS)
 
     def __post_init__(self) -> None:
-        check_not_negative(self, (*CALL_NUMBERS, "own_copy_byte_s", "wtime_s", "init_s", "spawn_s"))
+        check_not_negative(self, (*CALL_NUMBERS, "wtime_s", "init_s", "spawn_s"))
         if self.detached_below_bytes > SIZE_MAX_BYTES:
             raise ValueError(
                 f"detached_below_bytes is {self.detached_below_bytes}: it cannot be above {SIZE_MAX_BYTES}"
@@ -338,8 +347,8 @@ class Models:
             calls = replace(calls, isend_overhead=sends, recv_overhead=(), rendezvous_overheads=True)
         if "overhead" not in self.network.ideal:
             return calls
-        calls = replace(calls, send_overhead=(), isend_overhead=(), recv_overhead=())
-        return replace(calls, **dict.fromkeys(DATA_COSTS, 0.0))
+        free: dict[str, Any] = dict.fromkeys(OVERHEADS, ()) | dict.fromkeys(DATA_COSTS, 0.0)
+        return replace(calls, **free)
 
     @property
     def sends(self) -> SendCosts:

@@ -186,6 +186,7 @@ def _calls(mpi: TomlTable, base: CallCosts, eager: _Eager) -> CallCosts:
         own_copy_byte_s=_byte_s(mpi, "own_copy_bandwidth", base.own_copy_byte_s),
         block_s=mpi.quantity("block", parse_time_s, "3ns", base.block_s),
         page_fault_s=mpi.quantity("page_fault", parse_time_s, "0.5us", base.page_fault_s),
+        huge_page_fault_s=mpi.quantity("huge_page_fault", parse_time_s, "0.1ms", base.huge_page_fault_s),
     )
 
 

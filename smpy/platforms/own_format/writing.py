@@ -276,6 +276,7 @@ def _mpi(models: Models, base: Models) -> Iterator[tuple[str, object]]:
         ("spawn", calls.spawn_s, base_calls.spawn_s),
         ("block", calls.block_s, base_calls.block_s),
         ("page_fault", calls.page_fault_s, base_calls.page_fault_s),
+        ("huge_page_fault", calls.huge_page_fault_s, base_calls.huge_page_fault_s),
         ("test", models.polling.test_s, base.polling.test_s),
         ("iprobe", models.polling.iprobe_s, base.polling.iprobe_s),
     ):
