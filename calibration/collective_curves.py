@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import argparse
 import csv
-import os
 import shlex
-import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -21,7 +19,8 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-SMPY: Final = Path(sys.executable).with_name("smpy")
+import real_mpi
+
 N_REPETITIONS: Final = 5
 SIZES_BYTES: Final = [1 << power for power in range(3, 23)]
 OPERATIONS: Final = (
@@ -70,13 +69,6 @@ def time_collectives() -> None:
                 print(operation, nbytes, mean_s)
 
 
-def _run(command: list[str]) -> str:
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    if ran.returncode:
-        raise SystemExit(f"{shlex.join(command)}\n{ran.stdout}{ran.stderr}")
-    return ran.stdout
-
-
 def _times(printed: str) -> Times:
     rows = (line.split() for line in printed.splitlines())
     return {(operation, int(nbytes)): float(seconds) for operation, nbytes, seconds in rows}
@@ -86,14 +78,15 @@ def measure(folder: Path, mpis: dict[str, str]) -> None:
     """Calibrate each MPI's network, then time its collectives, MPIs in turn."""
     for name, command in mpis.items():
         if not (folder / f"{name}.toml").exists():
-            _run([str(SMPY), "calibrate", "network", str(folder / f"{name}.toml"), "--mpiexec", command])
+            network = str(folder / f"{name}.toml")
+            real_mpi.run([str(real_mpi.SMPY), "calibrate", "network", network, "--mpiexec", command])
     with (folder / "curves.csv").open("a", newline="", encoding="ascii") as file:
         rows = csv.writer(file)
         if not file.tell():
             rows.writerow(HEAD)
         for repetition in range(N_REPETITIONS):
             for name, command in mpis.items():
-                printed = _run([*shlex.split(command), "-n", "2", sys.executable, __file__, "--time"])
+                printed = real_mpi.run([*shlex.split(command), "-n", "2", sys.executable, __file__, "--time"])
                 rows.writerows((name, repetition, *key, f"{time_s:.4e}") for key, time_s in _times(printed).items())
 
 
@@ -108,7 +101,7 @@ def _measured(folder: Path) -> dict[str, Times]:
 
 def _predicted(folder: Path, name: str) -> Times:
     options = ["--platform", str(folder / f"{name}.toml"), "--collectives", name, "--ppn", "2", "--compute", "none"]
-    return _times(_run([str(SMPY), "run", "-np", "2", "--quiet", *options, __file__, "--time"]))
+    return _times(real_mpi.run([str(real_mpi.SMPY), "run", "-np", "2", "--quiet", *options, __file__, "--time"]))
 
 
 def _errors(folder: Path) -> Iterator[str]:
@@ -127,18 +120,17 @@ def _errors(folder: Path) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Collectives of two ranks under real MPIs, beside predicted ones.")
     parser.add_argument("folder", type=Path, nargs="?")
-    parser.add_argument("--mpi", action="append", default=[], metavar="TABLE=COMMAND", help="a real MPI; repeatable")
+    real_mpi.add_option(parser)
     parser.add_argument("--time", action="store_true", help="time collectives in this MPI program")
     options = parser.parse_args()
     if options.time:
         return time_collectives()
     options.folder.mkdir(exist_ok=True)
     if options.mpi:
-        measure(options.folder, dict(word.split("=", 1) for word in options.mpi))
+        measure(options.folder, real_mpi.mpis(options.mpi))
     print("\n".join(_errors(options.folder)))
     return None
 
 
 if __name__ == "__main__":
-    os.environ |= {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL")}
     main()
