@@ -72,13 +72,13 @@ def algorithm(text: str) -> tuple[str, str]:
 def computing(text: str) -> tuple[ComputeMode, Path | None, Path | None]:
     """Mode, file to record and file to replay."""
     match text.partition(":"):
-        case ("measured" | "models" | "none") as mode, "", "":
+        case ("measured" | "models" | "mixed" | "none") as mode, "", "":
             return mode, None, None
         case "record", ":", file if file:
             return "measured", Path(file), None
         case "replay", ":", file if file:
             return "measured", None, Path(file)
-    raise ValueError(f"{text!r} is none of measured, models, none, record:FILE and replay:FILE")
+    raise ValueError(f"{text!r} is none of measured, models, mixed, none, record:FILE and replay:FILE")
 
 
 def computing_text(value: tuple[ComputeMode, Path | None, Path | None]) -> str:

@@ -226,11 +226,11 @@ class RunConfig:
         "of slowing it down.",
     )
     compute: ComputeMode = _option(
-        "--compute [measured|models|none|record:FILE|replay:FILE]",
+        "--compute [measured|models|mixed|none|record:FILE|replay:FILE]",
         "Computing",
         computing,
         "Time the program computes between MPI calls: measured here; modelled, where smpy.blas, smpy.kernel and the "
-        "like say what it is; or none at all. record: measured, and each burst written to a file; replay: as a file "
+        "like say what it is; mixed: so, and measured elsewhere; or none at all. record: measured, and each burst written to a file; replay: as a file "
         "has it, on whatever machine. Without measuring, runs are reproducible.",
         default="measured",
         write=computing_text,
@@ -398,6 +398,11 @@ class RunConfig:
     is_module: bool = _option(
         "-m", "Ranks", None, "PROGRAM is a module to find and run, as python -m does.", name="module"
     )
+
+    @property
+    def measures_computing(self) -> bool:
+        """Whether the clock decides the time of computing, or decided it when bursts were recorded."""
+        return self.compute in ("measured", "mixed")
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:

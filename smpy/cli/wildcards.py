@@ -48,7 +48,7 @@ def remark_on_other_messages(config: RunConfig, directory: str) -> Remark | None
     """
     from smpy.runs.run import RunError
 
-    is_timed = config.compute == "measured" and config.replay is None
+    is_timed = config.measures_computing and config.replay is None
     plain = replace(
         config.without_records(),
         checks=True,

@@ -89,7 +89,7 @@ class Summary:
         Messages that started to travel, those inside collectives included, and the bytes they carried.
     shares : TimeShares
         Shares of the ranks' time.
-    compute : {"measured", "models", "none"}
+    compute : {"measured", "models", "mixed", "none"}
         Way from computing to simulated time.
     host_speed_flop_per_s : float or None
         Declared speed of the machine that ran this; None: as fast as each simulated host.
@@ -125,7 +125,7 @@ class Summary:
     messages: int
     bytes: int
     shares: TimeShares
-    compute: Literal["measured", "models", "none"]
+    compute: Literal["measured", "models", "mixed", "none"]
     host_speed_flop_per_s: float | None
     keeps_memory: bool
     is_partial: bool
@@ -195,6 +195,11 @@ class Summary:
         """
         write_whole(path, self.to_json())
 
+    @property
+    def is_measured_here(self) -> bool:
+        """Whether this run has measured computing."""
+        return self.compute in ("measured", "mixed") and not self.inputs.replayed_from
+
     def render(self) -> str:
         """The summary for people: a line per fact, no newline at the end."""
         facts = [
@@ -211,7 +216,7 @@ class Summary:
             *(highlights(self.profile) if self.profile else []),
             ("computing", self._computing()),
         ]
-        if self.compute == "measured" and not self.inputs.replayed_from:
+        if self.is_measured_here:
             facts.append(("freed memory", _KEPT if self.keeps_memory else _RETURNED))
         if self.is_folded:
             facts.append(("folded", "some memory had no content: numbers the program printed are not results"))
@@ -235,6 +240,8 @@ class Summary:
         if self.compute == "models":
             return "modelled; what has no model is free (--compute models)"
         how, whose = "measured", "this machine"
+        if self.compute == "mixed":
+            how = "modelled, and measured where it has no model (--compute mixed)"
         if self.inputs.recorded_to:
             how = f"measured, and recorded in {self.inputs.recorded_to}"
         if self.inputs.replayed_from:

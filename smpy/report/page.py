@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 _SITES_MAX: Final = 200  # in the table
 _BARS_MAX: Final = 15
 _LINKS_MAX: Final = 30
-_COMPUTING: Final = {"measured": "measured", "models": "modelled (--compute models)", "none": "free (--compute none)"}
+_COMPUTING: Final = {
+    "measured": "measured",
+    "models": "modelled (--compute models)",
+    "mixed": "modelled and measured (--compute mixed)",
+    "none": "free (--compute none)",
+}
 
 
 class Analysis(Protocol):

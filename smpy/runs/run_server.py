@@ -289,7 +289,7 @@ def _perform(request: RunRequest, threads: str, imported: frozenset[str]) -> Rep
         raise UsageError("check_wildcards: the command `smpy run` makes such runs; checks=True looks for races")
     if run.repeat > 1:
         raise UsageError("repeat: call smpy.simulate as often, or make a study with repetitions")
-    needed: Threads = "one" if run.compute == "measured" else "own"
+    needed: Threads = "one" if run.measures_computing else "own"
     if needed != threads:
         return Elsewhere(needed)
     if request.is_check:

@@ -149,7 +149,7 @@ def read_growth(text: str) -> Growth:
 
 def is_measured(options: Mapping[str, Any]) -> bool:
     """Whether runs with these options measure computing, so that other processes disturb them."""
-    return str(options.get("compute") or "measured").partition(":")[0] in ("measured", "record")
+    return str(options.get("compute") or "measured").partition(":")[0] in ("measured", "mixed", "record")
 
 
 def scale(

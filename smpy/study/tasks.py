@@ -269,7 +269,7 @@ def perform(task: Task) -> tuple[Entry, RunInputs]:
         wall_s = perf_counter() - began_s
         reads, summary = run.reads, run.summary
         output, matches = kept_output(run.stdout, task.patterns, run.stdout_file)
-        is_measured = run.summary.compute == "measured" and run.summary.inputs.replayed_from is None
+        is_measured = run.summary.is_measured_here
         entry = Entry(_row(run.summary, wall_s), output=output, is_measured=is_measured, matches=matches)
     if trace is not None:
         _put(Path(trace), Path(task.folder, "traces", task.key))

@@ -12,7 +12,7 @@ from smpy.compute.folded import without_backing
 from smpy.compute.folded.blas_arguments import BadArgument, BlasArguments
 from smpy.compute.folded.blas_routines import ROUTINES, ArrayResult, BlasRoutine, bind
 from smpy.compute.folded.charges import charge, is_folded
-from smpy.compute.models.kernel_models import takes_time
+from smpy.compute.models.kernel_models import takes_time, unmeasured
 from smpy.engine.running import named_call
 
 __all__ = ["call_on_folded", "has_folded", "model_too"]
@@ -58,7 +58,8 @@ def model_too(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         if not takes_time(is_folded=False):
             return function(*args, **kwargs)
         arguments = bind(routine, args, kwargs)
-        done = function(*args, **kwargs)
+        with unmeasured():
+            done = function(*args, **kwargs)
         charge((routine.charge_of(routine.rule(BlasArguments(arguments))),), is_folded=False)
         return done
 

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from smpy.compute.models.execute import check_work
 from smpy.compute.models.expressions import over_arguments
-from smpy.compute.models.kernel_models import charge_kernel, takes_time
+from smpy.compute.models.kernel_models import charge_kernel, takes_time, unmeasured
 from smpy.compute.models.modelling import Modelling
 from smpy.engine.running import current, is_running, per_world
 from smpy.errors import UsageError
@@ -32,7 +32,7 @@ def kernel(
 ) -> Callable[[Callable[P, R]], Callable[P, R | None]]:
     """Decorate a function that computes: state its work in terms of its arguments.
 
-    With ``--compute models`` a call takes the time of `smpy.execute` with these numbers, whatever its body computes; if
+    With ``--compute models`` or ``mixed`` a call takes the time of `smpy.execute` with these numbers, whatever its body computes; if
     the machine's `[kernels]` has a cost of that name, it is that time. The sizes of such a cost are arguments of the
     function that are whole numbers; or flop, bytes or working_set_bytes, with the numbers given here.
     Measured, or where computing is free, the function is unchanged. A call with a folded array among its arguments
@@ -99,7 +99,8 @@ def _inside(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     inside, rank = per_world(Modelling).inside, current().rank
     inside.add(rank)
     try:
-        return function(*args, **kwargs)
+        with unmeasured():
+            return function(*args, **kwargs)
     finally:
         inside.discard(rank)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
 from operator import index
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from smpy.platforms.models.kernel_costs import KernelCost
     from smpy.platforms.models.memory import Memory
 
-__all__ = ["KernelModels", "charge_kernel", "takes_time"]
+__all__ = ["KernelModels", "charge_kernel", "takes_time", "unmeasured"]
 
 _REFERENCE_FLOP_PER_S = 1e9
 _DGEMM_FLOP_PER_MNK, _DTRSM_FLOP_PER_MNN = 2, 1
@@ -33,14 +34,26 @@ _DGEMM_FLOP_PER_MNK, _DTRSM_FLOP_PER_MNN = 2, 1
 def takes_time(*, is_folded: bool) -> bool:
     """Whether an operation takes modelled time.
 
-    On folded arrays it does unless computing is free, on real ones with ``--compute models`` alone; never inside a
-    `smpy.kernel`, which takes its own time.
+    On folded arrays it does unless computing is free, on real ones with ``--compute models`` and ``mixed``; never
+    inside a `smpy.kernel`, which takes its own time.
     """
     if not is_running():
         return False
     modelling = per_world(Modelling)
-    is_timed = modelling.mode == "models" or (is_folded and modelling.mode == "measured")
+    is_timed = modelling.mode in ("models", "mixed") or (is_folded and modelling.mode == "measured")
     return is_timed and not (modelling.inside and current().rank in modelling.inside)
+
+
+@contextmanager
+def unmeasured() -> Iterator[None]:
+    """Keep what is computed inside from being measured: its time is that of a model."""
+    clock = current().clock
+    mark_s = -1.0 if clock is None else clock.pause()
+    try:
+        yield
+    finally:
+        if clock is not None:
+            clock.resume(mark_s)
 
 
 @named_call("")

@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from smpy.compute.models.noise import NoiseDraws
     from smpy.platforms.models.kernel_costs import KernelCost, KernelCosts
 
-ComputeMode = Literal["measured", "models", "none"]
-"""Way from computing to simulated time; "measured" includes recorded and replayed bursts."""
+ComputeMode = Literal["measured", "models", "mixed", "none"]
+"""Way from computing to simulated time.
+
+"measured" includes recorded and replayed bursts; "mixed" measures what has no model.
+"""
 
 NOISE_SUM: Final = PATH_VARIANCE - 1
 """Index of the sum over a critical path of the time that noise adds; sums before it are kernels' half widths."""
@@ -49,7 +52,7 @@ class Modelling:
 
     Parameters
     ----------
-    mode : {"measured", "models", "none"}
+    mode : {"measured", "models", "mixed", "none"}
         Way from computing to simulated time.
     costs : KernelCosts or None
         Costs of the machine.

@@ -161,8 +161,8 @@ def run(
     if config.synchronous_sends:
         engine.make_sends_synchronous()
     frozen = BurstFileMode.of(config, engine, program, supply)
-    observed = ObservedBursts(engine) if config.compute == "measured" and not config.replay else None
-    if config.compute == "measured":
+    observed = ObservedBursts(engine) if config.measures_computing and not config.replay else None
+    if config.measures_computing:
         engine.clock = new_clock(engine, config.host_speed_flop_per_s or 0.0, engine.bursts, observed)
     tracing = _tracing(config, engine, program.home)
     on_threads = () if engine.clock is None or config.replay else remarks_on_threads()
