@@ -230,8 +230,9 @@ class RunConfig:
         "Computing",
         computing,
         "Time the program computes between MPI calls: measured here; modelled, where smpy.blas, smpy.kernel and the "
-        "like say what it is; mixed: so, and measured elsewhere; or none at all. record: measured, and each burst written to a file; replay: as a file "
-        "has it, on whatever machine. Without measuring, runs are reproducible.",
+        "like say what it is; mixed: modelled there, and measured elsewhere; or none at all. record: measured, and "
+        "each burst written to a file; replay: as a file has it, on whatever machine. Without measuring, runs are "
+        "reproducible.",
         default="measured",
         write=computing_text,
         parts=("compute", "record", "replay"),

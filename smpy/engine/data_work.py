@@ -21,6 +21,10 @@ class DataWork(TimeCalls):
         """Have the running rank copy bytes from its own memory to its own memory."""
         self._spend(lib.sim_own_copy_s(self._sim, self.timeline, nbytes))
 
+    def spend_on_reduction(self, nbytes: int) -> None:
+        """Have the running rank reduce an operand."""
+        self._spend(lib.sim_reduction_s(self._sim, self.timeline, nbytes))
+
     def _spend(self, seconds: float) -> None:
         if seconds > 0:
             self.spend_overhead(seconds)

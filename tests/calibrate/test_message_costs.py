@@ -14,6 +14,7 @@ from smpy.calibrate.network.pieces import predict_s
 from smpy.calibrate.network.samples import MessageSample, Samples, read_raw
 from smpy.cli.main import main
 from smpy.errors import UsageError
+from smpy.units import parse_bandwidth_bytes_per_s, parse_time_s
 
 MEASURE = Path(smpy.calibrate.network.__file__).with_name("measure.py")
 PINGPONG = Path(__file__).parents[2] / "apps" / "pingpong.py"
@@ -55,6 +56,26 @@ def _measured(emulated, folder: Path, machine: str, n_sizes: int = 64) -> Path:
     )
     assert ran.code == 0, ran.error
     return raw
+
+
+OWN_DATA = {"reduction_bandwidth": 5e9, "own_copy_bandwidth": 8e9, "block": 30e-9}
+PAGES = {"page_fault": 0.7e-6, "huge_page_fault": 90e-6}
+
+
+def test_planted_costs_of_own_data_are_found(emulated, tmp_path):
+    bandwidths = [f'{key} = "{OWN_DATA[key] / 1e9}GB/s"' for key in ("reduction_bandwidth", "own_copy_bandwidth")]
+    times = [f'{key} = "{time_s * 1e9}ns"' for key, time_s in {"block": OWN_DATA["block"], **PAGES}.items()]
+    raw = _measured(emulated, tmp_path, "\n".join([HOSTS, '[mpi]\nwtime = "20us"', *bandwidths, *times]), n_sizes=12)
+    assert _calibrate(tmp_path / "found.toml", "--from", raw).exit_code == 0
+    found = tomllib.loads((tmp_path / "found.toml").read_text())["mpi"]
+    for key in ("reduction_bandwidth", "own_copy_bandwidth"):
+        assert parse_bandwidth_bytes_per_s(found[key]) == pytest.approx(OWN_DATA[key], rel=1e-3)
+    # packing also copies the block's 8 bytes; an array begins behind the C library's own header, on a touched page
+    assert parse_time_s(found["block"]) == pytest.approx(
+        OWN_DATA["block"] + 8 / OWN_DATA["own_copy_bandwidth"], rel=1e-3
+    )
+    assert parse_time_s(found["page_fault"]) == pytest.approx(PAGES["page_fault"], rel=1e-3)
+    assert parse_time_s(found["huge_page_fault"]) == pytest.approx(PAGES["huge_page_fault"], rel=0.2)
 
 
 def _one_way_us(emulated, machine: Path, per_host: int = 1) -> list[float]:

@@ -38,3 +38,8 @@ double sim_own_copy_s(const sim *s, int id, int64_t bytes)
 {
     return (double)bytes * costs_of(s, s->timelines.at[id].rank)->own_copy_byte_s;
 }
+
+double sim_reduction_s(const sim *s, int id, int64_t bytes)
+{
+    return (double)bytes * costs_of(s, s->timelines.at[id].rank)->reduction_byte_s;
+}

@@ -112,6 +112,7 @@ const request *sim_request(const sim *s, int id);
 payload *sim_payload(sim *s, int id);   /* its payload end, NONE at first, for the poster to fill in; NULL without memory */
 /* Time of a timeline's rank for a stretch of memory that it is to write (NULL: none), and for blocks of a datatype. */
 double sim_data_work_s(const sim *s, int timeline, const char *data, int64_t bytes, int64_t n_blocks);
+double sim_reduction_s(const sim *s, int timeline, int64_t bytes); /* likewise, to reduce an operand */
 double sim_own_copy_s(const sim *s, int timeline, int64_t bytes); /* likewise, to copy within its memory */
 void sim_release(sim *s, int id);     /* the poster is through with it; an active one goes on and is freed when it ends */
 const message_envelope *sim_probed(const sim *s, int timeline); /* the message a successful probe found */

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from smpy.calibrate.network.launch import find_mpiexec, measure
 from smpy.calibrate.network.model import fit_costs
+from smpy.calibrate.network.own_data import fit_own_data
 from smpy.calibrate.network.recorded import read_recorded
 from smpy.calibrate.network.samples import Samples, joined, read_raw
 from smpy.calibrate.network.tables import MeasuredRoute, Place, message_tables, quality
@@ -95,6 +96,7 @@ def calibrate_network(
     route = MeasuredRoute(_place(request, samples), request.latency_s, request.bandwidth_bytes_per_s)
     costs = fit_costs(samples)
     tables = message_tables(costs, route)
+    tables["mpi"] |= fit_own_data(samples).keys()
     about: dict[str, Any] = {
         **facts(),
         "command": command,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import mmap
 import random
 import sys
 from collections.abc import Callable
@@ -32,6 +33,10 @@ LATE_S = 1e-2  # minimum delay of a receive that shows whether its send waits; l
 LATE_TIMES = 4  # in times of a message
 LATE_TRIALS = 5
 CLOCK_READINGS = 1000
+WARM_BYTES = 1 << 16, 1 << 18, 1 << 20, 1 << 22  # of a rank's own data
+SMALL_PAGES_BYTES = 1 << 20  # numpy asks for huge pages from 4 MiB on
+HUGE_PAGES_BYTES = 1 << 26  # above every limit from which C libraries ask the system for memory
+BLOCKS, BLOCK_BYTES, STRIDE_BYTES = 2048, 8, 8256  # a column of a matrix that no inner cache holds
 
 
 class NetworkMeasurementPlan(NamedTuple):
@@ -225,6 +230,43 @@ def visit(pair: Pair, size: int, repetition: int, limit: int, record: Record) ->
     record.add("stream", size, repetition, pair.stream(size))
 
 
+class OwnData:
+    """Work of rank 0 on its own data, while rank 1 waits: copies, reductions, page faults, blocks of a datatype."""
+
+    def __init__(self, pair: Pair) -> None:
+        self.pair, self.comm = pair, MPI.COMM_SELF
+        self.out = np.ones(HUGE_PAGES_BYTES, np.uint8)
+        self.into = np.ones(HUGE_PAGES_BYTES, np.uint8)
+        self.column_memory = np.ones((BLOCKS - 1) * STRIDE_BYTES + BLOCK_BYTES, np.uint8)
+        self.column = MPI.BYTE.Create_vector(BLOCKS, BLOCK_BYTES, STRIDE_BYTES).Commit()
+        self.packed = np.ones(BLOCKS * BLOCK_BYTES, np.uint8)
+
+    def copy_s(self, size: int, into: np.ndarray) -> float:
+        """Time in which a rank gives itself a block."""
+        return self.pair.timed(lambda: self.comm.Alltoall(self.out[:size], into[:size]))
+
+    def reduction_s(self, size: int) -> float:
+        """Time of a sum."""
+        operand, result = self.out[:size].view(np.float64), self.into[:size].view(np.float64)
+        return self.pair.timed(lambda: MPI.SUM.Reduce_local(operand, result))
+
+    def measure(self, repetition: int, record: Record) -> None:
+        """One round."""
+        for size in (*WARM_BYTES, HUGE_PAGES_BYTES):
+            record.add("copy", size, repetition, self.copy_s(size, self.into))
+        for size in WARM_BYTES:
+            record.add("reduce", size, repetition, self.reduction_s(size))
+        with mmap.mmap(-1, SMALL_PAGES_BYTES) as memory:
+            untouched = np.frombuffer(memory, np.uint8)
+            record.add("cold", SMALL_PAGES_BYTES, repetition, self.copy_s(SMALL_PAGES_BYTES, untouched))
+            del untouched
+        untouched = np.empty(HUGE_PAGES_BYTES, np.uint8)
+        record.add("cold", HUGE_PAGES_BYTES, repetition, self.copy_s(HUGE_PAGES_BYTES, untouched))
+        pack_s = self.pair.timed(lambda: self.column.Pack(self.column_memory, self.packed, 0, self.comm))
+        unpack_s = self.pair.timed(lambda: self.column.Unpack(self.packed, 0, self.column_memory, self.comm))
+        record.add("blocks", BLOCKS * BLOCK_BYTES, repetition, (pack_s + unpack_s) / 2 / BLOCKS)
+
+
 def main() -> int:
     """Measure, and return the exit code."""
     world = MPI.COMM_WORLD
@@ -245,7 +287,11 @@ def main() -> int:
             pair, sizes = Pair(comm, plan), plan.sizes()
             limit = eager_limit(pair, plan, record)
             order, done = random.Random(plan.seed + 1), 0
+            own_data = OwnData(pair) if comm.rank == 0 else None
             for repetition in range(plan.repetitions):
+                if own_data is not None:
+                    own_data.measure(repetition, record)
+                comm.Barrier()
                 for size in order.sample(sizes, len(sizes)):
                     visit(pair, size, repetition, limit, record)
                     done += 1

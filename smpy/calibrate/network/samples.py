@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 
 from smpy.errors import UsageError
 
-Kind = Literal["pingpong", "send", "isend", "recv", "stream", "exchange", "waits", "returns"]
+Kind = Literal[
+    *("pingpong", "send", "isend", "recv", "stream", "exchange", "waits", "returns"),
+    *("copy", "reduce", "cold", "blocks"),
+]
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
 HEAD: Final = "# smpy calibrate network "
 COLUMNS: Final = "kind,bytes,repetition,time_s"
@@ -34,6 +37,8 @@ class MessageSample:
         "pingpong": half of a round trip by Send and Recv. "send", "isend": the call alone. "recv": the end of a receive
         whose message is there. "stream": per message, of many in one direction. "exchange": of a Sendrecv that
         both ranks call. "waits", "returns": a Send whose receive was posted much later, which waited for it, or not.
+        "copy", "reduce": of one rank alone, in touched memory. "cold": a copy into memory that nothing has touched.
+        "blocks": one block of a column, packed or unpacked.
     size_bytes : int
         Size of the message.
     repetition : int

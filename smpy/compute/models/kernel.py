@@ -32,9 +32,9 @@ def kernel(
 ) -> Callable[[Callable[P, R]], Callable[P, R | None]]:
     """Decorate a function that computes: state its work in terms of its arguments.
 
-    With ``--compute models`` or ``mixed`` a call takes the time of `smpy.execute` with these numbers, whatever its body computes; if
-    the machine's `[kernels]` has a cost of that name, it is that time. The sizes of such a cost are arguments of the
-    function that are whole numbers; or flop, bytes or working_set_bytes, with the numbers given here.
+    With ``--compute models`` or ``mixed`` a call takes the time of `smpy.execute` with these numbers, whatever its body
+    computes; if the machine's `[kernels]` has a cost of that name, it is that time. The sizes of such a cost are
+    arguments of the function that are whole numbers; or flop, bytes or working_set_bytes, with the numbers given here.
     Measured, or where computing is free, the function is unchanged. A call with a folded array among its arguments
     does not run the body and returns None; unless computing is free, it takes the modelled time. Outside a simulated
     run the function is unchanged.

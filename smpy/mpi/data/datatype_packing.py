@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from smpy.engine.folded_memory import is_any, private_ranges
-from smpy.engine.running import mpi_call
+from smpy.engine.running import current, is_running, mpi_call
 from smpy.mpi.data.buffers import LentMemory, memory_of
 from smpy.mpi.data.datatype_core import DatatypeCore
 from smpy.mpi.data.external32 import external_size, from_external, to_external
@@ -47,7 +47,9 @@ class Packing(DatatypeCore):
         _check_comm(comm, "Pack")
         entries, into = memory_of(inbuf, is_written=False), memory_of(outbuf, is_written=True)
         typemap = self._layout.typemap
-        packed = packed_or_itself(typemap, entries, self._entries_in(entries, "Pack"))
+        count = self._entries_in(entries, "Pack")
+        packed = packed_or_itself(typemap, entries, count)
+        self._spend(count)
         return _put(packed, into, position, "Pack")
 
     @mpi_call
@@ -72,9 +74,20 @@ class Packing(DatatypeCore):
         """
         _check_comm(comm, "Unpack")
         packed, into = memory_of(inbuf, is_written=False), memory_of(outbuf, is_written=True)
-        nbytes = self._entries_in(into, "Unpack") * self._layout.size
+        count = self._entries_in(into, "Unpack")
+        nbytes = count * self._layout.size
+        self._spend(count)
         unpack(self._layout.typemap, _taken(packed, position, nbytes, "Unpack"), into, 0)
         return position + nbytes
+
+    def _spend(self, count: int) -> None:
+        """Take the time that the running rank needs to copy entries, and to gather or scatter their blocks."""
+        if not is_running() or not current().charges_data:
+            return
+        typemap = self._layout.typemap
+        current().spend_on_copy(count * typemap.size)
+        if not (typemap.is_tiling or (typemap.is_dense and count == 1)):
+            current().spend_on_blocks(count * typemap.n_blocks)
 
     @mpi_call
     def Pack_size(self, count: int, comm: CommCore) -> int:

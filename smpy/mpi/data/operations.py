@@ -130,6 +130,8 @@ class Op(Handle):
             raise ValueError(f"mismatch in inbuf count {left.count} and inoutbuf count {right.count}")
         operation = self._operation
         check_defined(operation, right.layout)
+        if is_running() and current().charges_data:
+            current().spend_on_reduction(left.nbytes)
         fold = ReductionInProgress(operation, right.layout, 2)
         fold.put(0, left.carried())
         fold.put(1, right.carried())
