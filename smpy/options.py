@@ -273,6 +273,13 @@ class RunConfig:
         "Memory that the program frees stays with the process, as some MPI libraries have it, and taking it again "
         "costs no page faults. It matters where computing is measured.",
     )
+    free_imports: bool = _option(
+        "--free-imports",
+        "Computing",
+        None,
+        "What ranks import inside functions takes no time. Where computing is measured, each takes as long as the "
+        "first one otherwise.",
+    )
     governor: tuple[str, float] | None = _option(
         "--governor NAME[:SECONDS]",
         "Computing",

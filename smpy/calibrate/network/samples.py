@@ -17,8 +17,18 @@ from numpy.typing import NDArray
 from smpy.errors import UsageError
 
 Kind = Literal[
-    *("pingpong", "send", "isend", "recv", "stream", "exchange", "waits", "returns"),
-    *("copy", "reduce", "cold", "blocks"),
+    "pingpong",
+    "send",
+    "isend",
+    "recv",
+    "stream",
+    "exchange",
+    "waits",
+    "returns",
+    "copy",
+    "reduce",
+    "cold",
+    "blocks",
 ]
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
 HEAD: Final = "# smpy calibrate network "

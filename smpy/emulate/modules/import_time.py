@@ -2,15 +2,21 @@
 
 The order of the ranks decides which of them first imports a shared module; a gap leaves no trace in any rank's
 bursts. A rank's own module may call MPI; the rank's earlier computing is charged before the module runs.
+
+A shared module that is first imported inside a function takes time: each rank that imports it takes as long as the
+first one, which executed it.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from smpy.compute.clock.measured_clock import THRESHOLD_S
 from smpy.emulate.ranks import RankState
+from smpy.engine.running import named_call
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
@@ -65,3 +71,48 @@ class Loading:
                 yield
             finally:
                 clock.start()
+
+
+class LateImports:
+    """Charges ranks for shared modules that they import inside functions.
+
+    Parameters
+    ----------
+    engine : Engine
+        The world, whose ranks have a clock.
+    flop_per_s : float
+        Speed of a core of this machine; 0: that of the rank's simulated core.
+
+    Attributes
+    ----------
+    seconds : dict of str to float
+        Processor time of such modules, by name, without what was imported before.
+    """
+
+    def __init__(self, engine: Engine, flop_per_s: float) -> None:
+        self._engine: Final = engine
+        self._flop_per_s: Final = flop_per_s
+        self._processor_s: Final = time.thread_time  # the run replaces it in its module
+        self._ranks: Final[dict[str, set[int]]] = {}
+        self.seconds: Final[dict[str, float]] = {}
+
+    @contextmanager
+    def measure(self, name: str) -> Iterator[None]:
+        """Note how long the import inside takes, unless that is too short to be charged."""
+        began_s = self._processor_s()
+        yield
+        taken_s = self._processor_s() - began_s
+        if taken_s >= THRESHOLD_S:
+            self.seconds[name] = taken_s
+            self._ranks[name] = set()
+
+    def charge(self, name: str, rank: int) -> None:
+        """Let a rank that imports a module for the first time take as long as the first one."""
+        ranks = self._ranks[name]
+        if rank not in ranks:
+            ranks.add(rank)
+            self._compute(self.seconds[name])
+
+    @named_call("import")
+    def _compute(self, seconds: float) -> None:
+        self._engine.compute(seconds * (self._flop_per_s or self._engine.speed_flop_per_s()))

@@ -14,9 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
+from smpy.emulate.modules.import_time import LateImports
 from smpy.emulate.modules.module_proxy import ModuleProxy, ModuleProxyFinder, Reference, install_static_lookup
 from smpy.emulate.modules.module_table import HALTED, ModuleTable
 from smpy.emulate.modules.privacy import Privacy
@@ -39,6 +40,8 @@ class Importer:
         Entered with the rank while something is imported for it, so that this is not taken for computing.
     executing : callable
         Entered with the rank, within, while it executes a module of its own, which may call MPI.
+    late : LateImports, optional
+        Charges ranks for what they import inside functions; None: that is free.
 
     Attributes
     ----------
@@ -52,11 +55,13 @@ class Importer:
         sources: Sources,
         loading: Callable[[RankState], AbstractContextManager[None]] = lambda _: nullcontext(),
         executing: Callable[[RankState], AbstractContextManager[None]] = lambda _: nullcontext(),
+        late: LateImports | None = None,
     ) -> None:
         self._privacy = privacy
         self._sources = sources
         self._loading = loading
         self._executing = executing
+        self._late = late
         self._plain: dict[str, bool] = {}  # neither it, nor a package it lies in, nor a part of it is private
         self._found_shared: set[str] = set()
         self._substitutes: dict[str, Callable[[], ModuleType]] = {}
@@ -165,6 +170,9 @@ class Importer:
     ) -> ModuleType:
         """`builtins.__import__`."""
         requested = _resolve(name, _package_of(globals), level) if level else name
+        late = self._late
+        if late is not None and requested in late.seconds and (state := running()) is not None:
+            late.charge(requested, state.rank)
         if (self._plain.get(requested) and not self._brings_awaited(requested, fromlist)) or (
             state := running()
         ) is None:
@@ -177,12 +185,17 @@ class Importer:
                 return self._as_seen_by(globals, name, own, state)
         elif fromlist and len(fromlist) == 1 and level == 0 and self._is_bundled(f"{name}.{fromlist[0]}", state):
             return self._bundle(name, fromlist[0])
+        module: ModuleType | None = None
         with self._loading(state):
             if self._is_plain(requested):
-                with importing_for_all():
+                is_late = late is not None and requested not in self._modules and _is_in_function(sys._getframe(1))
+                with importing_for_all(), late.measure(requested) if late and is_late else nullcontext():
                     module = self._shared_import(name, globals, locals, fromlist, level)
                     self._look_for_awaited()
-                return module
+        if module is not None:
+            if late is not None and requested in late.seconds:
+                late.charge(requested, state.rank)
+            return module
         module = self.get(requested)
         if not fromlist:
             top = name.partition(".")[0]  # first part of the name as written: `import a.b` binds a
@@ -444,6 +457,10 @@ def _package_of(importing: Mapping[str, Any] | None) -> str:
         if spec is None and "__path__" not in importing:
             package = package.rpartition(".")[0]
     return str(package)
+
+
+def _is_in_function(frame: FrameType) -> bool:
+    return frame.f_code.co_name != "<module>"
 
 
 def _resolve(name: str, package: str, level: int) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from smpy.emulate.modules.codes import CodeSupply
 from smpy.emulate.modules.compiled_class_cache import install_generated
-from smpy.emulate.modules.import_time import Loading
+from smpy.emulate.modules.import_time import LateImports, Loading
 from smpy.emulate.modules.imports import Importer
 from smpy.emulate.modules.mpi4py_parts import finish_mpi, install_mpi4py
 from smpy.emulate.modules.numpy_functions import give_arrays_own_pages, install_numpy_conversions
@@ -69,7 +69,10 @@ def install_surroundings(
     sources = Sources(supply)
     privacy = Privacy((*config.private, *program.packages), config.shared, program.home, path, sources.find_spec)
     loading = Loading(engine)
-    importer = Importer(privacy, sources, loading.pause, loading.execute)
+    late = None
+    if engine.clock is not None and engine.bursts is None and not config.free_imports:
+        late = LateImports(engine, config.host_speed_flop_per_s or 0.0)
+    importer = Importer(privacy, sources, loading.pause, loading.execute, late)
     importer.install(patches)
     install_mpi4py(importer, patches)
     importer.provide("__main__")
