@@ -33,10 +33,12 @@ static void a_strand_knows_the_loops_around_it(void)
     }
 }
 
-/* Rank 0 hands a message on from rank 1 to rank 2 in a strand; it hears from rank 2 only when that has come. */
+/* Rank 0 receives a message from rank 1 in a strand, reduces it and sends it to rank 2; it hears from rank 2 only when that has
+ * come. */
 static const int64_t hands_on[] = {
-    CALL_IF, TERM_RANK, TERM_CONSTANT, 0, TERM_EQ, TERM_END, 23,
-    CALL_FORK, 1, 13, CALL_RECV, TERM_CONSTANT, 1, TERM_END, TERM_BYTES, TERM_END,
+    CALL_IF, TERM_RANK, TERM_CONSTANT, 0, TERM_EQ, TERM_END, 26,
+    CALL_FORK, 1, 16, CALL_RECV, TERM_CONSTANT, 1, TERM_END, TERM_BYTES, TERM_END,
+    CALL_COMBINE, TERM_BYTES, TERM_END,
     CALL_SEND, TERM_CONSTANT, 2, TERM_END, TERM_BYTES, TERM_END, CALL_HALT,
     CALL_RECV, TERM_CONSTANT, 2, TERM_END, TERM_CONSTANT, 8, TERM_END,
     CALL_IF, TERM_RANK, TERM_CONSTANT, 1, TERM_EQ, TERM_END, 10,
@@ -101,6 +103,15 @@ static void a_strand_goes_on_while_another_one_waits(const platform *p)
     }
 }
 
+static void a_reduction_in_a_strand_takes_the_time_of_its_rank(const platform *p)
+{
+    model m = plain();
+    message_bytes = 5000;
+    const double free_s = finish_s(p, &m, hands_on, HANDS_ON, SIM_DONE);
+    m.calls.reduction_byte_s = 1e-6;
+    assert(fabs(finish_s(p, &m, hands_on, HANDS_ON, SIM_DONE) - free_s - 5e-3) < 1e-12);
+}
+
 static void messages_of_a_strand_match_in_strands_of_its_number(const platform *p)
 {
     const model m = plain();
@@ -121,6 +132,7 @@ int main(void)
     a_strand_knows_the_loops_around_it();
     platform *p = machine();
     a_strand_goes_on_while_another_one_waits(p);
+    a_reduction_in_a_strand_takes_the_time_of_its_rank(p);
     messages_of_a_strand_match_in_strands_of_its_number(p);
     a_started_collective_has_no_strands(p);
     platform_free(p);

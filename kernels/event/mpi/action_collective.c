@@ -13,7 +13,7 @@
  * started one (nonblocking_collective.h) goes on behind its request. The action's run is the strand that makes its calls now: one
  * that has to wait hands over to another one that need not. */
 
-enum { FETCH, SEND, RECEIVE, MEET, AWAIT, COMBINED };
+enum { FETCH, SEND, RECEIVE, MEET, AWAIT };
 enum { AWAITED = -1, BACKGROUND = -2 }; /* waiter_index of a run's own requests; or their index in its list `made` */
 
 static int pays_for_receives(const sim *s, int id)
@@ -79,7 +79,6 @@ static double overhead_s(const sim *s, int id, const collective_run *run)
     const int rank = s->timelines.at[id].rank, other = comm_other(&mpi->comms, run->comm);
     const call_costs *costs = costs_of(s, rank);
     double usual_s = 0;
-    if (c->code == CALL_COMBINE) return (double)c->bytes_in * costs->reduction_byte_s;
     if (c->code != CALL_ISEND && c->code != CALL_EXCHANGE && c->code != CALL_SEND) return 0;
     if (c->code != CALL_SEND)
         usual_s = protocol_overhead_s(costs->isend_overhead, costs->n_isend_overhead, c->bytes_out);
@@ -87,6 +86,13 @@ static double overhead_s(const sim *s, int id, const collective_run *run)
         usual_s = protocol_overhead_s(costs->send_overhead, costs->n_send_overhead, c->bytes_out);
     if (c->to < 0 || c->to >= comm_size(&mpi->comms, other)) return usual_s; /* its post will tell */
     return protocol_startup_s(s, rank, comm_world_rank(&mpi->comms, other, c->to), usual_s);
+}
+
+/* The arithmetic is the rank's own: none of its strands makes a call meanwhile. Where it takes no time, it takes no turn either. */
+static int combine(sim *s, int id, int64_t bytes)
+{
+    const double arithmetic_s = (double)bytes * costs_of(s, s->timelines.at[id].rank)->reduction_byte_s;
+    return arithmetic_s > 0 ? clock_events_sleep_until(s, id, s->clock.now_s + arithmetic_s, SPENT_OVERHEAD) : FREE_OF_CHARGE;
 }
 
 static int halt(sim *s, int id, collective_run *run)
@@ -245,11 +251,11 @@ static int fetch(sim *s, int id, action *a, collective_run *run)
     if (c->code == CALL_HALT && !run->strand && run->next != run) c->code = CALL_JOIN;
     if (c->code == CALL_HALT && !run->request && (run->n_background || run->n_background_ended)) c->code = CALL_WAIT_ALL;
     if (c->code == CALL_HALT) return run->strand ? end_strand(s, id, a, run) : halt(s, id, run);
+    if (c->code == CALL_COMBINE) return combine(s, id, c->bytes_in);
     const int sends = c->code == CALL_SEND || c->code == CALL_ISEND || c->code == CALL_EXCHANGE;
     const int waits = c->code == CALL_WAIT_ALL || c->code == CALL_JOIN || waits_for_one(run);
-    const int combines = c->code == CALL_COMBINE;
-    a->stage = sends ? SEND : waits ? AWAIT : combines ? COMBINED : c->code == CALL_MEET ? MEET : RECEIVE;
-    const double first_s = cpus_are_used(s) && !combines ? 0 : overhead_s(s, id, run);
+    a->stage = sends ? SEND : waits ? AWAIT : c->code == CALL_MEET ? MEET : RECEIVE;
+    const double first_s = cpus_are_used(s) ? 0 : overhead_s(s, id, run);
     return first_s > 0 ? clock_events_sleep_until(s, id, s->clock.now_s + first_s, SPENT_OVERHEAD) : MADE_A_CALL;
 }
 
@@ -273,7 +279,6 @@ static int step(sim *s, int id, action *a)
         result = meet(s, id, run);
         a->stage = FETCH;
         break;
-    case COMBINED: a->stage = FETCH; break;
     default: return await(s, id, a, run);
     }
     return result < 0 || result == BLOCKED ? result : MADE_A_CALL;
