@@ -260,8 +260,13 @@ class Schedule:
         self._add("exchange", Instruction.EXCHANGE, self._rank_of(to), nbytes, self._rank_of(source), nbytes_in)
 
     def combine(self, nbytes: Value) -> None:
-        """Reduce the rank's entries with as many that it has received."""
-        self._add("combine", Instruction.COMBINE, nbytes)
+        """Reduce received operands of `nbytes` in all, at the machine's `mpi.reduction_bandwidth`.
+
+        It follows the receive, or the wait, that brings the operands. No step is added for 0 bytes. The rank makes no
+        call meanwhile; so a non-blocking collective, which leaves its rank free to compute, does without.
+        """
+        if isinstance(nbytes, Formula) or nbytes:
+            self._add("combine", Instruction.COMBINE, nbytes)
 
     def wait_all(self) -> None:
         """Wait for all started operations."""

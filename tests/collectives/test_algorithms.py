@@ -62,6 +62,11 @@ def listed(
     return calls_of(algorithm, n_ranks, root, size, ENTRY_BYTES, tables, hosts)
 
 
+def messages(own: list[ScheduleStep]) -> list[ScheduleStep]:
+    """The steps of a rank that send or receive."""
+    return [step for step in own if step.to >= 0 or step.source >= 0]
+
+
 def roots(algorithm: str, n_ranks: int) -> set[int]:
     rooted = algorithm.partition(":")[0].removeprefix("i") in ROOTED
     return {0, n_ranks // 2, n_ranks - 1} if rooted else {0}
@@ -236,7 +241,7 @@ def test_bruck_sends_in_the_last_round_only_what_is_lacking() -> None:
 
 def test_rabenseifner_halves_and_doubles_whole_entries() -> None:
     calls = calls_of("allreduce:rabenseifner", 4, nbytes=80, item_bytes=8)
-    assert [(call.to, call.bytes_out, call.bytes_in) for call in calls[3]] == [
+    assert [(call.to, call.bytes_out, call.bytes_in) for call in messages(calls[3])] == [
         (2, 32, 48),
         (1, 16, 32),
         (1, 32, 16),
@@ -246,9 +251,9 @@ def test_rabenseifner_halves_and_doubles_whole_entries() -> None:
 
 def test_balanced_parts_differ_by_an_entry_at_most() -> None:
     calls = calls_of("allreduce:balanced_rabenseifner", 4, nbytes=8 * 11, item_bytes=8)
-    assert [call.bytes_in // 8 for own in calls for call in own[1:2]] == [3, 3, 3, 2]
+    assert [messages(own)[1].bytes_in // 8 for own in calls] == [3, 3, 3, 2]
     calls = calls_of("allreduce:rabenseifner", 4, nbytes=8 * 11, item_bytes=8)
-    assert [call.bytes_in // 8 for own in calls for call in own[1:2]] == [2, 2, 2, 5]
+    assert [messages(own)[1].bytes_in // 8 for own in calls] == [2, 2, 2, 5]
 
 
 def test_a_scattered_exchange_has_32_partners_at_a_time() -> None:
@@ -275,7 +280,7 @@ def test_halving_sends_less_than_the_vector_each_way(algorithm: str) -> None:
 )  # fmt: skip
 def test_nobody_makes_more_calls_than_there_are_rounds(algorithm: str, n_rounds: int) -> None:
     calls = listed(algorithm, 16, 0, 32)
-    assert max(len(own) for own in calls) == n_rounds
+    assert max(len(messages(own)) for own in calls) == n_rounds
 
 
 def test_a_reduction_in_rank_order_ends_at_rank_0_and_is_handed_to_the_root() -> None:

@@ -46,6 +46,7 @@ def _halve_and_double(call: Call, *, is_balanced: bool) -> Schedule:
         ]
         for partner, mine_bytes, its_bytes in rounds:
             steps.exchange(partner, its_bytes, partner, mine_bytes)
+            steps.combine(mine_bytes)
         for partner, mine_bytes, its_bytes in reversed(rounds):
             steps.exchange(partner, mine_bytes, partner, its_bytes)
     return steps

@@ -123,10 +123,12 @@ def _rings(steps: Schedule, call: Call, leaders: Ranks) -> None:
     def size(number: Value) -> Value:
         return part + (number % n_hosts == n_hosts - 1) * rest
 
-    for first in (1, 0):
+    for first, reduces in ((1, True), (0, False)):
         for i in steps.loop(0, n_hosts - 1):
             mine = leaders.index - first - i
             steps.exchange(leaders.ahead(1), size(mine), leaders.behind(1), size(mine - 1))
+            if reduces:
+                steps.combine(size(mine - 1))
 
 
 @algorithm(

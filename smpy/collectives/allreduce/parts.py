@@ -29,6 +29,7 @@ def halving_allgather(call: Call) -> Schedule:
     part = _part_bytes(call)
     for mask in reversed(powers_of_two_below(n_ranks)):
         steps.exchange(rank ^ mask, mask * part, rank ^ mask, mask * part)
+        steps.combine(mask * part)
     call.add_chosen(steps, "allgather", part)
     return steps
 
@@ -51,6 +52,7 @@ def alltoall_allgather(call: Call) -> Schedule:
     n_entries = call.nbytes // call.item_bytes
     part = n_ranks * call.item_bytes if 0 < n_entries < n_ranks else _part_bytes(call)
     call.add_chosen(steps, "alltoall", part)
+    steps.combine((n_ranks - 1) * part)
     call.add_chosen(steps, "allgather", part)
     return steps
 
@@ -83,6 +85,7 @@ def rabenseifner_1997(call: Call) -> Schedule:
         for mask, mine, its in parts:
             partner = unfolded(number ^ mask, n_pairs)
             steps.exchange(partner, its, partner, mine)
+            steps.combine(mine)
         for mask, mine, its in reversed(parts):
             partner = unfolded(number ^ mask, n_pairs)
             steps.exchange(partner, mine, partner, its)

@@ -77,8 +77,10 @@ def segmented_ring(call: Call) -> Schedule:
         for k in steps.loop(2, n_ranks):
             steps.irecv(behind, segment(call.rank - k, phase))
             steps.wait_oldest()
+            steps.combine(segment(call.rank - k + 1, phase))
             steps.send(ahead, segment(call.rank - k + 1, phase))
         steps.wait_oldest()
+        steps.combine(segment(call.rank + 1, phase))
     for k in steps.loop(0, n_ranks - 1):
         steps.exchange(ahead, part(call.rank + 1 - k) * item_bytes, behind, part(call.rank - k) * item_bytes)
     return steps
@@ -113,5 +115,8 @@ def _parts(call: Call) -> tuple[Value, Value]:
 def _two_rounds(steps: Schedule, call: Call, part: Value) -> None:
     rank, n_ranks = call.rank, call.n_ranks
     with steps.when(part > 0):
-        for _ in steps.loop(0, 2 * (n_ranks - 1)):
-            steps.exchange((rank + 1) % n_ranks, part, (rank - 1) % n_ranks, part)
+        for reduces in (True, False):
+            for _ in steps.loop(0, n_ranks - 1):
+                steps.exchange((rank + 1) % n_ranks, part, (rank - 1) % n_ranks, part)
+                if reduces:
+                    steps.combine(part)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smpy.collectives.call import Call
 from smpy.collectives.patterns import binomial_tree
-from smpy.collectives.patterns.linear import to_first, to_root_in_order
+from smpy.collectives.patterns.linear import reduce_to_first, reduce_to_root_in_order
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule, Value
 
@@ -43,13 +43,13 @@ def basic_reduce_bcast(call: Call) -> Schedule:
 
 def add_reduce_bcast(steps: Schedule, call: Call, nbytes: Value) -> None:
     """The steps of `reduce_bcast` for a vector of `nbytes`."""
-    to_first(steps, call.everyone, nbytes)
+    reduce_to_first(steps, call.everyone, nbytes)
     binomial_tree.broadcast(steps, call.everyone, nbytes)
 
 
 def add_basic_reduce_bcast(steps: Schedule, call: Call, nbytes: Value) -> None:
     """The steps of `basic_reduce_bcast` for a vector of `nbytes`."""
-    to_root_in_order(steps, call, 0, nbytes)
+    reduce_to_root_in_order(steps, call, 0, nbytes)
     binomial_tree.broadcast(steps, call.everyone, nbytes)
 
 
@@ -57,7 +57,7 @@ def add_basic_reduce_bcast(steps: Schedule, call: Call, nbytes: Value) -> None:
 def linear_reduce_bcast(call: Call) -> Schedule:
     """Reduce at rank 0 in rank order, receiving from the last rank to the first, then send to all at once."""
     steps, nbytes = Schedule(call), call.nbytes
-    to_root_in_order(steps, call, 0, nbytes)
+    reduce_to_root_in_order(steps, call, 0, nbytes)
     with steps.when(call.rank == 0):
         for peer in steps.loop(1, call.n_ranks):
             steps.isend(peer, nbytes)

@@ -48,6 +48,15 @@ def to_everyone(call: Call) -> Schedule:
     return steps
 
 
+def reduce_at_root(call: Call) -> Schedule:
+    """Send the root a vector from every rank of the other group; it reduces them."""
+    steps = to_root(call)
+    steps.wait_all()
+    with steps.when(call.root == AT_ROOT):
+        steps.combine((call.n_remote - 1) * call.nbytes)
+    return steps
+
+
 def through_the_first(call: Call) -> Schedule:
     """Reduce at the other group's rank 0; the two ranks 0 exchange results and send them to all of the other group."""
     rank, nbytes = call.rank, call.nbytes
@@ -58,6 +67,7 @@ def through_the_first(call: Call) -> Schedule:
             steps.irecv(peer, nbytes)
     steps.wait_all()
     with steps.when(rank == 0):
+        steps.combine((call.n_remote - 1) * nbytes)
         steps.exchange(0, nbytes, 0, nbytes)
         for peer in steps.loop(0, call.n_remote):
             steps.isend(peer, nbytes)
@@ -109,17 +119,25 @@ def shares_to_everyone(call: Call) -> Schedule:
     return steps
 
 
-_START: Final[tuple[tuple[tuple[str, ...], Maker], ...]] = (
-    (("allgather", "allgatherv"), to_everyone),
-    (("alltoall", "alltoallv", "alltoallw"), blocks_to_everyone),
-    (("bcast", "scatter", "scatterv"), from_root),
-    (("gather", "gatherv", "reduce"), to_root),
-    (("reduce_scatter", "reduce_scatter_block"), shares_to_everyone),
+def reduce_shares(call: Call) -> Schedule:
+    """Send every rank of the other group its share; it reduces the shares."""
+    steps = shares_to_everyone(call)
+    steps.wait_all()
+    steps.combine((call.n_remote - 1) * (call.nbytes // call.n_ranks))
+    return steps
+
+
+_FORMS: Final[tuple[tuple[tuple[str, ...], Maker, Maker], ...]] = (
+    (("allgather", "allgatherv"), and_wait(to_everyone), to_everyone),
+    (("allreduce",), through_the_first, vectors_to_everyone),
+    (("alltoall", "alltoallv", "alltoallw"), and_wait(blocks_to_everyone), blocks_to_everyone),
+    (("barrier",), through_the_first, news_through_the_first),
+    (("bcast", "scatter", "scatterv"), and_wait(from_root), from_root),
+    (("gather", "gatherv"), and_wait(to_root), to_root),
+    (("reduce",), reduce_at_root, to_root),
+    (("reduce_scatter", "reduce_scatter_block"), reduce_shares, shares_to_everyone),
 )
-"""Operations, each with the schedule of its non-blocking form; the blocking form waits for that schedule."""
-for _operations, _start in _START:
+"""Operations, each with its blocking and its non-blocking schedule."""
+for _operations, _perform, _start in _FORMS:
+    algorithm((f"inter_{operation}" for operation in _operations), "linear", source=SOURCE)(_perform)
     algorithm((f"inter_i{operation}" for operation in _operations), "linear", source=SOURCE)(_start)
-    algorithm((f"inter_{operation}" for operation in _operations), "linear", source=SOURCE)(and_wait(_start))
-algorithm(("inter_allreduce", "inter_barrier"), "linear", source=SOURCE)(through_the_first)
-algorithm("inter_iallreduce", "linear", source=SOURCE)(vectors_to_everyone)
-algorithm("inter_ibarrier", "linear", source=SOURCE)(news_through_the_first)

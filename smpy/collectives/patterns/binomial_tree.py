@@ -27,4 +27,5 @@ def reduce(steps: Schedule, ranks: Ranks, nbytes: Value, mask: int = 1) -> None:
     with steps.when(ranks.index & mask == 0):
         with steps.when(ranks.index + mask < ranks.size):
             steps.recv(ranks.ahead(mask), nbytes)
+            steps.combine(nbytes)
         reduce(steps, ranks, nbytes, 2 * mask)

@@ -59,9 +59,11 @@ def fold_in_halves(steps: Schedule, call: Call) -> tuple[Value, Value]:
     is_paired, is_odd = rank < 2 * n_pairs, rank % 2 != 0
     with steps.when(is_paired & (is_odd == 0)):
         steps.exchange(rank + 1, upper, rank + 1, lower)
+        steps.combine(lower)
         steps.recv(rank + 1, upper)
     with steps.when(is_paired & is_odd):
         steps.exchange(rank - 1, lower, rank - 1, upper)
+        steps.combine(upper)
         steps.send(rank - 1, upper)
     return folded(rank, n_pairs), (is_paired & is_odd) == 0
 

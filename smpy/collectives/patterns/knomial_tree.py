@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from smpy.collectives.ranks import Ranks
@@ -25,18 +26,25 @@ def broadcast(steps: Schedule, ranks: Ranks, nbytes: Value) -> None:
 
 
 def reduce(steps: Schedule, ranks: Ranks, nbytes: Value) -> None:
-    """Receive from all children at once, the nearest power first; then send to the parent."""
-    distances = powers_below(ranks.size_max)
-    for distance in distances:
-        with steps.when(ranks.index % (RADIX * distance) == 0):
-            for digit in reversed(range(1, RADIX)):
-                with steps.when(ranks.index + digit * distance < ranks.size_max):
-                    steps.irecv(ranks.ahead(digit * distance), nbytes)
+    """Receive from all children at once, the nearest power first, and reduce; then send to the parent."""
+    for distance in _children(steps, ranks):
+        steps.irecv(ranks.ahead(distance), nbytes)
     steps.wait_all()
-    for distance in distances:
+    for _ in _children(steps, ranks):
+        steps.combine(nbytes)
+    for distance in powers_below(ranks.size_max):
         with steps.when(_is_below(ranks.index, distance)):
             steps.isend(ranks[parent(ranks.index, distance)], nbytes)
     steps.wait_all()
+
+
+def _children(steps: Schedule, ranks: Ranks) -> Iterator[int]:
+    """Distances to children, the nearest power first; steps are limited to the ranks that have the child."""
+    for distance in powers_below(ranks.size_max):
+        with steps.when(ranks.index % (RADIX * distance) == 0):
+            for digit in reversed(range(1, RADIX)):
+                with steps.when(ranks.index + digit * distance < ranks.size_max):
+                    yield digit * distance
 
 
 def powers_below(n: int) -> list[int]:

@@ -47,14 +47,16 @@ def to_everyone(call: Call) -> Schedule:
     return steps
 
 
-def to_first(steps: Schedule, ranks: Ranks, nbytes: Value) -> None:
-    """Send `nbytes` from all ranks to the first of them at once."""
+def reduce_to_first(steps: Schedule, ranks: Ranks, nbytes: Value) -> None:
+    """Send `nbytes` from all ranks at once to the first of them, which reduces them."""
     with steps.when(ranks.index != 0):
         steps.isend(ranks[0], nbytes)
     with steps.when(ranks.index == 0):
         for i in steps.loop(1, ranks.size):
             steps.irecv(ranks[i], nbytes)
     steps.wait_all()
+    with steps.when(ranks.index == 0):
+        steps.combine((ranks.size - 1) * nbytes)
 
 
 def hand_over(steps: Schedule, call: Call, source: Value, target: Value, nbytes: Value) -> None:
@@ -65,8 +67,8 @@ def hand_over(steps: Schedule, call: Call, source: Value, target: Value, nbytes:
         steps.recv(source, nbytes)
 
 
-def to_root_in_order(steps: Schedule, call: Call, root: Value, nbytes: Value) -> None:
-    """Send from all ranks to a root, which receives from the last rank to the first, one by one."""
+def reduce_to_root_in_order(steps: Schedule, call: Call, root: Value, nbytes: Value) -> None:
+    """Send from all ranks to a root, which receives and reduces from the last rank to the first, one by one."""
     rank, n_ranks = call.rank, call.n_ranks
     with steps.when(rank != root):
         steps.send(root, nbytes)
@@ -75,6 +77,7 @@ def to_root_in_order(steps: Schedule, call: Call, root: Value, nbytes: Value) ->
             peer = n_ranks - 1 - behind
             with steps.when(peer != root):
                 steps.recv(peer, nbytes)
+                steps.combine(nbytes)
 
 
 def and_wait(start: Maker) -> Maker:

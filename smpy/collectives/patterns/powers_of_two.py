@@ -50,6 +50,7 @@ def reduced_to_power_of_two(
         steps.recv(ranks[index + 1], result_bytes)
     with steps.when(helps):
         steps.recv(ranks[index - 1], nbytes)
+        steps.combine(nbytes)
     with steps.when(stands_aside == 0):
         yield index - smaller((index + 1) // 2, n_pairs)
     with steps.when(helps):

@@ -14,11 +14,12 @@ from smpy.collectives.schedule import Schedule, Value
 
 
 def exchange_vectors(steps: Schedule, ranks: Ranks, nbytes: Value) -> None:
-    """Exchange the whole vector with each partner; all ranks must agree on the number of ranks."""
+    """Exchange the whole vector with each partner and reduce it; all ranks must agree on the number of ranks."""
     with reduced_to_power_of_two(steps, ranks, nbytes) as number:
         for mask in powers_of_two_below(power_of_two_up_to(ranks.size_max)):
             partner = expanded(ranks, number ^ mask)
             steps.exchange(partner, nbytes, partner, nbytes)
+            steps.combine(nbytes)
 
 
 def serve_those_without_partner(

@@ -60,9 +60,11 @@ def _halve_and_gather(call: Call, *, is_balanced: bool) -> Schedule:
         steps.send(rank - 1, nbytes)
     with steps.when((rank < 2 * n_pairs) & (rank % 2 == 0)):
         steps.recv(rank + 1, nbytes)
+        steps.combine(nbytes)
     with steps.when(stands_aside(rank) == 0):
         for mask, mine_bytes, its_bytes in halves_of(number):
             steps.exchange(rank_of(number ^ mask), its_bytes, rank_of(number ^ mask), mine_bytes)
+            steps.combine(mine_bytes)
 
     replaces = stands_aside(root)  # whether the root replaces rank 0 in the gather
     _, part_bytes, _ = halves_of(0)[-1]
@@ -109,6 +111,7 @@ def rabenseifner_1997(call: Call) -> Schedule:
         for mask, mine, its in parts:
             partner = unfolded(number ^ mask, n_pairs)
             steps.exchange(partner, its, partner, mine)
+            steps.combine(mine)
 
     replaces = (root < 2 * n_pairs) & (root % 2 != 0)
     _, part_bytes, _ = parts_of(0, power, call.nbytes, item_bytes)[-1]

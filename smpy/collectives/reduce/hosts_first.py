@@ -7,7 +7,7 @@ from typing import Final
 from smpy.collectives.call import Call
 from smpy.collectives.host_search import search_hosts
 from smpy.collectives.patterns import knomial_tree as knomial
-from smpy.collectives.patterns.linear import hand_over, to_root_in_order
+from smpy.collectives.patterns.linear import hand_over, reduce_to_root_in_order
 from smpy.collectives.patterns.two_levels import among_leaders
 from smpy.collectives.reduce.trees import up_in_order
 from smpy.collectives.register import algorithm
@@ -66,7 +66,7 @@ def mvapich2_two_level(call: Call) -> Schedule:
         call.add(steps, knomial_tree, call.everyone, nbytes, root)
         return steps
     if call.hosts.n_hosts == 1:
-        to_root_in_order(steps, call, 0, nbytes)
+        reduce_to_root_in_order(steps, call, 0, nbytes)
     else:
         call.add(steps, on_host, call.local, nbytes)
         among_leaders(steps, call, "reduce", nbytes, call.leaders_of_root.index, default="smpi-mpich")

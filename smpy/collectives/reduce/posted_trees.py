@@ -24,7 +24,7 @@ class Tree(NamedTuple):
 
 
 def up(call: Call, tree: Tree, segments: Segments) -> Schedule:
-    """Receive each segment from all children in order, the next receive posted before each wait; then send it on."""
+    """Receive and reduce each segment of all children in order, then send it on; each wait follows the next receive."""
     steps = Schedule(call)
     if call.n_ranks == 1:
         return steps
@@ -35,9 +35,11 @@ def up(call: Call, tree: Tree, segments: Segments) -> Schedule:
                 steps.irecv(tree.child(k), segments.size(i))
                 with steps.when((i > 0) | (k > 0)):
                     steps.wait_oldest()
+                    steps.combine(segments.size(i - (k == 0)))
                 with steps.when((i > 0) & (k == 0) & (tree.is_root == 0)):
                     steps.send(tree.parent, segments.size(i - 1))
         steps.wait_oldest()
+        steps.combine(segments.size(last))
         with steps.when(tree.is_root == 0):
             steps.send(tree.parent, segments.size(last))
     with steps.when(tree.n_children == 0):

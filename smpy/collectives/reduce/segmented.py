@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from smpy.collectives.call import Call
-from smpy.collectives.patterns.linear import to_root, to_root_in_order
 from smpy.collectives.patterns.segments import last_size, split, whole_entries
+from smpy.collectives.reduce.linear import basic_linear, linear
 from smpy.collectives.reduce.posted_trees import binary, binomial, chains, up
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule, either
@@ -29,6 +29,7 @@ def segmented_chain(call: Call) -> Schedule:
     if nbytes <= segment:
         with steps.when(is_last == 0):
             steps.recv(ranks.ahead(1), nbytes)
+            steps.combine(nbytes)
         with steps.when(is_first == 0):
             steps.send(ranks.behind(1), nbytes)
         return steps
@@ -39,6 +40,7 @@ def segmented_chain(call: Call) -> Schedule:
     for _ in steps.loop(0, n_segments):
         with steps.when(is_last == 0):
             steps.wait_oldest()
+            steps.combine(segment)
         with steps.when(is_first == 0):
             steps.isend(ranks.behind(1), segment)
     steps.wait_all()
@@ -49,13 +51,7 @@ def segmented_chain(call: Call) -> Schedule:
 
 def _at_once(call: Call) -> Schedule:
     """SimGrid's default reduction, for the bytes left over."""
-    if call.commutative and not call.is_derived:
-        steps = to_root(call)
-        steps.wait_all()
-        return steps
-    steps = Schedule(call)
-    to_root_in_order(steps, call, call.root, call.nbytes)
-    return steps
+    return (linear if call.commutative and not call.is_derived else basic_linear)(call)
 
 
 @algorithm(

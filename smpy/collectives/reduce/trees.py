@@ -57,7 +57,10 @@ def _in_order(steps: Schedule, call: Call, first: int, size: int, parent: Sequen
             steps.irecv(child, call.nbytes)
             if number:
                 steps.wait_oldest()
+                steps.combine(call.nbytes)
         steps.wait_all()
+        if children:
+            steps.combine(call.nbytes)
         for rank in parent:
             steps.send(rank, call.nbytes)
     if size > 2:

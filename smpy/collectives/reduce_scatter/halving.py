@@ -34,6 +34,7 @@ def halving(call: Call) -> Schedule:
     for mask in powers_of_two_below(n_ranks):
         part_bytes = call.out[n_ranks] // n_ranks * (n_ranks // (2 * mask))
         steps.exchange(rank ^ mask, part_bytes, rank ^ mask, part_bytes)
+        steps.combine(part_bytes)
     return steps
 
 
@@ -57,6 +58,7 @@ def recursive_halving(call: Call) -> Schedule:
             partner = expanded(ranks, number ^ mask)
             mine, its = subtree(number, mask), subtree(number ^ mask, mask)
             steps.exchange(partner, blocks_bytes(its, mask), partner, blocks_bytes(mine, mask))
+            steps.combine(blocks_bytes(mine, mask))
     return steps
 
 
@@ -72,11 +74,12 @@ def recursive_doubling(call: Call) -> Schedule:
     steps = Schedule(call)
     for mask in powers_of_two_below(n_ranks):
         mine, its = subtree(rank, mask), subtree(rank ^ mask, mask)
+        mine_bytes, its_bytes = (
+            out[n_ranks] - out[smaller(first + mask, n_ranks)] + out[smaller(first, n_ranks)] for first in (mine, its)
+        )
         with steps.when(rank ^ mask < n_ranks):
-            mine_bytes, its_bytes = (
-                out[n_ranks] - out[smaller(first + mask, n_ranks)] + out[smaller(first, n_ranks)]
-                for first in (mine, its)
-            )
             steps.exchange(rank ^ mask, mine_bytes, rank ^ mask, its_bytes)
         serve_those_without_partner(steps, rank, n_ranks, mask, out[smaller(its, n_ranks)])
+        with steps.when(its < n_ranks):  # all ranks whose partner's subtree has ranks have received its operand
+            steps.combine(its_bytes)
     return steps

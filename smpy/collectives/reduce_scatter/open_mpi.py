@@ -42,6 +42,7 @@ def open_mpi_recursive_halving(call: Call) -> Schedule:
             steps.send(rank + 1, out[n_ranks])
         with steps.when(is_paired & (rank % 2 != 0)):
             steps.recv(rank - 1, out[n_ranks])
+            steps.combine(out[n_ranks])
         with steps.when((is_paired & (rank % 2 == 0)) == 0):
             for mask in reversed(powers_of_two_below(power)):
                 partner = expanded(call.everyone, number ^ mask)
@@ -52,6 +53,7 @@ def open_mpi_recursive_halving(call: Call) -> Schedule:
                     steps.send(partner, its)
                 with steps.when(mine > 0):
                     steps.wait_oldest()
+                    steps.combine(mine)
         with steps.when(is_paired & (rank % 2 == 0) & (pair_bytes > 0)):
             steps.recv(rank + 1, pair_bytes)
         with steps.when(is_paired & (rank % 2 != 0) & (pair_bytes > 0)):
@@ -81,8 +83,10 @@ def open_mpi_ring(call: Call) -> Schedule:
     for k in steps.loop(2, n_ranks):
         steps.irecv(behind, size(rank - 1 - k))
         steps.wait_oldest()
+        steps.combine(size(rank - k))
         steps.send(ahead, size(rank - k))
     steps.wait_oldest()
+    steps.combine(size(rank))
     return steps
 
 
@@ -109,14 +113,16 @@ def butterfly(call: Call) -> Schedule:
         steps.recv(expanded(ranks, _mirrored(rank // 2, power)), call.nbytes)
     with steps.when(is_paired & (is_even == 0)):
         steps.recv(rank - 1, call.out[n_ranks])
+        steps.combine(call.out[n_ranks])
     with steps.when((is_paired & is_even) == 0):
         first: Value = 0
         for mask in powers_of_two_below(power):
             n_blocks = power // (2 * mask)
             is_upper = (number // mask) % 2
             mine, its = first + is_upper * n_blocks, first + (1 - is_upper) * n_blocks
-            partner = expanded(ranks, number ^ mask)
-            steps.exchange(partner, _blocks_bytes(call, its, n_blocks), partner, _blocks_bytes(call, mine, n_blocks))
+            partner, mine_bytes = expanded(ranks, number ^ mask), _blocks_bytes(call, mine, n_blocks)
+            steps.exchange(partner, _blocks_bytes(call, its, n_blocks), partner, mine_bytes)
+            steps.combine(mine_bytes)
             first = mine
         block = _mirrored(number, power)
         peer = expanded(ranks, block)

@@ -15,4 +15,5 @@ def pair(call: Call) -> Schedule:
     for distance in steps.loop(1, n_ranks):
         ahead, behind = (rank + distance) % n_ranks, (rank - distance) % n_ranks
         steps.exchange(ahead, block_bytes(call.out, ahead), behind, call.nbytes)
+        steps.combine(call.nbytes)
     return steps

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smpy.collectives.call import Call
-from smpy.collectives.patterns.linear import to_first, to_root_in_order
+from smpy.collectives.patterns.linear import reduce_to_first, reduce_to_root_in_order
 from smpy.collectives.register import algorithm
 from smpy.collectives.schedule import Schedule, block_bytes
 
@@ -14,7 +14,7 @@ from smpy.collectives.schedule import Schedule, block_bytes
 def reduce_then_scatterv(call: Call) -> Schedule:
     """Send all vectors to rank 0 at once, which then sends all others their blocks."""
     steps = Schedule(call)
-    to_first(steps, call.everyone, call.out[call.n_ranks])
+    reduce_to_first(steps, call.everyone, call.out[call.n_ranks])
     _scatterv(steps, call)
     return steps
 
@@ -27,7 +27,7 @@ def reduce_then_scatterv(call: Call) -> Schedule:
 def basic_reduce_then_scatterv(call: Call) -> Schedule:
     """`reduce_then_scatterv` with a reduction in rank order."""
     steps = Schedule(call)
-    to_root_in_order(steps, call, 0, call.out[call.n_ranks])
+    reduce_to_root_in_order(steps, call, 0, call.out[call.n_ranks])
     _scatterv(steps, call)
     return steps
 

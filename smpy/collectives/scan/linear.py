@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from smpy.collectives.call import Call
-from smpy.collectives.patterns.linear import and_wait
 from smpy.collectives.register import algorithm
-from smpy.collectives.schedule import Schedule
+from smpy.collectives.schedule import Schedule, larger
+
+_SOURCE: Final = "SimGrid 3.32, smpi_default_selector.cpp"
 
 
 @algorithm(("iscan", "iexscan"), "linear", source="SimGrid 3.32, smpi_nbc_impl.cpp")
@@ -19,4 +22,19 @@ def start(call: Call) -> Schedule:
     return steps
 
 
-algorithm(("scan", "exscan"), "linear", source="SimGrid 3.32, smpi_default_selector.cpp")(and_wait(start))
+@algorithm("scan", "linear", source=_SOURCE)
+def linear(call: Call) -> Schedule:
+    """Receive from all ranks before this one and reduce their vectors with the own one."""
+    steps = start(call)
+    steps.wait_all()
+    steps.combine(call.rank * call.nbytes)
+    return steps
+
+
+@algorithm("exscan", "linear", source=_SOURCE)
+def exclusive(call: Call) -> Schedule:
+    """Receive from all ranks before this one and reduce their vectors."""
+    steps = start(call)
+    steps.wait_all()
+    steps.combine(larger(0, call.rank - 1) * call.nbytes)
+    return steps

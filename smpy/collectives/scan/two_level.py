@@ -40,4 +40,5 @@ def two_level(call: Call) -> Schedule:
     call.add_chosen(steps, "bcast", _FLAG_BYTES, ranks=local, table=call.parts.get("local"))
     with steps.when(leaders.index > 0):
         call.add_chosen(steps, "bcast", nbytes, ranks=local, table=call.parts.get("local"))
+        steps.combine(nbytes)
     return steps
