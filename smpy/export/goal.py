@@ -1,10 +1,11 @@
 """A trace as a program in GOAL, the language of LogGOPSim: computing, sends and receives of each rank, in order.
 
-Computing, sleep and overheads become `calc`, in whole nanoseconds; the sum of a rank is exact to half a nanosecond.
-An operation requires those for which its rank had waited, and the start of one that it did not wait for. A receive
-has the size and tag of the message that it took; a receive from any source also has its source. Collectives become the
-messages of their schedules, with the algorithms of the machine. A started one has no order with the calls between its
-start and its wait. Ranks are those of the world; a communicator has tags of its own, some for its collectives.
+Computing, sleep, overheads and the arithmetic of reductions become `calc`, in whole nanoseconds; the sum of a rank is
+exact to half a nanosecond. An operation requires those for which its rank had waited, and the start of one that it did
+not wait for. A receive has the size and tag of the message that it took; a receive from any source also has its source.
+Collectives become the messages of their schedules, with the algorithms of the machine. A started one has no order with
+the calls between its start and its wait. Ranks are those of the world; a communicator has tags of its own, some for its
+collectives.
 """
 
 from __future__ import annotations
@@ -74,8 +75,9 @@ def write(trace: Trace, path: Path) -> None:
     communicators = _Communicators(trace)
     messages = _Messages(trace, communicators)
     collectives = _Collectives(trace, described.models.collectives, hosts, communicators)
+    reduction_byte_s = described.models.paid_calls.reduction_byte_s
     programs = [
-        _Program(rank, machine.speed_flop_per_s(host), communicators, messages, collectives)
+        _Program(rank, machine.speed_flop_per_s(host), reduction_byte_s, communicators, messages, collectives)
         for rank, host in enumerate(hosts)
     ]
     for row in _rows(trace):
@@ -204,12 +206,13 @@ class _Collectives:
 
 
 class _Program:
-    """The operations of one rank, with the speed of its core."""
+    """The operations of one rank, with the speed of its core and of its reductions."""
 
     def __init__(
         self,
         rank: int,
         speed_flop_per_s: float,
+        reduction_byte_s: float,
         communicators: _Communicators,
         messages: _Messages,
         collectives: _Collectives,
@@ -217,6 +220,7 @@ class _Program:
         self.lines: Final[list[str]] = []
         self._communicators = communicators
         self._speed_flop_per_s = speed_flop_per_s
+        self._reduction_byte_s = reduction_byte_s
         self._rank = rank
         self._messages = messages
         self._collectives = collectives
@@ -285,6 +289,8 @@ class _Program:
                 self._await(started, [call.number])
             elif call.code == Instruction.WAIT_OLDEST:
                 self._await(started, [number for number, label in enumerate(started) if label][:1])
+            elif call.code == Instruction.COMBINE:
+                self._calculate(call.bytes_in * self._reduction_byte_s)
             else:
                 started += self._send_and_receive(comm, call, self._communicators.tag(comm, _OF_COLLECTIVES - strand))
         self._needs += ends

@@ -70,7 +70,7 @@ def query_of(operation: str, n_ranks: int, nbytes: int) -> Query:
 class CallTimes:
     """Times of single calls on a machine: all ranks enter at once, and nothing else happens.
 
-    The computing of a reduction takes no time, the search for hosts has been made before, and the root is rank 0.
+    The search for hosts has been made before, and the root is rank 0.
 
     Parameters
     ----------

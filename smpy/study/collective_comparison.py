@@ -244,9 +244,8 @@ def compare_collective(
 ) -> CollectiveComparison:
     """Time every algorithm of a collective on a machine, and compare the choices of tables.
 
-    All ranks enter the call at once, and nothing else is under way. Computing of reductions takes no time, and SMPI's
-    search for hosts has been made before. The root is rank 0, operations of reductions are commutative, blocks of
-    operations such as alltoallv are equal.
+    All ranks enter the call at once, and nothing else is under way. SMPI's search for hosts has been made before. The
+    root is rank 0, operations of reductions are commutative, blocks of operations such as alltoallv are equal.
 
     Parameters
     ----------

@@ -104,11 +104,7 @@ def test_every_operand_is_reduced_and_none_before_it_has_arrived(algorithm: str,
 
 @pytest.mark.parametrize(
     "algorithm",
-    [
-        each
-        for each in REDUCTIONS
-        if each.startswith("reduce") and not each.endswith(REDUCE_EACH_OPERAND_SEVERAL_TIMES)
-    ],
+    [each for each in REDUCTIONS if each.startswith("reduce") and not each.endswith(REDUCE_EACH_OPERAND_SEVERAL_TIMES)],
 )
 def test_a_reduction_to_one_place_reduces_each_operand_but_one_once(algorithm: str) -> None:
     for n_ranks, n_entries in product(range(1, 10), (24, 20_000)):

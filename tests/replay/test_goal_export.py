@@ -161,6 +161,18 @@ def test_strands_of_a_collective_have_the_dates_of_their_replay(
     check_dates(trace, network)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["reduce", "allreduce", "allreduce_of_20000", "reduce_scatter", "reduce_scatter_block", "scan", "exscan"],
+)
+def test_the_arithmetic_of_reductions_is_computing(emulated: Callable, tmp_path: Path, name: str) -> None:
+    machine, trace = "flat hosts=4 cores=1 mpi.reduction_bandwidth=1GB/s", tmp_path / "trace"
+    ran = emulated(BEGIN + COLLECTIVES[name], 4, trace=trace, platform=machine)
+    assert ran.outcome.error is None
+    check_dates(trace, NETWORK % 65535)
+    assert "calc" in exported(trace).read_text()
+
+
 FAR = NETWORK.replace("2500ns", "250us") % 65535  # messages arrive when all ranks have begun to wait
 STARTED = {
     f"i{name}": f"comm.I{call[5].lower()}{call[6:]}"
