@@ -215,6 +215,9 @@ class _HandOut:
                 return task, *outcome
             self._hand_out(task)
             return None
+        if future.status == "lost":  # its worker died before the result was fetched
+            self._hand_out(task)
+            return None
         if future.status != "error":
             raise _LostError
         with _asked():

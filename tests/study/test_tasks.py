@@ -25,15 +25,13 @@ def hand_out(done: tasks.Done) -> tasks._HandOut:
 
 
 class Ended:
-    """A future: finished, or lost when its result is fetched."""
+    """A future of Dask, whose scheduler may be gone when its result is fetched."""
 
-    status = "finished"
-
-    def __init__(self, *, is_lost: bool) -> None:
-        self.is_lost = is_lost
+    def __init__(self, status: str = "finished", *, has_scheduler: bool = True) -> None:
+        self.status, self.has_scheduler = status, has_scheduler
 
     def result(self) -> tuple[Entry, RunInputs]:
-        if self.is_lost:
+        if not self.has_scheduler:
             raise ConnectionResetError(104, "Connection reset by peer")
         return Entry({"makespan_s": 1.0}), RunInputs()
 
@@ -44,11 +42,29 @@ class Ended:
 def test_what_has_come_is_handed_in_even_if_the_scheduler_goes_with_the_next():
     kept: list[str] = []
     points = hand_out(lambda ended: kept.extend(task.key for task, _, _ in ended))
-    futures = [Ended(is_lost=False), Ended(is_lost=True)]
+    futures = [Ended(), Ended(has_scheduler=False)]
     points._out = {future: task(f"point {i}") for i, future in enumerate(futures)}
     with pytest.raises(tasks._LostError):
         points._take_all(futures)
     assert kept == ["point 0"]
+
+
+def test_a_point_whose_worker_dies_before_its_result_is_fetched_is_handed_out_again(monkeypatch: pytest.MonkeyPatch):
+    again: list[str] = []
+    points = hand_out(lambda ended: pytest.fail(f"{ended} have ended"))
+    monkeypatch.setattr(points, "_hand_out", lambda task: again.append(task.key))
+    future = Ended("lost")
+    points._out = {future: task("point")}
+    points._take_all([future])
+    assert again == ["point"]
+
+
+def test_a_point_that_dask_cancels_tells_of_a_lost_scheduler():
+    points = hand_out(lambda ended: pytest.fail(f"{ended} have ended"))
+    future = Ended("cancelled")
+    points._out = {future: task("point")}
+    with pytest.raises(tasks._LostError):
+        points._take_all([future])
 
 
 def test_a_full_disk_is_not_told_as_a_lost_scheduler():
@@ -56,7 +72,7 @@ def test_a_full_disk_is_not_told_as_a_lost_scheduler():
         raise OSError(28, "No space left on device")
 
     points = hand_out(full)
-    future = Ended(is_lost=False)
+    future = Ended()
     points._out = {future: task("point")}
     with pytest.raises(OSError, match="No space left"):
         points._take_all([future])
