@@ -1,12 +1,13 @@
 """Programs under `smpy run`: as a command, and in this process."""
 
 import contextlib
+import gc
 import io
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
@@ -21,6 +22,16 @@ from smpy.options import RunConfig
 # A machine that is busy, or slow, fails no property.
 settings.register_profile("at any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("at any speed")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Leaves the objects of all tests out of later garbage collections, which took a fourth of the time."""
+    gc.disable()
+    collected = yield
+    gc.freeze()
+    gc.enable()
+    return collected
 
 
 @pytest.hookimpl(tryfirst=True)  # before markers select
