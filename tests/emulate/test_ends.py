@@ -193,6 +193,23 @@ def test_whatever_a_program_breaks_its_run_ends_with_words_summary_and_record(
     assert json.loads((tmp_path / "run.json").read_text())["is_partial"]
 
 
+RESERVES = """
+import psutil
+from smpy.emulate.run.run_end_reserves import Rescue
+
+for _ in range(3):  # a heap that was given much memory back clears it for the next
+    before_bytes = psutil.Process().memory_info().rss
+    rescue = Rescue(1)
+    print(psutil.Process().memory_info().rss - before_bytes < 1 << 20)
+    rescue.restore()
+"""
+
+
+def test_reserves_for_the_end_of_a_run_are_never_touched():
+    done = subprocess.run([sys.executable, "-c", RESERVES], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\nTrue\nTrue\n"
+
+
 def test_what_is_printed_after_all_descriptors_are_closed_is_printed(smpy_run: Callable):
     ran = smpy_run("import os\nprint('one')\nos.closerange(0, 256)\nprint('two')\n", 1, "--quiet")
     assert (ran.code, ran.out) == (0, "one\ntwo\n")

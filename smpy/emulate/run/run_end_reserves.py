@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import sys
 from contextlib import suppress
 from typing import Any, Final
@@ -26,9 +27,8 @@ class Rescue:
     """
 
     def __init__(self, n_ranks: int) -> None:
-        # address space: their pages are never touched (those of a bytearray would be)
-        self._for_words: bytes | None = bytes(_WORDS_BYTES)
-        self._for_end: bytes | None = bytes(_END_BYTES + n_ranks * _END_BYTES_PER_RANK)
+        self._for_words: mmap.mmap | None = _address_space(_WORDS_BYTES)
+        self._for_end: mmap.mmap | None = _address_space(_END_BYTES + n_ranks * _END_BYTES_PER_RANK)
         self._loaded = dict(sys.modules)
         loaded = [sys.modules[name] for name in _MODULES if name in sys.modules]
         self._contents: list[tuple[dict[str, Any], dict[str, Any]]] = [(vars(one), vars(one).copy()) for one in loaded]
@@ -50,6 +50,14 @@ class Rescue:
         for number, limits in self._limits.items():
             if limits != now[number]:
                 _raise_limit(number, limits, now[number][1])
+
+
+def _address_space(size_bytes: int) -> mmap.mmap:
+    """Memory whose pages are never touched: a heap may clear what it gives, and does so after the first run."""
+    try:
+        return mmap.mmap(-1, size_bytes, access=mmap.ACCESS_COPY)
+    except OSError as error:
+        raise MemoryError from error
 
 
 def _limits() -> dict[int, tuple[int, int]]:
