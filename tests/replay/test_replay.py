@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from smpy.cli.main import main
 from smpy.cli.replay import command
+from smpy.engine import replaying
 from smpy.errors import PlatformError, UsageError
 from smpy.platforms.machine import read_machine
 from smpy.platforms.machine_json import machine_from_json, machine_to_json
@@ -342,7 +343,8 @@ def test_a_machine_whose_polls_are_too_short_to_end_is_refused(traced: Callable,
 
 
 @pytest.mark.timeout(60)
-def test_free_polls_that_never_end_are_refused(traced: Callable):
+def test_free_polls_that_never_end_are_refused(traced: Callable, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(replaying, "_STRETCHES_MAX", 2)
     _, trace = traced(POLLS, 2, platform=FLAT)
     folder = sealed_with_polls(trace.folder, '"test_s": 0.0, "iprobe_s": 0.0')
     with pytest.raises(
