@@ -21,7 +21,7 @@ from smpy.runs.run import KilledError, MemoryLimitError, RunError, TimeLimitErro
 
 SMPY = str(Path(sys.executable).with_name("smpy"))
 
-# a daemon, a child that ignores SIGTERM with a child of its own, and a program with a session of its own
+# a daemon, a child with a child of its own, and a program with a session of its own
 FAMILY = """
 import os, signal, subprocess, sys, time
 from mpi4py import MPI
@@ -40,7 +40,7 @@ if MPI.COMM_WORLD.rank == 0:
             stay()
         os._exit(0)
     if os.fork() == 0:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.fork()
         stay()
     subprocess.Popen(["sh", "-c", "echo $$ >>pids; exec nohup sleep 600"], start_new_session=True)
@@ -48,6 +48,9 @@ if MPI.COMM_WORLD.rank == 0:
         pass
     open("ready", "w").close()
 """
+
+STUBBORN_FAMILY = FAMILY.replace("SIG_DFL", "SIG_IGN")
+"""The child and its child ignore SIGTERM, and are killed a second later."""
 
 ENDS = {
     "by itself": ("", None),
@@ -78,7 +81,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 @pytest.mark.parametrize("end", ENDS)
 def test_processes_of_a_program_are_gone_when_its_run_has_ended(program: Callable[[str], str], end: str):
     source, error = ENDS[end]
-    program(FAMILY + source)
+    program((STUBBORN_FAMILY if end in ("by itself", "killed") else FAMILY) + source)
     limit_s = 1.5 if error is TimeLimitError else None
     if error is None:
         smpy.simulate("program.py", ranks=2, compute="none")
@@ -91,7 +94,7 @@ def test_processes_of_a_program_are_gone_when_its_run_has_ended(program: Callabl
 
 @pytest.mark.parametrize("victim", ["the caller", "the server", "the guard"])
 def test_processes_of_a_program_end_with_any_process_above_it(program: Callable[[str], str], victim: str):
-    program(FAMILY + "open('run', 'w').write(str(os.getpid()))\nwhile True: MPI.COMM_WORLD.Barrier()")
+    program(STUBBORN_FAMILY + "open('run', 'w').write(str(os.getpid()))\nwhile True: MPI.COMM_WORLD.Barrier()")
     code = "import smpy; smpy.simulate('program.py', ranks=2, compute='none')"
     caller = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
     wait_until(lambda: Path("run").exists() and Path("run").read_text() != "")
@@ -190,8 +193,8 @@ def stranger() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-def begun(program: Callable[[str], str], more: str) -> subprocess.Popen[str]:
-    program(FAMILY + more)
+def begun(program: Callable[[str], str], source: str) -> subprocess.Popen[str]:
+    program(source)
     process = subprocess.Popen(
         [SMPY, "run", "-np", "2", "--compute", "none", "program.py"],
         stdout=subprocess.PIPE,
@@ -210,7 +213,7 @@ FAULT = "MPI.COMM_WORLD.Barrier(); import ctypes; ctypes.string_at(0)"
 def test_a_command_ends_with_its_processes_as_the_program_does(
     program: Callable[[str], str], stranger: subprocess.Popen[bytes], end: str, code: int
 ):
-    process = begun(program, end)
+    process = begun(program, (FAMILY if end else STUBBORN_FAMILY) + end)
     process.communicate()
     assert process.returncode == code
     assert alive(family()) == []
@@ -222,7 +225,8 @@ def test_a_command_ends_with_its_processes_as_the_program_does(
 def test_a_command_that_is_interrupted_says_so_once_and_ends_with_its_processes(
     program: Callable[[str], str], number: signal.Signals, whom: str
 ):
-    process = begun(program, "while True: MPI.COMM_WORLD.Barrier()")
+    source = STUBBORN_FAMILY if whom == "process" and number == signal.SIGTERM else FAMILY
+    process = begun(program, source + "while True: MPI.COMM_WORLD.Barrier()")
     (os.kill if whom == "process" else os.killpg)(process.pid, number)
     _, err = process.communicate()
     assert process.returncode == 128 + number
@@ -233,7 +237,7 @@ def test_a_command_that_is_interrupted_says_so_once_and_ends_with_its_processes(
 
 @pytest.mark.parametrize("level", [0, 1, 2])
 def test_any_process_of_a_command_may_be_killed_and_no_process_stays(program: Callable[[str], str], level: int):
-    process = begun(program, "while True: MPI.COMM_WORLD.Barrier()")
+    process = begun(program, STUBBORN_FAMILY + "while True: MPI.COMM_WORLD.Barrier()")
     chain = [psutil.Process(process.pid)]
     while len(chain) < 3:
         chain += chain[-1].children()[:1]
@@ -246,7 +250,7 @@ def test_any_process_of_a_command_may_be_killed_and_no_process_stays(program: Ca
 def test_the_output_of_a_command_ends_when_the_program_closes_it(program: Callable[[str], str]):
     process = begun(
         program,
-        "os.system('kill -9 ' + open('pids').read().replace(chr(10), ' '))\nos.close(1)\n"
+        FAMILY + "os.system('kill -9 ' + open('pids').read().replace(chr(10), ' '))\nos.close(1)\n"
         "os.closerange(900, 1100)\nMPI.COMM_WORLD.Barrier()\nwhile True: pass",
     )
     assert process.stdout is not None
