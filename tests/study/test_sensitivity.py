@@ -125,11 +125,11 @@ def test_what_does_nothing_has_no_index_and_nothing_varies_without_an_error():
 @pytest.mark.parametrize(("scale", "expected"), [("linear", uniform_shares()), ("log", log_uniform_shares())])
 def test_indices_of_a_ping_pong_are_the_analytic_ones(ping_pong: Path, scale: str, expected: dict[str, float]):
     parameters = read_parameters([*TWICE, "cpu=x0.5:x2"], is_logarithmic=scale == "log")
-    found = sensitivity(ping_pong, parameters, n_samples=512, n_processes=2)
+    found = sensitivity(ping_pong, parameters, n_samples=128, n_processes=2)
     for effect in found.effects:
         assert effect.index is not None
-        assert effect.index.first == pytest.approx(expected.get(effect.key, 0.0), abs=0.02)
-        assert effect.index.total == pytest.approx(expected.get(effect.key, 0.0), abs=0.02)
+        assert effect.index.first == pytest.approx(expected.get(effect.key, 0.0), abs=0.03)
+        assert effect.index.total == pytest.approx(expected.get(effect.key, 0.0), abs=0.03)
 
 
 def test_a_held_trace_is_read_once_and_replayed_alike(ping_pong: Path, monkeypatch: pytest.MonkeyPatch):
