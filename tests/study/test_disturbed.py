@@ -68,30 +68,35 @@ def wait_for_points(path: Path, study: subprocess.Popen[str], n: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_200_points_of_a_study_whose_workers_and_itself_are_killed_are_those_of_a_quiet_one(tmp_path: Path):
-    """Workers are killed 20 times, the study 5 times."""
-    path = write_toml(tmp_path, 200)
+@pytest.mark.parametrize(
+    ("n_points", "n_studies"), [(60, 2), pytest.param(200, 5, marks=pytest.mark.campaign)], ids=["few", "many"]
+)
+def test_points_of_a_study_whose_workers_and_itself_are_killed_are_those_of_a_quiet_one(
+    tmp_path: Path, n_points: int, n_studies: int
+):
+    """Four workers are killed before each kill of the study."""
+    path = write_toml(tmp_path, n_points)
     quiet = Study(path, tmp_path / "quiet").run(workers=2)
-    assert len(quiet) == 200
+    assert len(quiet) == n_points
     drawn = random.Random(1)
     n_studies_killed = n_workers_killed = 0
     study = start(path, "--workers", "2")
     while study.poll() is None:
         time.sleep(drawn.uniform(0.2, 1.5))
         workers = workers_of(study)
-        if n_workers_killed < 20 and workers:
+        if n_workers_killed < 4 * n_studies and workers:
             with suppress(psutil.Error):
                 drawn.choice(workers).kill()
                 n_workers_killed += 1
-        if n_workers_killed >= 4 * (n_studies_killed + 1) and n_studies_killed < 5:
+        if n_workers_killed >= 4 * (n_studies_killed + 1) and n_studies_killed < n_studies:
             study.kill()
             study.communicate()
             n_studies_killed += 1
             study = start(path, "--workers", "2")
     out, _ = study.communicate()
     assert study.returncode == 0, out
-    assert n_studies_killed == 5
-    assert n_workers_killed == 20
+    assert n_studies_killed == n_studies
+    assert n_workers_killed == 4 * n_studies
     pd.testing.assert_frame_equal(simulated(Study(path).table().frame), simulated(quiet))
 
 
@@ -129,7 +134,7 @@ def test_ctrl_c_ends_a_study_soon_and_keeps_what_has_ended(tmp_path: Path):
 @pytest.mark.timeout(300)
 def test_a_scheduler_that_dies_ends_the_study_and_the_next_one_goes_on(tmp_path: Path):
     """Dask's own scheduler and two workers, processes of their own."""
-    path = write_toml(tmp_path, 60)
+    path = write_toml(tmp_path, 24)
     with cluster(tmp_path) as (address, scheduler):
         study = start(path, "--scheduler", address)
         wait_for_points(path, study, 3)
@@ -139,13 +144,13 @@ def test_a_scheduler_that_dies_ends_the_study_and_the_next_one_goes_on(tmp_path:
         assert f"the scheduler at {address} has gone; what has finished is kept" in out
         assert "Traceback" not in out
     n = n_ended(path)
-    assert 3 <= n < 60
+    assert 3 <= n < 24
     with cluster(tmp_path) as (address, _):
         study = start(path, "--scheduler", address)
         out, _ = study.communicate(timeout=200)
         assert study.returncode == 0, out
     frame = Study(path).table().frame
-    assert list(frame["args.n"]) == list(range(1, 61))
+    assert list(frame["args.n"]) == list(range(1, 25))
     pd.testing.assert_frame_equal(simulated(frame), simulated(Study(path, tmp_path / "here").run(workers=1)))
 
 
@@ -173,6 +178,7 @@ def cluster(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
                 process.wait(20)
             except subprocess.TimeoutExpired:
                 process.kill()
+                process.wait()
         log.close()
 
 
