@@ -18,6 +18,17 @@ from smpy.platforms import Description, read_machine
 from smpy.records.energy import Energy
 from smpy.records.trace import Trace
 from smpy.replay.replay import replay
+from tests.runs.energy_programs import (
+    change_states,
+    compute,
+    compute_and_add,
+    compute_steps,
+    mix,
+    move,
+    send_one,
+    set_state,
+    unbalanced_ring,
+)
 
 CLUSTER = """
 [host]
@@ -41,27 +52,6 @@ def machine(tmp_path: Path, text: str) -> Description:
     file = tmp_path / "machine.toml"
     file.write_text(CLUSTER + text)
     return read_machine(str(file), 1)
-
-
-def compute(flop: float) -> None:
-    smpy.execute(flop * (1 + smpy_rank()))
-
-
-def smpy_rank() -> int:
-    from mpi4py import MPI
-
-    return MPI.COMM_WORLD.rank  # type: ignore[no-any-return]
-
-
-def send_one(nbytes: int) -> None:
-    import numpy as np
-    from mpi4py import MPI
-
-    buffer = np.zeros(nbytes, "b")
-    if smpy_rank() == 0:
-        MPI.COMM_WORLD.Send(buffer, 1)
-    elif smpy_rank() == 1:
-        MPI.COMM_WORLD.Recv(buffer, 0)
 
 
 def energy_of(run: smpy.Run) -> Energy:
@@ -135,10 +125,6 @@ def test_a_computation_that_moves_bytes_keeps_its_core_busy_to_its_end(tmp_path:
     assert energy_of(run).hosts_j["node-0"] == pytest.approx(170 * 2)
 
 
-def move() -> None:
-    smpy.execute(4e9, bytes=2e9)
-
-
 def test_large_machines_list_their_largest_hosts(tmp_path: Path) -> None:
     many = {f"h{i}": float(i) for i in range(10_001)}
     record: dict[str, Any] = Energy(many, {}, 0.0).to_record()
@@ -154,23 +140,6 @@ states = [{speed = "4Gf", idle = "100W", one_core = "130W", busy = "250W"},
 """
 
 
-def change_states() -> None:
-    import time
-
-    import smpy
-
-    if smpy_rank() == 0:
-        smpy.execute(2e9)
-        print(time.time())
-        return
-    time.sleep(0.2)
-    smpy.set_host_pstate(1)
-    print(smpy.host_pstate(), smpy.host_power_w(), round(smpy.host_energy_j(), 3))
-    time.sleep(0.1)
-    smpy.set_host_pstate(0)
-    print(smpy.host_pstate(), smpy.host_power_w(), round(smpy.host_energy_j(), 3))
-
-
 def test_a_state_that_a_rank_sets_acts_at_once_on_what_its_host_computes(tmp_path: Path) -> None:
     run = smpy.simulate(change_states, ranks=2, platform=machine(tmp_path, STATES), compute="none")
     assert run.summary.finish_s[0] == pytest.approx(0.525)
@@ -178,10 +147,6 @@ def test_a_state_that_a_rank_sets_acts_at_once_on_what_its_host_computes(tmp_pat
     assert run.stdout.splitlines()[:2] == ["1 145.0 38.0", "0 190.0 52.5"]
     run = smpy.simulate(change_states, ranks=2, ppn=1, platform=machine(tmp_path, STATES), compute="none")
     assert run.summary.finish_s[0] == pytest.approx(0.5)
-
-
-def set_state(state: object) -> None:
-    smpy.set_host_pstate(state)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("text", "state"), [("", 1), (POWER, -1), (STATES, 2)])
@@ -212,11 +177,6 @@ def test_a_replay_sets_the_states_that_the_run_did(tmp_path: Path) -> None:
     run = smpy.simulate(change_states, ranks=2, platform=machine(tmp_path, STATES), compute="none", trace=trace)
     result = replay(trace)
     assert list(result.finish_s) == list(run.summary.finish_s)
-
-
-def compute_steps() -> None:
-    for _ in range(4):
-        smpy.execute(1e9)
 
 
 @pytest.mark.parametrize(
@@ -265,19 +225,6 @@ def test_power_that_a_run_sets_counts_on_a_machine_of_xml(tmp_path: Path) -> Non
     assert energy_of(run).hosts_j == pytest.approx({"h": 2})
 
 
-def unbalanced_ring(slow: bool) -> None:
-    from mpi4py import MPI
-
-    comm = MPI.COMM_WORLD
-    rank, n_ranks = comm.rank, comm.size
-    if slow and rank > 0:
-        smpy.set_host_pstate(1)
-    for step in range(10):
-        smpy.execute(4e9 if rank == 0 else 2e9)
-        comm.sendrecv(step, (rank + 1) % n_ranks, source=(rank - 1) % n_ranks)
-        comm.barrier()
-
-
 def test_ranks_that_wait_save_energy_in_a_slower_state(tmp_path: Path) -> None:
     states = """[power]
         states = [{speed = "4Gf", idle = "100W", busy = "250W"}, {speed = "2Gf", idle = "90W", busy = "150W"}]"""
@@ -291,32 +238,6 @@ def test_ranks_that_wait_save_energy_in_a_slower_state(tmp_path: Path) -> None:
 
 
 # ---- traces and replays ----
-
-
-def mix(n_rounds: int) -> None:
-    """Computing of different lengths on shared hosts, states, and looks of `Iprobe`, which compute, too."""
-    import numpy as np
-    from mpi4py import MPI
-
-    comm, buffer = MPI.COMM_WORLD, np.zeros(100_000, "b")
-    for n in range(n_rounds):
-        smpy.execute(1e7 * (1 + comm.rank))
-        smpy.set_host_pstate(n % 2)
-        if comm.rank % 2 == 0:
-            comm.Send(buffer, comm.rank + 1)
-        else:
-            while not comm.Iprobe(comm.rank - 1):
-                smpy.execute(1e5)
-            comm.Recv(buffer, comm.rank - 1)
-        comm.allreduce(1)
-
-
-def compute_and_add(n_rounds: int) -> None:
-    from mpi4py import MPI
-
-    for n in range(n_rounds):
-        smpy.execute(1e8 * (1 + (MPI.COMM_WORLD.rank + n) % 5))
-        MPI.COMM_WORLD.allreduce(1)
 
 
 def traced(function: Any, described: Description | str, folder: Path, **options: Any) -> smpy.Run:
