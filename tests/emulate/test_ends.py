@@ -271,8 +271,10 @@ PRINT = "print('x' * 1_000_000)\n"
 PRINT_FOR_EVER = "from mpi4py import MPI\nwhile True:\n    print('x' * 100)\n    MPI.COMM_WORLD.Barrier()\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("source", [PRINT, PRINT_FOR_EVER])
+@pytest.mark.parametrize(
+    ("source", "number"),
+    [(PRINT, signal.SIGINT), (PRINT, signal.SIGTERM), (PRINT, signal.SIGHUP), (PRINT_FOR_EVER, signal.SIGINT)],
+)
 def test_a_run_whose_output_nobody_reads_answers_a_signal_and_leaves_its_record(
     tmp_path: Path, source: str, number: signal.Signals
 ):

@@ -101,7 +101,7 @@ def test_started_receives_are_chosen_messages_too(endings: Callable, call: str):
 
 
 def test_a_run_that_goes_on_for_ever_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(wildcards, "_LIMIT_S", 3.0)
+    monkeypatch.setattr(wildcards, "_LIMIT_S", 1.0)
     monkeypatch.setattr(wildcards, "_LIMIT_FACTOR", 0.0)
     receives = "comm.recv()\n    while not comm.iprobe(source=1): time.sleep(1)\n    comm.recv(source=1)"
     (tmp_path / "program.py").write_text(PROGRAM.format(receives=receives, tag=0))
