@@ -24,7 +24,7 @@ from smpy.mpi.state.constants import (
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.world import Communicator, world
 
-__all__ = ["OpenFile", "Path", "check_mode", "remove", "telling_of_failures"]
+__all__ = ["OpenFile", "Path", "check_mode", "fail_as", "remove", "telling_of_failures"]
 
 Path: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
@@ -179,7 +179,7 @@ class OpenFile:
                 self.first_size = self.size()
                 self.origin = self.shared_pointer = self.first_size if self.amode & MODE_APPEND else 0
         if self._failure is not None:
-            _fail(self._failure, f"File.Open({self.path!r})")
+            fail_as(self._failure, f"File.Open({self.path!r})")
 
     def size(self) -> int:
         """Length of the file in bytes."""
@@ -229,10 +229,11 @@ def telling_of_failures(call: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        _fail(error, call)
+        fail_as(error, call)
 
 
-def _fail(error: OSError, call: str) -> NoReturn:
+def fail_as(error: OSError, call: str) -> NoReturn:
+    """Raise a failure of the operating system as MPI's error class."""
     fail(_ERROR_CLASSES.get(error.errno or 0, "ERR_IO"), f"{call}: {error.strerror}")
 
 

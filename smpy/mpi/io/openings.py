@@ -24,7 +24,7 @@ from smpy.mpi.data.buffer_segments import BufferSegment
 from smpy.mpi.data.datatypes import Datatype
 from smpy.mpi.data.message_specifications import committed, to_fill, to_send
 from smpy.mpi.io.choice_of_times import times_of
-from smpy.mpi.io.open_files import OpenFile, telling_of_failures
+from smpy.mpi.io.open_files import OpenFile, fail_as
 from smpy.mpi.io.order import Order
 from smpy.mpi.io.representations import representation
 from smpy.mpi.io.stored_bytes import read, read_at, write, write_at
@@ -144,15 +144,15 @@ class Opening(Membership):
 
     def _tell_ranges(self, call: str, segment: BufferSegment | None, offset: int | None) -> Ranges:
         """Send the others the range of the file that this rank wants, and receive theirs."""
-        communicator = self.communicator
-        signature = Signature(f"File.{call}'s range")
+        communicator, name = self.communicator, f"File.{call}"
+        signature = Signature(f"{name}'s range")
         collective = enter(communicator, self.rank, signature, self.times.ranges, communicator.size)
         ranges: Ranges = collective.payload
         self.times.want(self, ranges, segment, offset)
         for _ in ("first", "last"):
-            perform(collective, communicator, "allgather", 0, _OFFSET_BYTES, f"File.{call}")
+            perform(collective, communicator, "allgather", 0, _OFFSET_BYTES, name)
         collective.leave()
-        current().block(f"File.{call}")
+        current().block(name)
         return ranges
 
     def _exchange(self, call: str, part: TwoPhasePart, ranges: Ranges) -> None:
@@ -222,7 +222,7 @@ class Opening(Membership):
 
     def access_together(self, call: str, spec: Any, offset: int | None, *, is_write: bool) -> Envelope:
         """Read or write entries, together with the other ranks; see `access`."""
-        taken = _Taken(lambda: self._entries(call, spec, offset, is_write=is_write))
+        taken = _Taken(self._entries, call, spec, offset, is_write=is_write)
         ranges = self._tell_ranges(call, taken.answer, offset)
         return self._move_together(call, ranges, taken, offset, is_write=is_write)
 
@@ -264,7 +264,7 @@ class Opening(Membership):
     def access_in_order(self, call: str, spec: Any, *, is_write: bool) -> Envelope:
         """Read or write entries at the shared pointer, after those of lower ranks; see `access`."""
         communicator, rank = self.communicator, self.rank
-        taken = _Taken(lambda: self._entries(call, spec, 0, is_write=is_write, is_shared=True))
+        taken = _Taken(self._entries, call, spec, 0, is_write=is_write, is_shared=True)
         collective = enter(communicator, rank, Signature(f"File.{call}"), Order, communicator.size)
         order: Order = collective.payload
         if taken.answer is not None:
@@ -340,8 +340,10 @@ class Opening(Membership):
         """Move entries to or from the file; return their number, the first byte in the view, and bytes in the file."""
         view = self.view
         first = (self.pointer if offset is None else offset) * view.etype_bytes
-        with telling_of_failures(f"File.{call} of {self.file.path}"):
+        try:
             n_stored, nbytes = (self._write if is_write else self._read)(segment, first)
+        except OSError as error:
+            fail_as(error, f"File.{call} of {self.file.path}")
         if offset is None:
             self.pointer += n_stored // view.etype_bytes
         return Envelope(ANY, ANY, nbytes, nbytes), first, n_stored
@@ -411,11 +413,11 @@ class _Taken:
 
     __slots__ = ("_failure", "answer")
 
-    def __init__(self, take: Callable[[], Any]) -> None:
+    def __init__(self, take: Callable[..., Any], *arguments: Any, **options: bool) -> None:
         self.answer: Any = None
         self._failure: Exception | None = None
         try:
-            self.answer = take()
+            self.answer = take(*arguments, **options)
         except Exception as error:  # noqa: BLE001  # raised below
             self._failure = error
 
