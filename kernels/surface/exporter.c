@@ -2,16 +2,25 @@
 
 #include <structmember.h>
 
+#include "surface.h"
+
 typedef struct {
     PyObject_HEAD
-    PyObject *view; /* NULL until it is set */
+    PyObject *view; /* NULL until it is set; a subclass may have a property in its place */
 } exporter_object;
 
 static int Exporter_getbuffer(PyObject *self, Py_buffer *out, int flags)
 {
-    PyObject *view = ((exporter_object *)self)->view;
-    if (view) return PyObject_GetBuffer(view, out, flags);
-    return PyBuffer_FillInfo(out, NULL, "", 0, 0, flags);
+    PyObject *own = ((exporter_object *)self)->view, *view = own ? Py_NewRef(own) : PyObject_GetAttr(self, surface.name._view);
+    out->obj = NULL;
+    if (!view) {
+        if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
+        PyErr_Clear();
+        return PyBuffer_FillInfo(out, NULL, "", 0, 0, flags);
+    }
+    const int result = PyObject_GetBuffer(view, out, flags);
+    Py_DECREF(view);
+    return result;
 }
 
 static int Exporter_traverse(PyObject *self, visitproc visit, void *arg)

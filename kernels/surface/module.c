@@ -149,6 +149,8 @@ static int intern_names(void)
         {&surface.name.assertion, "assertion"},
         {&surface.name.write_puts, "write_puts"},
         {&surface.name.lent_memory, "lent_memory"},
+        {&surface.name.piece, "piece"},
+        {&surface.name._view, "_view"},
         {&surface.slot._membership.name, "_membership"},
         {&surface.slot.is_over.name, "is_over"},
         {&surface.slot.communicator.name, "communicator"},

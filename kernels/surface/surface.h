@@ -126,7 +126,7 @@ typedef struct {
         PyObject *_Put, *_Get, *_Rput, *_Rget, *_Flush, *_Flush_local, *Win_Get, *Win_Rget, *Win_Flush, *Win_Flush_local;
         PyObject *Lock, *Unlock, *Lock_all, *Unlock_all, *_Lock, *_Unlock, *_Lock_all, *_Unlock_all;
         PyObject *Win_Lock, *Win_Unlock, *Win_Lock_all, *Win_Unlock_all, *lock_type, *assertion;
-        PyObject *write_puts, *lent_memory;
+        PyObject *write_puts, *lent_memory, *piece, *_view;
         PyObject *rank, *_count_wait;
         PyObject *_size, *_strided, *_source, *_tag, *_error, *_nbytes, *_cancelled;
     } name;

@@ -55,11 +55,22 @@ static int64_t address_of(PyObject *piece)
     return window_part_number_in(piece, &surface.slot.address);
 }
 
+/* A target's piece, borrowed, which smpy.mpi makes when it is first needed; NULL: there is none. */
+static PyObject *piece_of(const part_access *a)
+{
+    PyObject *pieces = slot_get(a->window, &surface.slot.pieces), *known = window_part_item(pieces, a->target);
+    if (known) return known;
+    PyObject *made = PyObject_CallMethodOneArg(a->window, surface.name.piece, a->target);
+    Py_XDECREF(made); /* `pieces` has it */
+    PyErr_Clear();
+    return window_part_item(pieces, a->target);
+}
+
 static int find_place(const part_access *a, PyObject *target, int64_t bytes, int is_read, target_place *out)
 {
     const int displacement = displacement_of(a, target, bytes, is_read);
-    out->piece = window_part_item(slot_get(a->window, &surface.slot.pieces), a->target);
-    if (displacement < 0 || !out->piece) return 0;
+    out->piece = displacement < 0 ? NULL : piece_of(a);
+    if (!out->piece) return 0;
     const int64_t address = address_of(out->piece), unit = window_part_number_in(out->piece, &surface.slot.disp_unit);
     int64_t end;
     if (address <= 0 || unit <= 0 || __builtin_mul_overflow((int64_t)displacement, unit, &out->first)) return 0;

@@ -47,7 +47,7 @@ def target_of(part: WindowPart, rank: int, target: Any, origin: BufferSegment, c
     if count < 0:
         fail("ERR_COUNT", f"{call}(rank={rank}): negative count {count}")
     is_dynamic = part.window.flavor == constants.WIN_FLAVOR_DYNAMIC
-    exposed = part.window.pieces[rank]
+    exposed = part.window.piece(rank)
     memory = EVERYWHERE if is_dynamic else exposed.lent_memory()
     segment = BufferSegment(memory, displacement * exposed.disp_unit, count, datatype)
     if segment.nbytes:
@@ -98,7 +98,7 @@ def _check_attached(part: WindowPart, rank: int, segment: BufferSegment, call: s
     typemap = segment.layout.typemap
     back, ahead = sorted((0, (segment.count - 1) * typemap.extent))
     first, last = segment.start + back + typemap.true_lb, segment.start + ahead + typemap.true_ub
-    if not part.window.pieces[rank].holds(first, last):
+    if not part.window.piece(rank).holds(first, last):
         fail(
             "ERR_RMA_RANGE",
             f"{call}(rank={rank}): rank {rank} has not attached the {last - first} bytes from address {first} on",

@@ -22,7 +22,7 @@ from smpy.mpi.rma.accesses import PutsAndGets
 from smpy.mpi.rma.accumulates import Accumulates
 from smpy.mpi.rma.synchronisation import Synchronisation
 from smpy.mpi.rma.window_identity import WindowIdentity
-from smpy.mpi.rma.window_parts import ExposedMemory, Window, WindowPart, are_on_one_host, no_memory
+from smpy.mpi.rma.window_parts import Window, WindowPart, are_on_one_host, no_memory
 from smpy.mpi.state import constants
 from smpy.mpi.state.attributes import delete_attributes
 from smpy.mpi.state.comm_core import member_of
@@ -52,14 +52,12 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
 
     @classmethod
     def _of(cls, part: WindowPart | None) -> Self:
-        self = cls._on(part)
-        if part is not None:
-            self._view = part.piece.view()
-        return self
+        return cls._on(part)
 
-    def _become_null(self) -> None:
-        super()._become_null()
-        self._view = memoryview(b"")
+    @property
+    def _view(self) -> memoryview:  # type: ignore[override]  # the window's, in place of one for each handle
+        part: WindowPart | None = self._membership
+        return memoryview(b"") if part is None or part.is_over else part.piece.view()
 
     # ---- creation ----
 
@@ -137,7 +135,7 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
         info, comm
             See `Create`.
         """
-        return cls._new_window("Create_dynamic", comm, constants.WIN_FLAVOR_DYNAMIC, info, 0, 1, no_memory())
+        return cls._new_window("Create_dynamic", comm, constants.WIN_FLAVOR_DYNAMIC, info, 0, 1)
 
     @classmethod
     def _new_window(
@@ -159,9 +157,7 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
         communicator, rank = member_of(of_family(comm, Intracomm), call)
         collective = enter(communicator, rank, Signature(call), Window, communicator, flavor)
         window: Window = collective.payload
-        if flavor == constants.WIN_FLAVOR_ALLOCATE:
-            memory = buffer.allocate(nbytes)
-        window.pieces[rank] = ExposedMemory(nbytes, disp_unit, memory, folded)
+        window.open(rank, nbytes, disp_unit, memory, folded)
         perform(collective, communicator, "allgather", 0, _ADDRESS_BYTES, call)
         collective.leave()
         if flavor == constants.WIN_FLAVOR_SHARED:
@@ -177,7 +173,7 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
         wait_for_all(part.communicator, part.rank, "Win.Free")
         current().complete(part.communicator.number, part.rank)
         part.end(1, "Win.Free")
-        part.window.pieces.pop(part.rank)  # other ranks may still be freeing theirs
+        part.window.pieces.pop(part.rank, None)  # other ranks may still be freeing theirs
         self._become_null()
 
     # ---- its memory ----
@@ -208,10 +204,10 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
         if window.flavor == constants.WIN_FLAVOR_DYNAMIC:
             fail("ERR_RMA_FLAVOR", "Win.Shared_query: memory attached to a dynamic window is not shared")
         if rank == PROC_NULL:
-            rank = next((other for other in range(part.communicator.size) if window.pieces[other].nbytes), part.rank)
-        target = window.pieces.get(rank)
-        if target is None:
+            rank = next((other for other in range(part.communicator.size) if window.nbytes[other]), part.rank)
+        if not 0 <= rank < part.communicator.size:
             fail("ERR_RANK", f"Win.Shared_query({rank}): the window has ranks 0 to {part.communicator.size - 1}")
+        target = window.piece(rank)
         is_near = are_on_one_host(part.communicator, (part.rank, rank))
         return target.lent() if is_near else no_memory(), target.disp_unit
 

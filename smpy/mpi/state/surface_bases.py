@@ -25,8 +25,9 @@ WindowBase
     ``epochs.started``; of a piece ``address``, ``nbytes``, ``disp_unit``. They change ``epochs.accessed``,
     ``epochs.locks``, ``epochs.is_fenced`` and the dicts in ``window.puts``, set ``epochs._date_s`` and
     ``epochs._n_at_date`` after a wait at a new date, and call ``_count_wait`` of the part after others,
-    ``window.write_puts`` after a lock, and ``lent_memory`` of a piece before its first access. In a world with checks
-    they read and set fields of ``checked`` of the part, too (`smpy.mpi.checks.window_state.Origin`).
+    ``window.write_puts`` after a lock, ``window.piece`` and ``lent_memory`` of a piece before its first access. In a
+    world with checks they read and set fields of ``checked`` of the part, too
+    (`smpy.mpi.checks.window_state.Origin`).
 
 Status
     The slots ``_source, _tag, _error, _nbytes, _cancelled``.

@@ -74,6 +74,34 @@ def test_windows_allocate_memory_that_is_zero():
     assert run_world(2, rank_main).returned == [(MPI.WIN_FLAVOR_ALLOCATE, bytes(4 * rank)) for rank in (0, 1)]
 
 
+def test_small_memory_of_a_window_is_made_when_it_is_first_needed():
+    def rank_main(rank):
+        win = MPI.Win.Allocate(8, comm=WORLD)
+        win.Fence()
+        pieces = win._membership.window.pieces
+        before = list(pieces)
+        WORLD.Barrier()
+        if rank == 0:
+            win.Put(b"ab", 1)
+        win.Fence()
+        after = list(pieces)
+        WORLD.Barrier()
+        same = bytes(win.tomemory()) == bytes(MPI.buffer(win))
+        found = bytes(win.tomemory()[:2])
+        win.Free()
+        return before, after, same, found
+
+    assert run_world(2, rank_main).returned == [([], [1], True, b"\0\0"), ([], [1], True, b"ab")]
+
+
+def test_memory_that_cannot_be_had_is_refused_by_allocate():
+    def rank_main(rank):
+        with pytest.raises((MemoryError, MPI.Exception)):
+            MPI.Win.Allocate(1 << 60)
+
+    run_world(1, rank_main)
+
+
 def test_memory_is_attached_to_a_dynamic_window_and_detached_again():
     def rank_main(rank):
         win, memory = MPI.Win.Create_dynamic(comm=WORLD), bytearray(8)
