@@ -256,7 +256,7 @@ class OwnData:
             record.add("copy", size, repetition, self.copy_s(size, self.into))
         for size in WARM_BYTES:
             record.add("reduce", size, repetition, self.reduction_s(size))
-        with mmap.mmap(-1, SMALL_PAGES_BYTES) as memory:
+        with mmap.mmap(-1, SMALL_PAGES_BYTES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
             untouched = np.frombuffer(memory, np.uint8)
             record.add("cold", SMALL_PAGES_BYTES, repetition, self.copy_s(SMALL_PAGES_BYTES, untouched))
             del untouched
