@@ -27,7 +27,7 @@ int comm_number(PyObject *handle);
 int comm_number_of_plain(PyObject *handle);
 /* Number of ranks the peer of a message may be: the other side's, if there is one. */
 int comm_peers_of(int comm);
-/* Is a send, together with a receive, an exchange with oneself alone? It takes no time, and is handed over. */
+/* Is a send, together with a receive, an exchange with oneself alone? It takes no time, and is nothing to the kernel. */
 int comm_is_with_itself(const envelope *to, const envelope *from);
 
 /* Posting: the number of the request, or -1 with an exception.

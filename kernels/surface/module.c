@@ -18,6 +18,7 @@
 #include "clock.h"
 #include "comm.h"
 #include "contents.h"
+#include "described_memory.h"
 #include "exporter.h"
 #include "guard.h"
 #include "lines.h"
@@ -178,6 +179,12 @@ static int intern_names(void)
         {&surface.slot.lock_lines.name, "lock_lines"},
         {&surface.slot.buffers.name, "buffers"},
         {&surface.slot._by_target.name, "_by_target"},
+        {&surface.name.__dlpack__, "__dlpack__"},
+        {&surface.name.__dlpack_device__, "__dlpack_device__"},
+        {&surface.name.__cuda_array_interface__, "__cuda_array_interface__"},
+        {&surface.name.max_version, "max_version"},
+        {&surface.name.copy, "copy"},
+        {&surface.name.stream, "stream"},
         {&surface.name._size, "_size"},
         {&surface.name._strided, "_strided"},
         {&surface.name._source, "_source"},
@@ -396,6 +403,9 @@ static PyMethodDef functions[] = {
                "Have the running rank compute so many operations; False: there is none, and nothing happened.")},
     {"poll_until", (PyCFunction)(void (*)(void))comm_poll_until, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("poll_until(question, ...)\n--\n\nIprobe with these arguments until it finds a message; False: ask once more.")},
+    {"described_memory", (PyCFunction)(void (*)(void))described_memory_lend, METH_FASTCALL,
+     PyDoc_STR("described_memory(exporter, is_written, /)\n--\n\n(view of the bytes, format of an item, owner, whether it is the "
+               "processor's) of memory described by DLPack or the CUDA array interface; None: ask in Python.")},
     {"contents", (PyCFunction)(void (*)(void))contents_take, METH_FASTCALL,
      PyDoc_STR("contents(sendbuf, recvbuf)\n--\n\n(format, bytes) of two plain buffers that are alike, or None.")},
     {"replace", (PyCFunction)(void (*)(void))contents_replace, METH_FASTCALL,

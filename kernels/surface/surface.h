@@ -128,6 +128,7 @@ typedef struct {
         PyObject *Win_Lock, *Win_Unlock, *Win_Lock_all, *Win_Unlock_all, *lock_type, *assertion;
         PyObject *write_puts, *lent_memory, *piece, *_view;
         PyObject *rank, *_count_wait;
+        PyObject *__dlpack__, *__dlpack_device__, *__cuda_array_interface__, *max_version, *copy, *stream;
         PyObject *_size, *_strided, *_source, *_tag, *_error, *_nbytes, *_cancelled;
     } name;
 

@@ -3,12 +3,22 @@
 #include <string.h>
 
 #include "arguments.h"
+#include "described_memory.h"
 
-/* Numbers, characters and truth values as `struct` and PEP 3118 write them; byte order is ours or irrelevant. */
+/* Bytes of a number, character or truth value that `struct` and PEP 3118 write with this letter; 0 of any other. */
+static int bytes_of(unsigned char letter)
+{
+    static const unsigned char bytes[256] = {
+        ['b'] = 1,           ['B'] = 1,            ['c'] = 1,           ['?'] = 1,           ['h'] = sizeof(short),
+        ['H'] = sizeof(short), ['i'] = sizeof(int), ['I'] = sizeof(int), ['l'] = sizeof(long), ['L'] = sizeof(long),
+        ['q'] = sizeof(long long), ['Q'] = sizeof(long long), ['f'] = sizeof(float), ['d'] = sizeof(double),
+        ['g'] = sizeof(long double)};
+    return bytes[letter];
+}
+
+/* Is it a basic type, or a complex number? Its byte order is ours or irrelevant. */
 static int is_basic(const char *format)
 {
-    static const char is_number[256] = {['b'] = 1, ['B'] = 1, ['c'] = 1, ['h'] = 1, ['H'] = 1, ['i'] = 1, ['I'] = 1, ['l'] = 1,
-                                        ['L'] = 1, ['q'] = 1, ['Q'] = 1, ['f'] = 1, ['d'] = 1, ['g'] = 1, ['?'] = 1};
     if (!format) return 1; /* bytes */
     if (*format == '@' || *format == '=') format++;
 #if PY_LITTLE_ENDIAN
@@ -17,7 +27,7 @@ static int is_basic(const char *format)
     if (*format == '>' || *format == '!') format++;
 #endif
     if (*format == 'Z') return format[1] && strchr("fdg", format[1]) && !format[2];
-    return is_number[(unsigned char)*format] && !format[1];
+    return bytes_of((unsigned char)*format) && !format[1];
 }
 
 /* Key of a basic type, for the checks of a world: the characters of its format, which are three at most. */
@@ -68,7 +78,10 @@ static int is_folded_element(const Py_buffer *view)
 
 static int take_buffer(PyObject *what, int is_writable, Py_buffer *view, user_buffer *out)
 {
-    if (PyObject_GetBuffer(what, view, PyBUF_STRIDES | PyBUF_FORMAT | (is_writable ? PyBUF_WRITABLE : 0)) < 0) {
+    if (!PyObject_CheckBuffer(what)) {
+        int is_host; /* or not: ranks have no accelerators, all memory can be read */
+        if (!described_memory_take(what, is_writable, view, &is_host)) return 0;
+    } else if (PyObject_GetBuffer(what, view, PyBUF_STRIDES | PyBUF_FORMAT | (is_writable ? PyBUF_WRITABLE : 0)) < 0) {
         PyErr_Clear();
         return 0;
     }
@@ -89,30 +102,45 @@ static int decline(Py_buffer *view, user_buffer *out)
     return 0;
 }
 
-/* Entries without gaps: a number of them (negative: not given), or as many as the buffer holds, none of them in part. */
-static int take_dense(PyObject *what, int count, Py_ssize_t entry_bytes, int is_writable, Py_buffer *view, user_buffer *out)
+/* The items of a specification. */
+typedef struct {
+    PyObject *buffer, *datatype;    /* owned: the list may change under an exporter's code; None: the type of the buffer */
+    int count;                      /* negative: as many as the buffer holds */
+    int displacement;               /* of the first entry, in entries */
+} specification;
+
+/* Entries without gaps: a number of them, or as many as the buffer holds behind the displacement, none of them in part.
+ * `entry_bytes` is 0 for those of the buffer's own type. */
+static int take_dense(const specification *given, Py_ssize_t entry_bytes, int is_writable, Py_buffer *view, user_buffer *out)
 {
-    int64_t bytes;
-    if (!take_buffer(what, is_writable, view, out)) return 0;
-    if (count < 0) return out->bytes % entry_bytes == 0 ? 1 : decline(view, out);
-    if (__builtin_mul_overflow((int64_t)count, (int64_t)entry_bytes, &bytes) || bytes > out->bytes) return decline(view, out);
-    *out = (user_buffer){.data = bytes ? out->data : NULL, .bytes = bytes};
+    int64_t start, bytes;
+    if (!take_buffer(given->buffer, is_writable, view, out)) return 0;
+    const int64_t size = entry_bytes ? entry_bytes : view->itemsize;
+    if (__builtin_mul_overflow((int64_t)given->displacement, size, &start) || start > out->bytes) return decline(view, out);
+    bytes = out->bytes - start;
+    if (given->count < 0 && bytes % size) return decline(view, out);
+    if (given->count >= 0) {
+        const int64_t room = bytes;
+        if (__builtin_mul_overflow((int64_t)given->count, size, &bytes) || bytes > room) return decline(view, out);
+    }
+    *out = (user_buffer){.data = bytes && out->data ? out->data + start : NULL, .bytes = bytes};
     return 1;
 }
 
-static int take_strided(PyObject *what, int count, PyObject *datatype, int is_writable, Py_buffer *view, user_buffer *out)
+static int take_strided(const specification *given, int is_writable, Py_buffer *view, user_buffer *out)
 {
-    PyObject *owner = PyObject_GetAttr(datatype, surface.name._strided);
+    if (given->displacement) return 0;
+    PyObject *owner = PyObject_GetAttr(given->datatype, surface.name._strided);
     PyErr_Clear();
-    if (!owner || !PyBytes_CheckExact(owner) || !take_buffer(what, is_writable, view, out)) {
+    if (!owner || !PyBytes_CheckExact(owner) || !take_buffer(given->buffer, is_writable, view, out)) {
         Py_XDECREF(owner);
         return 0;
     }
     out->owner = owner;
     const strided *layout = out->layout = (const strided *)(const void *)PyBytes_AS_STRING(owner);
-    int64_t n = count;
+    int64_t n = given->count;
     if (!out->data) return decline(view, out);
-    if (count < 0) {
+    if (n < 0) {
         if (layout->extent_bytes <= 0 || out->bytes % layout->extent_bytes) return decline(view, out);
         n = out->bytes / layout->extent_bytes;
     }
@@ -121,27 +149,67 @@ static int take_strided(PyObject *what, int count, PyObject *datatype, int is_wr
     return __builtin_mul_overflow(n, layout->size_bytes, &out->bytes) ? decline(view, out) : 1;
 }
 
+static int is_list_or_tuple(PyObject *what)
+{
+    return PyList_CheckExact(what) || PyTuple_CheckExact(what);
+}
+
+/* [buffer, datatype], or a buffer with a count or a pair of count and displacement, and perhaps a datatype; or all four. */
+static int take_apart(PyObject *what, specification *out)
+{
+    PyObject *const *item = PySequence_Fast_ITEMS(what);
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(what);
+    if (n < 2 || n > 4) return 0;
+    PyObject *count = item[1], *displacement = n == 4 ? item[2] : Py_None, *datatype = n > 2 ? item[n - 1] : Py_None;
+    if (n < 4 && is_list_or_tuple(count)) {
+        if (PySequence_Fast_GET_SIZE(count) != 2) return 0;
+        displacement = PySequence_Fast_GET_ITEM(count, 1);
+        count = PySequence_Fast_GET_ITEM(count, 0);
+    } else if (n == 2 && !is_none(count) && !PyLong_CheckExact(count)) {
+        datatype = count;
+        count = Py_None;
+    }
+    *out = (specification){.count = -1};
+    if (!is_none(count) && (!arguments_int(count, &out->count) || out->count < 0)) return 0;
+    if (!is_none(displacement) && (!arguments_int(displacement, &out->displacement) || out->displacement < 0)) return 0;
+    out->buffer = Py_NewRef(item[0]);
+    out->datatype = Py_NewRef(datatype);
+    return 1;
+}
+
+static int take_entries(const specification *given, int is_writable, Py_buffer *view, user_buffer *out)
+{
+    PyObject *datatype = given->datatype;
+    if (is_none(datatype)) return take_dense(given, 0, is_writable, view, out);
+    if (PyUnicode_CheckExact(datatype)) {
+        const Py_UCS4 letter = PyUnicode_GET_LENGTH(datatype) == 1 ? PyUnicode_READ_CHAR(datatype, 0) : 0;
+        const int entry_bytes = letter < 128 ? bytes_of((unsigned char)letter) : 0;
+        if (!entry_bytes || !take_dense(given, entry_bytes, is_writable, view, out)) return 0;
+        surface.taken[is_writable] = letter;
+        return 1;
+    }
+    const Py_ssize_t entry_bytes = user_buffer_entry_bytes(datatype);
+    const int is_taken = entry_bytes ? take_dense(given, entry_bytes, is_writable, view, out)
+                                     : take_strided(given, is_writable, view, out);
+    if (is_taken) surface.taken[is_writable] = (uintptr_t)datatype; /* compared, never followed */
+    return is_taken;
+}
+
 static int take_specification(PyObject *what, int is_writable, Py_buffer *view, user_buffer *out)
 {
-    const Py_ssize_t n = PySequence_Fast_GET_SIZE(what);
-    int count = -1;
-    if (n < 2 || n > 3 || (n == 3 && (!arguments_int(PySequence_Fast_GET_ITEM(what, 1), &count) || count < 0))) return 0;
-    PyObject *buffer = Py_NewRef(PySequence_Fast_GET_ITEM(what, 0)); /* the list may change under an exporter's code */
-    PyObject *datatype = Py_NewRef(PySequence_Fast_GET_ITEM(what, n - 1));
-    const Py_ssize_t entry_bytes = user_buffer_entry_bytes(datatype);
-    const int is_taken = entry_bytes ? take_dense(buffer, count, entry_bytes, is_writable, view, out)
-                                     : take_strided(buffer, count, datatype, is_writable, view, out);
-    if (is_taken) surface.taken[is_writable] = (uintptr_t)datatype; /* compared, never followed */
-    Py_DECREF(buffer);
-    Py_DECREF(datatype);
+    specification given;
+    if (!take_apart(what, &given)) return 0;
+    const int is_taken = take_entries(&given, is_writable, view, out);
+    Py_DECREF(given.buffer);
+    Py_DECREF(given.datatype);
     return is_taken;
 }
 
 int user_buffer_take(PyObject *what, int is_writable, Py_buffer *view, user_buffer *out)
 {
     view->obj = NULL;
-    const int is_plain = !PyList_CheckExact(what) && !PyTuple_CheckExact(what);
-    if (!(is_plain ? take_buffer(what, is_writable, view, out) : take_specification(what, is_writable, view, out))) return 0;
+    if (!(is_list_or_tuple(what) ? take_specification(what, is_writable, view, out) : take_buffer(what, is_writable, view, out)))
+        return 0;
     surface.taken_from[is_writable].data = out->data;
     surface.taken_from[is_writable].bytes = out->bytes;
     return 1;

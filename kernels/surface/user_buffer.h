@@ -1,9 +1,9 @@
 /* user_buffer.h -- from what a program passes as a buffer to the bytes the kernel will move.
  *
- * Taken here: one C-contiguous buffer of a basic type in the machine's byte order, a folded array (smpy.compute.folded), or
- * [buffer, datatype] and [buffer, count, datatype] with one of these and a committed datatype without gaps or with regular
- * strides (strided.h), whose entries lie within the buffer, all of which has a content. Everything else is left to smpy.mpi,
- * which also says what is wrong with it.
+ * Taken here: one C-contiguous buffer of a basic type in the machine's byte order, exported or described (described_memory.h); a
+ * folded array (smpy.compute.folded); or a specification with one of these, a count, a displacement and a datatype, some of which
+ * may be missing. The datatype is committed, without gaps or with regular strides (strided.h); the entries lie within the buffer,
+ * all of which has a content. Everything else is left to smpy.mpi, which also says what is wrong with it.
  * Laws:
  *   (1) user_buffer_take() leaves no exception, and no reference unless it succeeds;
  *   (2) `view` is the caller's: it must stay where it is until it is released, for a view may point into itself;

@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from smpy.engine.pointers import NULL, address_of, bytes_at, pointer_at, pointer_to
+from smpy.engine.surface import surface
 from smpy.mpi.data.exporter import Exporter
 from smpy.mpi.data.special_buffers import BOTTOM, IN_PLACE, SpecialBuffer
 from smpy.mpi.state.exceptions import fail
@@ -215,6 +216,15 @@ def _described(exporter: Any, is_written: bool) -> LentMemory:
     """Memory that an object describes by DLPack or the CUDA array interface."""
     if isinstance(exporter, Exporter) and hasattr(exporter, "_view"):
         return memory_of(exporter._view, is_written)  # needed without the compiled surface, before Python 3.12
+    lent = None if surface is None else surface.described_memory(exporter, is_written)
+    if lent is not None:
+        view, item_format, owner, is_host = lent
+        return LentMemory(view, view, item_format, owner=owner, is_host=is_host)
+    return _described_in_python(exporter, is_written)
+
+
+def _described_in_python(exporter: Any, is_written: bool) -> LentMemory:
+    """Memory likewise, however it is described; raises an error when messages cannot use it."""
     if hasattr(exporter, "__dlpack__"):
         described_by = _reader_of("dlpack")
     elif hasattr(exporter, "__cuda_array_interface__"):
@@ -227,6 +237,6 @@ def _described(exporter: Any, is_written: bool) -> LentMemory:
     described = described_by(exporter)
     if is_written and described.is_readonly:
         raise BufferError(f"message: the memory of a {type(exporter).__name__} is read-only, and would be written")
-    lent = bytes_at(pointer_at(described.address), described.nbytes)
-    view = memoryview(lent).toreadonly() if described.is_readonly else memoryview(lent)
-    return LentMemory(lent, view, described.format, owner=described.owner, is_host=described.is_host)
+    data = bytes_at(pointer_at(described.address), described.nbytes)
+    view = memoryview(data).toreadonly() if described.is_readonly else memoryview(data)
+    return LentMemory(data, view, described.format, owner=described.owner, is_host=described.is_host)

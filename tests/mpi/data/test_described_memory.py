@@ -6,43 +6,22 @@ import numpy as np
 import pytest
 
 from smpy.mpi import MPI
+from smpy.mpi.data import buffers
+from smpy.mpi.data.buffers import memory_of
 from smpy.mpi.data.message_specifications import part_of
-
-
-class Tensor:
-    """An array that lends its memory by DLPack alone, as version 0 or as the latest."""
-
-    def __init__(self, array, version=1):
-        self.array, self.version = array, version
-
-    def __dlpack_device__(self):
-        return self.array.__dlpack_device__()
-
-    def __dlpack__(self, **asked):
-        if self.version == 0 and asked:
-            raise TypeError("max_version")
-        return self.array.__dlpack__(**asked)
-
-
-class CudaArray:
-    """An array that describes itself by the CUDA array interface alone."""
-
-    def __init__(self, array, **other):
-        self.array = array
-        address, is_readonly = array.__array_interface__["data"]
-        self.__cuda_array_interface__ = {
-            "version": 3,
-            "shape": array.shape,
-            "strides": array.strides,
-            "typestr": array.dtype.str,
-            "data": (address, is_readonly),
-            **other,
-        }
-
+from tests.mpi.described_arrays import CudaArray, Tensor
 
 MAKERS = [Tensor, lambda array: Tensor(array, 0), CudaArray]
 
 
+@pytest.fixture(params=["compiled", "python"])
+def _reader(request, monkeypatch):
+    """Have descriptions read by the compiled surface, and without it."""
+    if request.param == "python":
+        monkeypatch.setattr(buffers, "surface", None)
+
+
+@pytest.mark.usefixtures("_reader")
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("letter", "bhilBHILefdFD")
 def test_what_is_described_has_a_datatype_and_a_count(make, letter):
@@ -67,6 +46,19 @@ def test_described_memory_is_sent_and_received_into_and_then_let_go(run_ranks, m
     assert run_ranks(2, main).returned == [([1, 2, 3, 4], 0), ([3, 4, 5, 0], 0)]
 
 
+@pytest.mark.usefixtures("_reader")
+@pytest.mark.parametrize("make", MAKERS)
+def test_memory_without_entries_is_described(make):
+    assert part_of(make(np.zeros((0, 3))), is_written=True).count == 0
+
+
+@pytest.mark.usefixtures("_reader")
+@pytest.mark.parametrize("make", MAKERS)
+def test_memory_of_accelerators_is_not_the_processors(make):
+    assert memory_of(make(np.zeros(2)), is_written=True).is_host == (make is not CudaArray)
+
+
+@pytest.mark.usefixtures("_reader")
 @pytest.mark.parametrize("make", MAKERS)
 def test_both_orders_are_memory_without_gaps_and_a_column_is_not(make):
     array = np.arange(6.0).reshape(2, 3)
@@ -75,6 +67,7 @@ def test_both_orders_are_memory_without_gaps_and_a_column_is_not(make):
         part_of(make(array[:, 0]), is_written=False)
 
 
+@pytest.mark.usefixtures("_reader")
 def test_read_only_memory_is_not_received_into():
     array = np.zeros(3)
     array.flags.writeable = False

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 from smpy.compute.folded import folded
+from smpy.engine import running
 from smpy.engine.kernel import lib
 from smpy.engine.messages import Envelope
 from smpy.errors import DeadlockError
+from tests.mpi.described_arrays import CudaArray, Tensor
 from tests.mpi.surface.surface_world import (
     ALONE,
     DOUBLE,
@@ -131,6 +134,55 @@ def test_contiguous_memory_of_a_basic_type_is_sent_as_it_is(buffer: Any) -> None
         assert got == memoryview(exporter).tobytes()
 
     assert both(lambda: WORLD.Send(buffer, 1), receiver) == []
+
+
+MEMORY = np.arange(6.0)
+
+
+@pytest.mark.parametrize("lent", [MEMORY, Tensor(MEMORY), Tensor(MEMORY, 0), CudaArray(MEMORY)])
+@pytest.mark.parametrize(
+    ("items", "first", "last"),
+    [([], 0, 6), ([None], 0, 6), ([2], 0, 2), (["d"], 0, 6), ([(2, None)], 0, 2), ([(None, 4)], 4, 6), ([(2, 3)], 3, 5),
+     ([[2, 3], DOUBLE], 3, 5), ([(2, 3), "d"], 3, 5), ([0, 6, DOUBLE], 6, 6), ([None, 1, DOUBLE], 1, 6),
+     ([2, None, None], 0, 2)]
+)  # fmt: skip
+def test_a_specification_selects_entries_of_memory(lent: Any, items: list[Any], first: int, last: int) -> None:
+    buffer = [lent, *items] if items else lent
+
+    def receiver() -> None:
+        got, status = np.full(6, -1.0), Status()
+        WORLD.Recv([got, (None, 0)], status=status)
+        assert status.fields() == (0, 0, 8 * (last - first))
+        assert got.tolist() == [*MEMORY[first:last], *[-1.0] * (6 - last + first)]
+
+    assert both(lambda: WORLD.Send(buffer, 1), receiver) == []
+
+
+@pytest.mark.parametrize("make", [Tensor, lambda array: Tensor(array, 0), CudaArray])
+def test_described_memory_is_received_into_and_let_go(make: Any) -> None:
+    def receiver() -> None:
+        got = np.zeros(6)
+        before = sys.getrefcount(got)
+        lent = make(got)
+        WORLD.Irecv([lent, 2, 1, "d"]).Wait()
+        assert got.tolist() == [0, 0, 1, 0, 0, 0]
+        del lent
+        assert sys.getrefcount(got) == before
+
+    assert both(lambda: WORLD.Send(MEMORY[:2], 1), receiver) == []
+
+
+def test_an_exchange_with_oneself_is_a_copy_that_takes_no_time() -> None:
+    def alone() -> None:
+        status, both_ways = Status(), np.arange(6.0)
+        WORLD.Sendrecv([both_ways, 4, 0, DOUBLE], 0, 5, [both_ways, 4, 1, DOUBLE], 0, 5, status)
+        assert both_ways.tolist() == [0, 0, 1, 2, 3, 5]
+        assert status.fields() == (0, 5, 32)
+        WORLD.Sendrecv(b"", 0, 0, both_ways, 0, 0, status)
+        assert status.fields() == (0, 0, 0)
+        assert lib.sim_now_s(running.current()._sim) == 0
+
+    assert both(alone, lambda: None) == []
 
 
 @pytest.mark.parametrize("n_doubles", [EAGER, RENDEZVOUS])

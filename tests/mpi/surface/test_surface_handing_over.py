@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from smpy.engine import _surface
+from tests.mpi.described_arrays import CudaArray, Tensor
 from tests.mpi.surface.surface_world import (
     DERIVED,
     DOUBLE,
@@ -45,10 +46,22 @@ UNUSUAL_TO_SEND = {
     "dates": (np.zeros(2, "M8[s]"), 1),
     "no buffer": (3, 1),
     "nothing": (None, 1),
-    "a count": ([np.zeros(2), 1], 1),
+    "a negative count": ([np.zeros(2), -1], 1),
+    "a numpy count": ([np.zeros(2), np.int64(1)], 1),
     "more entries than there are": ([np.zeros(2), 3, DOUBLE], 1),
-    "a count and a displacement": ([np.zeros(2), (1, 1), DOUBLE], 1),
-    "a type string": ([np.zeros(2), "d"], 1),
+    "a displacement beyond the buffer": ([np.zeros(2), 0, 3, DOUBLE], 1),
+    "more entries than there are behind a displacement": ([np.zeros(2), (2, 1), DOUBLE], 1),
+    "a displacement in entries with gaps": ([np.zeros(9), (1, 1), DERIVED], 1),
+    "a type string with a size": ([np.zeros(2), "f8"], 1),
+    "a letter of no type": ([np.zeros(2), "x"], 1),
+    "three numbers": ([np.zeros(2), (1, 1, 1)], 1),
+    "five items": ([np.zeros(2), 1, 0, DOUBLE, None], 1),
+    "a tensor with gaps": (Tensor(np.zeros(8)[::2]), 1),
+    "a tensor of half floats": (Tensor(np.zeros(8, "f2")), 1),
+    "a description with a mask": (CudaArray(np.zeros(3), mask=np.zeros(3)), 1),
+    "a description of the other byte order": (CudaArray(np.zeros(2, ">f8")), 1),
+    "a description of gaps in memory": (CudaArray(np.zeros(8)[::2]), 1),
+    "a description with fields": (CudaArray(np.zeros(2), descr=[("x", "<f4"), ("y", "<f4")]), 1),
     "a derived type": ([np.zeros(2), DERIVED], 1),
     "what is no type": ([np.zeros(2), object()], 1),
     "an entry and a half": ([bytes(12), DOUBLE], 1),
@@ -83,6 +96,7 @@ UNUSUAL_TO_RECEIVE = {
     "a tag below any": (bytearray(), 0, -2),
     "memory that may not be written": (b"", 0),
     "a list of two buffers": ([bytearray(), bytearray()], 0),
+    "described memory that may not be written": (CudaArray(np.broadcast_to(0.0, 1)), 0),
 }
 
 
@@ -110,10 +124,10 @@ def test_an_unusual_look_for_a_message_is_handed_over(given: tuple[Any, ...]) ->
 
 @pytest.mark.parametrize(
     "given",
-    [(b"", 0, 0, bytearray(), 0), (b"", 0, 0, bytearray(), -1), (b"", 1), (b"", 1, 0, b"", 1),
-     (b"", 1, 0, bytearray(), 1, 0, "status"), (b"", 1, -1, bytearray(), 1)],
+    [(b"1", 0, 0, bytearray(), 0), ([np.zeros(4), DERIVED], 0, 0, bytearray(32), 0), (b"", 0, 0, bytearray(), -1),
+     (b"", 1), (b"", 1, 0, b"", 1), (b"", 1, 0, bytearray(), 1, 0, "status"), (b"", 1, -1, bytearray(), 1)],
 )  # fmt: skip
-def test_an_exchange_with_oneself_and_other_unusual_ones_are_handed_over(given: tuple[Any, ...]) -> None:
+def test_a_truncated_exchange_with_oneself_and_other_unusual_ones_are_handed_over(given: tuple[Any, ...]) -> None:
     def body() -> None:
         assert WORLD.Sendrecv(*given) == GENERAL
 
