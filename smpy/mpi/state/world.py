@@ -89,6 +89,8 @@ class Communicator:
         State that both sides share.
     topology : object
         Its virtual topology, or None.
+    edges : dict of int to RankEdges
+        Edges of each rank that has taken part in a neighbourhood collective.
     own : dict of int to PerRankAttributes
         Own name, attributes, error handler and hints of each rank that has set any.
     locks : dict of int to dict
@@ -101,8 +103,8 @@ class Communicator:
 
     __slots__ = (
         *("_duplicate", "_local", "_recovery", "_shadow", "_users", "_world_ranks"),
-        *("choices", "hosts", "joint", "locks", "n_private_uses", "name", "number", "own", "remote", "side", "size"),
-        "topology",
+        *("choices", "edges", "hosts", "joint", "locks", "n_private_uses", "name", "number", "own", "remote", "side"),
+        *("size", "topology"),
     )
 
     def __init__(self, number: int, name: str = "") -> None:
@@ -112,6 +114,7 @@ class Communicator:
         self.remote = self
         self.joint = SharedBySides(self.size)
         self.topology: Any = None
+        self.edges: dict[int, Any] = {}
         self.name = name
         self.own: dict[int, PerRankAttributes] = {}
         self.locks: dict[int, dict[Hashable, Lock]] = {}

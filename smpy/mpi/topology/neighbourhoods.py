@@ -45,6 +45,36 @@ class Crossing:
         return None if edge.peer < 0 else self._blocks.pop((edge.peer, rank, edge.label))
 
 
+class RankEdges:
+    """Edges of one rank, and the tables of schedules that follow from them.
+
+    Messages between two ranks do not overtake. They leave in the order of the outgoing edges, which is that of their
+    labels, and are received in that order.
+
+    Parameters
+    ----------
+    topology : Topology
+        The topology.
+    rank : int
+        The rank.
+    """
+
+    __slots__ = ("_arrivals", "_destinations", "_sources", "incoming", "outgoing")
+
+    def __init__(self, topology: Topology, rank: int) -> None:
+        self.incoming, self.outgoing = topology.incoming(rank), topology.outgoing(rank)
+        labels = [edge.label for edge in self.incoming]
+        self._arrivals = sorted(range(len(labels)), key=labels.__getitem__)
+        self._destinations = array("q", [len(self.outgoing), *[edge.peer for edge in self.outgoing]])
+        self._sources = array("q", [len(labels), *[self.incoming[place].peer for place in self._arrivals]])
+
+    def tables(self, out_bytes: Sequence[int], in_bytes: Sequence[int]) -> Tables:
+        """Tables of the schedule: offsets of the blocks sent and received, and the ranks at the other ends."""
+        arriving = [in_bytes[place] for place in self._arrivals]
+        offsets = array("q", accumulate(out_bytes, initial=0)), array("q", accumulate(arriving, initial=0))
+        return *offsets, self._destinations, self._sources
+
+
 class Neighbourhood(CollectiveCall):
     """One rank's part in a neighbourhood collective.
 
@@ -59,39 +89,25 @@ class Neighbourhood(CollectiveCall):
     ----------
     incoming, outgoing : sequence of EdgeEnd
         The rank's edges.
+    tables_for : callable
+        Tables of the schedule, from the sizes of the blocks sent and received.
     """
 
-    __slots__ = ("incoming", "outgoing")
+    __slots__ = ("incoming", "outgoing", "tables_for")
     op = "neighbour"
 
     def __init__(self, comm: CommCore, call: str) -> None:
         super().__init__(comm, call)
         topology = topology_of(self.communicator, Topology, call)
         self.signature = Signature(call)
-        self.incoming = topology.incoming(self.rank)
-        self.outgoing = topology.outgoing(self.rank)
+        edges: RankEdges | None = self.communicator.edges.get(self.rank)
+        if edges is None:
+            edges = self.communicator.edges[self.rank] = RankEdges(topology, self.rank)
+        self.incoming, self.outgoing, self.tables_for = edges.incoming, edges.outgoing, edges.tables
 
     def new_payload(self) -> Crossing:
         """Blocks that have been sent and not received."""
         return Crossing()
-
-    def tables_for(self, out_bytes: Iterable[int], in_bytes: Iterable[int]) -> Tables:
-        """Tables of the schedule: offsets of the blocks sent and received, and the ranks at the other ends.
-
-        Messages between two ranks do not overtake. They leave in the order of the outgoing edges, which is that of
-        their labels, and are received in that order.
-        """
-        arrivals = sorted(zip(self.incoming, in_bytes, strict=True), key=_label_of_edge)
-        return (
-            array("q", accumulate(out_bytes, initial=0)),
-            array("q", accumulate([nbytes for _, nbytes in arrivals], initial=0)),
-            array("q", [len(self.outgoing), *[edge.peer for edge in self.outgoing]]),
-            array("q", [len(arrivals), *[edge.peer for edge, _ in arrivals]]),
-        )
-
-
-def _label_of_edge(arrival: tuple[EdgeEnd, int]) -> int:
-    return arrival[0].label
 
 
 class Exchange(Neighbourhood):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from smpy.engine.running import current
 from smpy.mpi import MPI
+from smpy.mpi.state.virtual_topologies import CartTopology
 from tests.mpi.conftest import run_world
 
 few = settings(max_examples=25)
@@ -288,3 +289,19 @@ def test_an_exchange_takes_as_long_as_its_messages(run_ranks):
 
     expected = run_ranks(6, lambda rank: main(rank, by_hand)).finish_s
     assert run_ranks(6, lambda rank: main(rank, with_one_call)).finish_s == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_edges_of_a_rank_are_looked_up_once(run_ranks, monkeypatch):
+    looked_up = []
+    monkeypatch.setattr(CartTopology, "neighbours", lambda self, rank: looked_up.append(rank) or [rank, rank])
+
+    def main(rank):
+        grid = MPI.COMM_WORLD.Create_cart([2], periods=[True])
+        got = [grid.neighbor_alltoall([call, call + 1]) for call in range(3)]
+        other = np.zeros(2)
+        grid.Ineighbor_allgather(np.array([rank + 0.0]), other).Wait()
+        return got, other.tolist()
+
+    exchanged = [[call + 1, call] for call in range(3)]
+    assert run_ranks(2, main).returned == [(exchanged, [0, 0]), (exchanged, [1, 1])]
+    assert looked_up == [0, 0, 1, 1]  # incoming and outgoing
