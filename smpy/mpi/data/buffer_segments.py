@@ -228,7 +228,7 @@ class BufferSegments(Sequence[BufferSegment]):
         self._memory = memory
         self.counts = counts
         self._starts = starts
-        self._datatypes = [Datatype._of(datatype._layout) for datatype in datatypes]  # programs may free theirs
+        self._datatypes = [Datatype._handle_on(datatype._layout) for datatype in datatypes]  # programs may free theirs
         self._compiled = _compiled(counts, starts, self._datatypes)
 
     @property

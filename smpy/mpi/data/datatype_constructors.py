@@ -30,7 +30,7 @@ class Constructors(Marks):
         """Make a copy of the datatype with the same entries."""
         old = self._layout
         origin = DatatypeOrigin("DUP", {}, (old,))
-        new = self._of(Layout(old.typemap, "", old.kind, old.typestr, old.code, origin, old.is_committed))
+        new = self._of(Layout(old.typemap, "", old.kind, old._typestr, old.code, origin, old.is_committed))
         new._inherit(self)
         return new
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import ClassVar, Self
 
 from smpy.mpi.data.layout import DatatypeOrigin, Layout
-from smpy.mpi.data.strided import strided
 from smpy.mpi.data.typemaps import Typemap
 from smpy.mpi.state.exceptions import fail
 from smpy.mpi.state.handle import Handle
@@ -23,6 +22,7 @@ class DatatypeCore(Handle):
     _layout_or_null: Layout | None
     _size: int
     _strided: bytes | None
+    """Read by the compiled surface, like `_size`: the layout's `dense_size` and `strides`."""
 
     @classmethod
     def _of(cls, layout: Layout | None) -> Self:
@@ -36,16 +36,11 @@ class DatatypeCore(Handle):
         """A handle on a new datatype that a constructor derives from others."""
         if not typemap.has_64_bits:
             fail("ERR_ARG", f"{combiner}: the datatype's size or one of its bounds has more than 64 bits")
-        origin = DatatypeOrigin(combiner, arguments, tuple(olds))
-        return cls._of(Layout(typemap, typestr=f"V{typemap.extent}", origin=origin))
+        return cls._of(Layout(typemap, origin=DatatypeOrigin(combiner, arguments, tuple(olds))))
 
     def _refer_to(self, layout: Layout | None) -> None:
         self._layout_or_null = layout
-        # read by the compiled surface: the size of entries without gaps, and the strides of others
-        self._size, self._strided = 0, None
-        if layout is not None and layout.is_committed:
-            self._size = layout.size if layout.is_contiguous else 0
-            self._strided = None if layout.is_contiguous else strided(layout.typemap)
+        self._size, self._strided = (0, None) if layout is None else (layout.dense_size, layout.strides)
 
     def _identity(self) -> int:
         return 0 if self._layout_or_null is None else self._layout_or_null.number
@@ -77,7 +72,7 @@ class DatatypeCore(Handle):
     def Commit(self) -> Self:
         """Make the datatype usable in communication; predefined ones always are."""
         layout = self._layout
-        layout.is_committed = True
+        layout.commit()
         self._refer_to(layout)
         return self
 

@@ -326,3 +326,14 @@ def test_a_collective_under_way_keeps_the_datatypes_and_operations_that_it_uses(
 
     of_all, swapped = [2, 0, 2, 0, 0, 0], [1, 0, 1, 1, 0, 1]
     assert run_ranks(2, main).returned == [(of_all, swapped), ([0] * 6, swapped)]
+
+
+def test_the_compiled_surface_moves_a_derived_datatype_after_its_commit():
+    gaps, dense = MPI.DOUBLE.Create_vector(2, 1, 2), MPI.DOUBLE.Create_contiguous(3)
+    assert [(one._size, one._strided) for one in (gaps, dense)] == [(0, None)] * 2
+    other = MPI.Datatype(gaps.Commit())
+    assert gaps._size == 0
+    assert gaps._strided == other._strided == gaps.Dup()._strided is not None
+    assert (dense.Commit()._size, dense._strided) == (24, None)
+    dense.Free()
+    assert dense._size == 0
