@@ -31,6 +31,8 @@
 #include "site.h"
 #include "window.h"
 
+#include <string.h>
+
 surface_state surface = {.rank = -1};
 
 int surface_kernel_error(int code)
@@ -328,18 +330,52 @@ static PyObject *surface_block(PyObject *module, PyObject *call)
     return block_on(call) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
+enum { TABLES = 4, NOT_OURS = 1 };
+
+static int take_table(PyObject *table, Py_buffer *view)
+{
+    if (PyObject_GetBuffer(table, view, PyBUF_ND | PyBUF_FORMAT) < 0) {
+        PyErr_Clear();
+        return 0;
+    }
+    if (view->ndim == 1 && view->format && strcmp(view->format, "q") == 0) return 1;
+    PyBuffer_Release(view);
+    return 0;
+}
+
+/* Appends a collective, whose tables the kernel copies: 0, an error of the kernel's, or NOT_OURS: a table is no array of 64-bit
+ * integers. A function of its own: the views are no part of the stack that a switch copies. */
+Py_NO_INLINE static int append_collective(int comm, int schedule, int root, int64_t bytes, PyObject *tables)
+{
+    Py_buffer view[TABLES];
+    rank_tables given = {.n = 0};
+    const int n = tables ? (int)PyTuple_GET_SIZE(tables) : 0;
+    while (given.n < n && take_table(PyTuple_GET_ITEM(tables, given.n), &view[given.n])) {
+        given.table[given.n] = view[given.n].buf;
+        given.n_entries[given.n] = (int)view[given.n].shape[0];
+        given.n++;
+    }
+    const int code = given.n < n ? NOT_OURS
+                                 : surface.calls->append_collective(surface.sim, surface.timeline, comm, schedule, root, bytes,
+                                                                    n ? &given : NULL);
+    while (given.n) PyBuffer_Release(&view[--given.n]);
+    return code;
+}
+
 static PyObject *surface_collective(PyObject *module, PyObject *const *at, Py_ssize_t n, PyObject *keywords)
 {
     (void)module;
     const arguments given = {at, n, keywords};
-    const int is_plain = n == 5 && !keywords && surface_is_here();
+    PyObject *tables = n == 6 ? at[5] : NULL;
+    const int has_few = !tables || (PyTuple_CheckExact(tables) && PyTuple_GET_SIZE(tables) <= TABLES);
+    const int is_plain = (n == 5 || n == 6) && has_few && !keywords && surface_is_here();
     if (!surface.engine) return PyErr_Format(PyExc_RuntimeError, "no world is attached");
     if (!is_plain) return arguments_hand_over(surface.engine, surface.name._collective, &given);
     const long comm = PyLong_AsLong(at[0]), schedule = PyLong_AsLong(at[1]), root = PyLong_AsLong(at[2]);
     const long long bytes = PyLong_AsLongLong(at[3]);
     if (PyErr_Occurred()) return NULL;
-    const int code = surface.calls->append_collective(surface.sim, surface.timeline, (int)comm, (int)schedule, (int)root, bytes,
-                                                      NULL);
+    const int code = append_collective((int)comm, (int)schedule, (int)root, bytes, tables);
+    if (code == NOT_OURS) return arguments_hand_over(surface.engine, surface.name._collective, &given);
     if (code < 0) return surface_kernel_error(code), NULL;
     return block_on(at[4]) < 0 ? NULL : Py_NewRef(Py_None);
 }

@@ -5,13 +5,19 @@ from __future__ import annotations
 import re
 import threading
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from smpy.collectives.comm_hosts import HostsOfComm
+from smpy.collectives.facts import Query
+from smpy.collectives.hosts import Hosts
 from smpy.collectives.schedule import NBYTES, NO_STEPS, RANK, Schedule
 from smpy.collectives.symbolic_call import symbolic_call
+from smpy.collectives.world_schedules import algorithms_in
 from smpy.engine import loop, thread_ranks
 from smpy.engine.engine import Engine
 from smpy.engine.kernel import lib
@@ -180,6 +186,27 @@ def test_a_gate_opens_when_its_ranks_have_come() -> None:
 
     run(engine, come(1.0), come(3.0), come(2.0))
     assert dates_s == [3.0, 3.0, 3.0]
+
+
+def test_a_collective_takes_as_long_whatever_form_its_tables_have() -> None:
+    def dates_s(form: type[list[Any] | tuple[Any, ...]], table: Callable[[list[int]], Sequence[int]]) -> list[float]:
+        engine, dates = new_engine(2), []
+        hosts = HostsOfComm(lambda: Hosts(engine.hosts_of([0, 1])))
+        number = algorithms_in(engine).schedule(engine, "neighbour", Query(2, 0), hosts)
+
+        def exchange(peer: int, nbytes: int) -> None:
+            tables = [[0, nbytes], [0, 80_000 - nbytes], [1, peer], [1, peer]]
+            engine.collective(0, number, 0, 0, "Neighbor_alltoall", form(map(table, tables)))
+            dates.append(engine.clock_s())
+
+        run(engine, lambda: exchange(1, 70_000), lambda: exchange(0, 10_000))
+        return dates
+
+    of_lists = dates_s(list, list)
+    assert 0 < of_lists[0] < of_lists[1]
+    assert (
+        dates_s(tuple, partial(array, "q")) == dates_s(tuple, tuple) == dates_s(list, partial(array, "q")) == of_lists
+    )
 
 
 def test_at_most_four_tables_are_given() -> None:
