@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from operator import mul
-from typing import Any, overload
+from typing import Any, Final, overload
 
 from smpy.engine.blocks import blocks_outside, new_blocks, pack_blocks, strided_of, take_blocks, unpack_blocks
 from smpy.engine.folded_memory import is_any, private_ranges
@@ -18,8 +19,12 @@ from smpy.mpi.data.datatypes import Datatype
 from smpy.mpi.data.layout import Layout
 from smpy.mpi.data.packing import check_bounds, pack, packed_ranges, unpack
 from smpy.mpi.data.strided import strided
+from smpy.mpi.data.typemaps import Typemap
 
 __all__ = ["BufferSegment", "BufferSegments"]
+
+_FEW: Final = 8
+"""Largest number of datatypes of one call whose kernel descriptions are kept."""
 
 
 class BufferSegment:
@@ -379,12 +384,20 @@ class BufferSegments(Sequence[BufferSegment]):
 
 def _compiled(counts: list[int], starts: list[int], datatypes: list[Datatype]) -> tuple[Any, ...] | None:
     """Kernel description of blocks, and the arrays that it points to; None without regular strides."""
-    layouts = [strided(datatype._layout.typemap) for datatype in datatypes]
-    if not counts or None in layouts:
+    described = _kernel_layouts if len(datatypes) <= _FEW else _kernel_layouts.__wrapped__
+    layouts = described(*[datatype._layout.typemap for datatype in datatypes])
+    if not counts or layouts is None:
         return None
     try:
-        kept = array("q", counts), array("q", starts), b"".join(layout for layout in layouts if layout is not None)
+        kept = array("q", counts), array("q", starts)
     except OverflowError:  # no memory has such a block
         return None
-    pointers = int64s_of(kept[0]), int64s_of(kept[1]), strided_of(kept[2])
-    return new_blocks((len(counts), *pointers, len(layouts))), pointers
+    pointers = int64s_of(kept[0]), int64s_of(kept[1]), layouts
+    return new_blocks((len(counts), *pointers, len(datatypes))), pointers
+
+
+@lru_cache(maxsize=1024)
+def _kernel_layouts(*typemaps: Typemap) -> Any:
+    """Pointer to kernel descriptions of the entries of blocks; None without regular strides."""
+    layouts = [layout for typemap in typemaps if (layout := strided(typemap)) is not None]
+    return strided_of(b"".join(layouts)) if len(layouts) == len(typemaps) else None
