@@ -38,7 +38,7 @@ TRAFFIC = """
             request.Wait(status if shift % 2 else None)
             lines.append(told())
         elif form == 2:
-            world.Sendrecv(mine, to, tag, got, source, tag, status)
+            world.Sendrecv([mine, (size, 0)], to, tag, [got, None, 2, "d"] if turn % 2 else got, source, tag, status)
             lines.append(told())
         elif form == 3:
             request = world.Irecv(got)
