@@ -33,6 +33,7 @@ typedef struct {
     __typeof__(sim_payload) *payload_of;
     __typeof__(sim_release) *release;
     __typeof__(sim_data_work_s) *data_work_s;
+    __typeof__(sim_own_copy_s) *own_copy_s;
     __typeof__(sim_append_overhead) *append_overhead;
     __typeof__(payload_fill) *fill;
     __typeof__(payload_folded_share) *folded_share;

@@ -142,6 +142,7 @@ const void *sim_kernel_calls(void)
         .payload_of = sim_payload,
         .release = sim_release,
         .data_work_s = sim_data_work_s,
+        .own_copy_s = sim_own_copy_s,
         .append_overhead = sim_append_overhead,
         .fill = payload_fill,
         .folded_share = payload_folded_share,

@@ -109,13 +109,17 @@ static int takes_source(PyObject *self, PyObject *source, PyObject *tag, envelop
 
 /* ---- posting ---- */
 
+static int pay(double work_s)
+{
+    const int code = work_s > 0 ? surface.calls->append_overhead(surface.sim, surface.timeline, work_s) : 0;
+    return code < 0 ? surface_kernel_error(code) : 0;
+}
+
 /* The rank gathers the blocks of its message. */
 static int pay_for_blocks(const user_buffer *load)
 {
     const int64_t n_blocks = (load->bytes + load->layout->block_bytes - 1) / load->layout->block_bytes;
-    const double work_s = surface.calls->data_work_s(surface.sim, surface.timeline, NULL, 0, n_blocks);
-    const int code = work_s > 0 ? surface.calls->append_overhead(surface.sim, surface.timeline, work_s) : 0;
-    return code < 0 ? surface_kernel_error(code) : 0;
+    return pay(surface.calls->data_work_s(surface.sim, surface.timeline, NULL, 0, n_blocks));
 }
 
 int comm_post_send(const envelope *to, user_buffer load, int blocking, int must_copy)
@@ -231,6 +235,8 @@ static int copy_to_itself(const envelope *to, user_buffer load, user_buffer room
 {
     if (load.layout || room.layout || load.bytes > room.bytes || (load.bytes && (!load.data || !room.data))) return -1;
     if (user_buffer_folded_share(&load) != FOLDED_NONE || user_buffer_folded_share(&room) != FOLDED_NONE) return -1;
+    if (pay(surface.calls->data_work_s(surface.sim, surface.timeline, room.data, load.bytes, 0)) < 0) return -1;
+    if (pay(surface.calls->own_copy_s(surface.sim, surface.timeline, load.bytes)) < 0) return -1;
     if (load.bytes) memmove(room.data, load.data, (size_t)load.bytes);
     *m = (message){.is_recv = 1, .source = to->peer, .tag = to->tag, .bytes = load.bytes, .capacity = room.bytes};
     return 0;
