@@ -10,7 +10,7 @@
 static const double THRESHOLD_S = 1e-6; /* SMPI's cpu-threshold */
 static const double ANCHOR_AGE_S = 50e-6;
 enum { ANCHORS_MAX = 10 };
-static const double OBSERVED_S = 100e-6; /* smpy.compute.clock.observed_bursts.OBSERVED_S */
+static const double OBSERVED_S = 100e-6; /* smpy.compute.clock.measured_clock.OBSERVED_S */
 
 static double read_s(clockid_t which)
 {
@@ -76,9 +76,21 @@ static int observe(double computed_s)
     return answer ? 0 : -1;
 }
 
+/* Asks for the time of a long burst and for the bytes that it moved. */
+static int split(double *computed_s, double *bytes)
+{
+    PyObject *asked = PyFloat_FromDouble(*computed_s);
+    PyObject *answer = asked ? PyObject_CallMethodOneArg(surface.clock.memory, surface.name.split, asked) : NULL;
+    const int is_split = answer && PyArg_ParseTuple(answer, "dd:split", computed_s, bytes);
+    Py_XDECREF(asked);
+    Py_XDECREF(answer);
+    return is_split ? 0 : -1;
+}
+
 int clock_charge(void)
 {
-    double computed_s = surface.clock.carried_s + burst_s();
+    double computed_s = surface.clock.carried_s + burst_s(), bytes = 0;
+    if (surface.clock.memory && computed_s >= OBSERVED_S && surface_is_here() && split(&computed_s, &bytes) < 0) return -1;
     if (observe(computed_s) < 0) return -1;
     if (surface.clock.bursts && surface_is_here()) {
         computed_s = answer_of(surface.clock.bursts, surface.name.take, computed_s);
@@ -87,7 +99,7 @@ int clock_charge(void)
     if (computed_s < THRESHOLD_S || !surface_is_here()) return 0;
     const double given = surface.clock.flop_per_s;
     const double flop_per_s = given > 0 ? given : surface.calls->speed_flop_per_s(surface.sim, surface.timeline);
-    const int code = surface.calls->append_compute_of(surface.sim, surface.timeline, 0, 0, computed_s * flop_per_s, 0);
+    const int code = surface.calls->append_compute_of(surface.sim, surface.timeline, 0, 0, computed_s * flop_per_s, bytes);
     return code < 0 ? surface_kernel_error(code) : 0;
 }
 
@@ -132,21 +144,22 @@ PyObject *clock_compute(PyObject *module, PyObject *const *at, Py_ssize_t n)
 typedef struct {
     PyObject_HEAD
     double flop_per_s;
-    PyObject *bursts, *observer; /* owned, or NULL */
+    PyObject *bursts, *observer, *memory; /* owned, or NULL */
 } clock_object;
 
 static PyObject *Clock_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"engine", "flop_per_s", "bursts", "observer", NULL};
-    PyObject *engine, *bursts = Py_None, *observer = Py_None;
+    static char *names[] = {"engine", "flop_per_s", "bursts", "observer", "memory", NULL};
+    PyObject *engine, *bursts = Py_None, *observer = Py_None, *memory = Py_None;
     double flop_per_s;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "Od|OO:Clock", names, &engine, &flop_per_s, &bursts, &observer))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "Od|OOO:Clock", names, &engine, &flop_per_s, &bursts, &observer, &memory))
         return NULL;
     clock_object *self = (clock_object *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     self->flop_per_s = flop_per_s;
     self->bursts = bursts == Py_None ? NULL : Py_NewRef(bursts);
     self->observer = observer == Py_None ? NULL : Py_NewRef(observer);
+    self->memory = memory == Py_None ? NULL : Py_NewRef(memory);
     return (PyObject *)self;
 }
 
@@ -155,6 +168,7 @@ static void Clock_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     Py_XDECREF(((clock_object *)self)->bursts);
     Py_XDECREF(((clock_object *)self)->observer);
+    Py_XDECREF(((clock_object *)self)->memory);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -166,6 +180,7 @@ static PyObject *Clock_start(PyObject *self, PyObject *unused)
     surface.clock.flop_per_s = ((clock_object *)self)->flop_per_s;
     Py_XSETREF(surface.clock.bursts, Py_XNewRef(((clock_object *)self)->bursts));
     Py_XSETREF(surface.clock.observer, Py_XNewRef(((clock_object *)self)->observer));
+    Py_XSETREF(surface.clock.memory, Py_XNewRef(((clock_object *)self)->memory));
     clock_start();
     Py_RETURN_NONE;
 }
@@ -223,7 +238,7 @@ static PyMethodDef methods[] = {
 
 static PyType_Slot slots[] = {
     {Py_tp_doc,
-     (void *)PyDoc_STR("Clock(engine, flop_per_s, bursts=None, observer=None)\n--\n\n"
+     (void *)PyDoc_STR("Clock(engine, flop_per_s, bursts=None, observer=None, memory=None)\n--\n\n"
                        "Measures the running rank of the attached world.")},
     {Py_tp_new, (void *)Clock_new},
     {Py_tp_dealloc, (void *)Clock_dealloc},

@@ -11,7 +11,9 @@
  *       ANCHOR_AGE_S, which bounds what it can lose for time that passed before it;
  *   (4) it is the running rank's: another thread that starts, stops or pauses it does nothing;
  *   (5) where bursts are kept (smpy.compute.clock.bursts), every burst that ends is told, short ones too, and its answer is
- *       charged. */
+ *       charged;
+ *   (6) a burst of at least OBSERVED_S moves the bytes that `memory` tells through the memory of its host, while it computes for
+ *       the seconds that `memory` tells. */
 #ifndef SMPY_SURFACE_CLOCK_H
 #define SMPY_SURFACE_CLOCK_H
 #include "surface.h"

@@ -117,6 +117,7 @@ static int intern_names(void)
         {&surface.name._operation, "_operation_or_null"},
         {&surface.name.take, "take"},
         {&surface.name.look, "look"},
+        {&surface.name.split, "split"},
         {&surface.name.origin, "origin"},
         {&surface.name.target, "target"},
         {&surface.name.target_rank, "target_rank"},
@@ -215,6 +216,7 @@ static PyObject *surface_detach(PyObject *module, PyObject *unused)
     surface.epoch++;
     sampler_stop();
     Py_CLEAR(surface.clock.bursts);
+    Py_CLEAR(surface.clock.memory);
     Py_CLEAR(surface.clock.observer);
     Py_CLEAR(surface.open_collectives);
     Py_CLEAR(surface.failure.type);

@@ -25,6 +25,7 @@ typedef struct {
     double started_s, carried_s;    /* the burst under way: its beginning, and the time before a pause */
     double anchor_s, anchor_cpu_s;  /* one instant on both clocks */
     PyObject *bursts;               /* owned: tells the charge of a burst (smpy.compute.clock.bursts); NULL: its time */
+    PyObject *memory;               /* owned: tells the bytes of a long burst (smpy.engine.clocks.BurstMemory), or NULL */
     PyObject *observer;             /* owned: called with long and with sampled bursts (compute.clock.observed_bursts), or NULL */
 } compute_clock;
 
@@ -121,7 +122,7 @@ typedef struct {
         PyObject *perform, *_perform, *_look, *_wait, *_follow, *_overlap, *arrival, *numbers, *sequence, *times;
         PyObject *_hub, *_run_deliveries, *_run_notes, *_collective, *must_be_here, *_truncated, *__smpy_folded__, *compute;
         PyObject *plain, *schedule, *put, *result, *leave, *fill, *execute, *_operation;
-        PyObject *take, *look;
+        PyObject *take, *look, *split;
         PyObject *origin, *target, *target_rank, *Put, *Get, *Rput, *Rget, *Flush, *Flush_local;
         PyObject *_Put, *_Get, *_Rput, *_Rget, *_Flush, *_Flush_local, *Win_Get, *Win_Rget, *Win_Flush, *Win_Flush_local;
         PyObject *Lock, *Unlock, *Lock_all, *Unlock_all, *_Lock, *_Unlock, *_Lock_all, *_Unlock_all;

@@ -39,3 +39,10 @@ class Bursts(Protocol):
 
     def start(self, ranks: Iterable[int]) -> None:
         """Note the ranks that the running rank spawns."""
+
+
+class BurstMemory(Protocol):
+    """Source of the bytes that measured bursts move through the memory of their host."""
+
+    def split(self, measured_s: float) -> tuple[float, float]:
+        """Seconds of the burst that the running rank has just ended, as if alone on this machine, and bytes moved."""

@@ -76,9 +76,7 @@ class TimeCalls(Loop):
         the call that the program has made.
         """
         if memory_bytes:
-            memory = self.memory()
-            limits = memory.bandwidth_bytes_per_s, memory.core_bandwidth_bytes_per_s
-            check(lib.sim_host_memory(self._sim, self._host_of_rank[self.rank], *limits))
+            self.know_memory()
         if kernel is None:
             lib.sim_append_compute(self._sim, self.timeline, flop, memory_bytes)
         else:
@@ -97,6 +95,12 @@ class TimeCalls(Loop):
     def add_to_path(self, number: int, amount: float, variance: float = 0.0) -> None:
         """Add to one of the sums over the critical path to the running rank's date, and to that of variances."""
         check(lib.sim_append_to_path(self._sim, self.timeline, number, amount, variance))
+
+    def know_memory(self) -> None:
+        """Tell the kernel the memory of the running rank's host, before computing that moves bytes of it."""
+        memory = self.memory()
+        limits = memory.bandwidth_bytes_per_s, memory.core_bandwidth_bytes_per_s
+        check(lib.sim_host_memory(self._sim, self._host_of_rank[self.rank], *limits))
 
     def memory(self) -> Memory:
         """Memory of the running rank's host."""

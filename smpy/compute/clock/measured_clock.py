@@ -13,11 +13,10 @@ from collections.abc import Callable
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Final
 
-from smpy.compute.clock.observed_bursts import OBSERVED_S
 from smpy.engine.surface import surface
 
 if TYPE_CHECKING:
-    from smpy.engine.clocks import Bursts
+    from smpy.engine.clocks import BurstMemory, Bursts
     from smpy.engine.engine import Engine
 
 # The real clocks: `time`'s functions give simulated time while a program runs.
@@ -25,6 +24,8 @@ _monotonic_s, _processor_s = perf_counter, thread_time
 
 THRESHOLD_S: Final = 1e-6
 """Shorter bursts are dropped, as SMPI's cpu-threshold does."""
+OBSERVED_S: Final = 100e-6
+"""Shorter bursts are observed only if they contain a sample, and move no bytes: both take some microseconds."""
 _ANCHOR_AGE_S: Final = 50e-6
 _ANCHORS_MAX: Final = 10
 
@@ -44,6 +45,8 @@ class MeasuredClock:
     observer : callable or None
         Called with the seconds of bursts that are not short, before they are charged (see
         `smpy.compute.clock.observed_bursts`).
+    memory : BurstMemory or None
+        Asked for the time and the bytes of bursts that are not short.
     """
 
     def __init__(
@@ -52,11 +55,13 @@ class MeasuredClock:
         flop_per_s: float,
         bursts: Bursts | None = None,
         observer: Callable[[float], object] | None = None,
+        memory: BurstMemory | None = None,
     ) -> None:
         self._engine = engine
         self._flop_per_s = flop_per_s
         self._bursts = bursts
         self._observer = observer
+        self._memory = memory
         self._is_running = False
         self._started_s = 0.0
         self._carried_s = 0.0
@@ -72,14 +77,16 @@ class MeasuredClock:
         if not self._is_running or not self._engine.is_here():
             return False
         self._is_running = False
-        computed_s = self._carried_s + self._burst_s()
+        computed_s, moved_bytes = self._carried_s + self._burst_s(), 0.0
+        if self._memory is not None and computed_s >= OBSERVED_S:
+            computed_s, moved_bytes = self._memory.split(computed_s)
         if self._observer is not None and computed_s >= OBSERVED_S:
             self._observer(computed_s)
         if self._bursts is not None:
             computed_s = self._bursts.take(computed_s)
         if computed_s >= THRESHOLD_S:
             flop = computed_s * (self._flop_per_s or self._engine.speed_flop_per_s())
-            self._engine.compute(flop, kernel="", n_calls=0)
+            self._engine.compute(flop, moved_bytes, kernel="", n_calls=0)
         return True
 
     def pause(self) -> float:
@@ -131,7 +138,9 @@ def new_clock(
     flop_per_s: float,
     bursts: Bursts | None = None,
     observer: Callable[[float], object] | None = None,
+    memory: BurstMemory | None = None,
 ) -> MeasuredClock:
     """The clock for a run: the compiled surface has one that its calls share, otherwise `MeasuredClock`."""
-    clock: MeasuredClock = (MeasuredClock if surface is None else surface.Clock)(engine, flop_per_s, bursts, observer)
+    new = MeasuredClock if surface is None else surface.Clock
+    clock: MeasuredClock = new(engine, flop_per_s, bursts, observer, memory)
     return clock

@@ -6,14 +6,12 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from smpy.compute.clock.burst_spread import BurstSpread
+from smpy.compute.clock.measured_clock import OBSERVED_S
 from smpy.engine.surface import surface
 from smpy.engine.thread_ranks import called_from
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
-
-OBSERVED_S: Final = 100e-6
-"""Shorter bursts are observed only if they contain a sample: observing one takes some microseconds."""
 
 Place = tuple[str, int]
 
