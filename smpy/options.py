@@ -266,6 +266,14 @@ class RunConfig:
         Path,
         "That speed, from a file that `smpy calibrate host` has written.",
     )
+    burst_memory: str | None = _option(
+        "--burst-memory",
+        "Computing",
+        OneOf(("learnt", "none")),
+        "Bytes that measured bursts move through the memory of their host, which its ranks share: learnt, from bursts "
+        "that are timed beside a load of memory on another core of this machine, or none. Without it: learnt, if "
+        "--host FILE says how far such a load slows code down.",
+    )
     keep_memory: bool = _option(
         "--keep-memory",
         "Computing",
@@ -459,6 +467,11 @@ class RunConfig:
         if self.host is not None and self.host_speed_flop_per_s is not None:
             names = f"{say('host')} and {say('host_speed_flop_per_s')}"
             raise UsageError(f"{names} both say how fast this machine is: give one of them")
+        if self.burst_memory == "learnt" and self.host is None:
+            raise UsageError(f"{say('burst_memory')}: {say('host')} names the calibration that it is learnt by")
+        if self.burst_memory == "learnt" and (self.compute != "measured" or self.record or self.replay):
+            names = f"{say('burst_memory')} and {say('compute')}"
+            raise UsageError(f"{names}: bytes are learnt while bursts are measured; files of bursts have seconds alone")
 
 
 OPTIONS: Final[Mapping[str, Option]] = {

@@ -22,6 +22,7 @@
 #include "exporter.h"
 #include "guard.h"
 #include "lines.h"
+#include "memory_load.h"
 #include "open_collective.h"
 #include "pending.h"
 #include "put.h"
@@ -477,7 +478,8 @@ static PyMethodDef functions[] = {
 static int surface_start(PyObject *module)
 {
     if (block_import_greenlet() < 0 || intern_names() < 0) return -1;
-    if (clock_add_type(module) < 0 || comm_add_type(module) < 0 || request_add_type(module) < 0) return -1;
+    if (clock_add_type(module) < 0 || memory_load_add_type(module) < 0) return -1;
+    if (comm_add_type(module) < 0 || request_add_type(module) < 0) return -1;
     if (exporter_add_type(module) < 0 || sequence_add_types(module) < 0) return -1;
     if (put_add_type(module) < 0 || window_add_type(module) < 0 || access_notes_add_type(module) < 0) return -1;
     if (!surface.request_class) surface.request_class = (PyTypeObject *)Py_NewRef(surface.request_base);

@@ -29,6 +29,7 @@ from smpy.emulate.reports.profile import profile_of
 from smpy.emulate.reports.remarks import remarks_on, remarks_on_shared_hosts
 from smpy.emulate.reports.tracebacks import report
 from smpy.emulate.run.burst_files import BurstFileMode
+from smpy.emulate.run.burst_memory import BurstMemoryMode
 from smpy.emulate.run.interrupts import Interrupts
 from smpy.emulate.run.lifetime import Lifetime
 from smpy.emulate.run.observation import observed_profile, start_sampler
@@ -144,7 +145,7 @@ def run(
         If the program is not Python.
     """
     began_s = perf_counter()
-    config = with_host_speed(config)
+    calibration, config = config.host, with_host_speed(config)
     if config.keep_memory:
         keep_freed_memory()
     check_fits(config.n_ranks * RANK_BYTES, f"{config.n_ranks:,} ranks", "run fewer (-np)")
@@ -162,8 +163,10 @@ def run(
         engine.make_sends_synchronous()
     frozen = BurstFileMode.of(config, engine, program, supply)
     observed = ObservedBursts(engine) if config.measures_computing and not config.replay else None
+    moved = BurstMemoryMode.of(config, calibration, engine, host_of_rank)
     if config.measures_computing:
-        engine.clock = new_clock(engine, config.host_speed_flop_per_s or 0.0, engine.bursts, observed)
+        speed_flop_per_s = config.host_speed_flop_per_s or 0.0
+        engine.clock = new_clock(engine, speed_flop_per_s, engine.bursts, observed, moved.memory)
     tracing = _tracing(config, engine, program.home)
     on_threads = () if engine.clock is None or config.replay else remarks_on_threads()
     reporter = _Reporter(engine, began_s, progress)
@@ -174,8 +177,10 @@ def run(
         if tracing is not None:
             tracing.abandon()
         raise
+    finally:
+        moved.end()
     exit_code, error = frozen.end_of(exit_code, error)
-    remarks = *on_threads, *remarks_on(engine, platform.models, program.home), *frozen.remarks()
+    remarks = *on_threads, *remarks_on(engine, platform.models, program.home), *frozen.remarks(), *moved.remarks()
     remarks = *remarks, *_mistakes(config, engine, program.home)
     if engine.has_added_ranks:
         host_of_rank = list(engine.hosts_of(range(engine.n_ranks)))
