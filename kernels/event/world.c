@@ -34,6 +34,11 @@ static int init(sim *s, const model *m, int n_ranks, const int *host_of_rank)
     return s->error == SIM_OUT_OF_MEMORY ? s->error : error;
 }
 
+int sim_host_busy_speed(sim *s, int first, int n_hosts, int n, const double *share)
+{
+    return host_busy_speed(&s->hosts, first, n_hosts, n, share);
+}
+
 sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_rank)
 {
     mpi_world *made = calloc(1, sizeof *made);

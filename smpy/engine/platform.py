@@ -13,6 +13,7 @@ from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError, UsageError, meant
 from smpy.platforms.link_names import LinkNames
 from smpy.platforms.links import Sharing
+from smpy.platforms.models.busy_speed import BUSY_SPEED_PROPERTY, busy_shares
 from smpy.platforms.models.machine_models import CallCosts, Models
 from smpy.platforms.models.memory import Memory
 from smpy.platforms.profiles import Changing
@@ -134,6 +135,19 @@ class Platform:
         """
         self._check_host(host)
         return self._memory.of(host)
+
+    def busy_speeds(self) -> Iterator[tuple[range, tuple[float, ...]]]:
+        """Consecutive hosts, and the part of their speed that cores have while 1, 2, ... are busy, where it is known.
+
+        Raises
+        ------
+        PlatformError
+            If one cannot be read.
+        """
+        for hosts, noted in self._properties.runs(self.n_hosts):
+            text = dict(noted).get(BUSY_SPEED_PROPERTY) if noted else None
+            if text is not None:
+                yield hosts, busy_shares(text)
 
     def sockets(self, host: int) -> int:
         """Number of sockets of a host, which share its cores equally."""

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "basics/errors.h"
 #include "machine/power.h"
@@ -38,6 +39,11 @@ void hosts_free(hosts *all)
         resource_free(&all->at[h].cores);
         if (all->at[h].memory) resource_free(all->at[h].memory);
         free(all->at[h].memory);
+    }
+    while (all->busy) {
+        busy_shares *next = all->busy->next;
+        free(all->busy);
+        all->busy = next;
     }
     free(all->at);
 }
@@ -77,7 +83,32 @@ int host_changes_speed(host *h, double highest_factor)
     return 0;
 }
 
+int host_busy_speed(hosts *all, int first, int n_hosts, int n, const double *share)
+{
+    if (first < 0 || n_hosts < 0 || first > all->n - n_hosts) return SIM_BAD_RANK;
+    if (n < 1) return SIM_BAD_SIZE;
+    busy_shares *kept = malloc(sizeof *kept + (size_t)n * sizeof *share);
+    if (!kept) return SIM_OUT_OF_MEMORY;
+    memcpy(kept->share, share, (size_t)n * sizeof *share);
+    kept->next = all->busy;
+    all->busy = kept;
+    for (int h = first; h < first + n_hosts; h++) {
+        resource *cores = &all->at[h].cores;
+        if (limit(cores, 1) < 0) return SIM_OUT_OF_MEMORY;
+        cores->busy_share = kept->share;
+        cores->n_busy = n;
+    }
+    return 0;
+}
+
 /* ---- resources ---- */
+
+/* Part of its speed that each unit has while n users are served. */
+static double busy_share(const resource *r, int n)
+{
+    if (!r->busy_share || !n) return 1;
+    return r->busy_share[(n < r->n_busy ? n : r->n_busy) - 1];
+}
 
 /* Rates at which the users of each queue are served. */
 typedef struct {
@@ -87,10 +118,13 @@ typedef struct {
 static rates rates_of(const resource *r)
 {
     const int n = resource_n_users(r), n_free = r->free.users.n;
-    const double fair_per_s = n > r->n_units ? r->unit_per_s * r->n_units / n : r->unit_per_s;
-    if (n == n_free || fair_per_s <= r->limited->per_s) return (rates){fair_per_s, fair_per_s};
-    const double left_per_s = r->unit_per_s * r->n_units - r->limited->per_s * (n - n_free);
-    return (rates){n_free ? fmin(r->unit_per_s, left_per_s / n_free) : r->unit_per_s, r->limited->per_s};
+    const double share = busy_share(r, n), unit_per_s = share * r->unit_per_s;
+    const double fair_per_s = n > r->n_units ? unit_per_s * r->n_units / n : unit_per_s;
+    if (n == n_free) return (rates){fair_per_s, fair_per_s};
+    const double limit_per_s = share * r->limited->per_s;
+    if (fair_per_s <= limit_per_s) return (rates){fair_per_s, fair_per_s};
+    const double left_per_s = unit_per_s * r->n_units - limit_per_s * (n - n_free);
+    return (rates){n_free ? fmin(unit_per_s, left_per_s / n_free) : unit_per_s, limit_per_s};
 }
 
 double resource_rate_per_s(const resource *r)
@@ -180,6 +214,7 @@ void hosts_check(const hosts *all)
         assert(heap_check(&at->cores.free.users));
         assert(!at->cores.limited || heap_check(&at->cores.limited->queue.users));
         assert(at->n_under_way >= resource_n_users(&at->cores));
+        assert(!at->cores.busy_share || (at->cores.n_busy >= 1 && at->cores.limited));
         assert(!host_knows_ends(at) || resource_n_users(&at->cores) == 0);
     }
 }

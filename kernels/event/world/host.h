@@ -4,13 +4,14 @@
  * users than units (SMPI's Cas01 for cores). So it only counts what one user has been served; each ends when that
  * reaches its own mark. Likewise, apart, for users that a limit may keep slower than a unit: what they leave is the others'. An
  * execution is an amount of flop and bytes: cores serve the flop, the memory the bytes (memory.h), both at once; it ends when all
- * of both is served. The speed of a host may change (machine_change.h).
+ * of both is served. The speed of a host may change (machine_change.h). Where it is known how much slower cores get while others
+ * are busy (host_busy_speed), all executions on a host have that part of its speed, by the number of those under way.
  *
  * Invariants: (1) served is what one user of a queue has received since the queue was empty, up to since_s;
  *             (2) users holds the marks of all users; its ids are timelines;
  *             (3) of a host's executions, those among no users compute at the speed of a core, or only move bytes;
  *             (4) while n_ranks <= cores no execution shares with other ranks: none is among the users, unless the host's speed
- *                 changes. */
+ *                 changes or depends on the number of busy cores. */
 #ifndef SMPY_HOST_H
 #define SMPY_HOST_H
 #include "basics/heap.h"
@@ -33,6 +34,8 @@ typedef struct {
     double since_s;
     resource_queue free;
     resource_limit *limited;     /* NULL: a unit is never faster than any limit */
+    const double *busy_share;    /* [n_busy]: part of its speed that a unit has while 1, 2, ... users are served; NULL: all of it */
+    int n_busy;                  /* more users than that have the last part */
 } resource;
 
 typedef struct {
@@ -55,13 +58,23 @@ typedef struct {
     int64_t reschedule_order;    /* and when then, as a count */
 } host;
 
+typedef struct busy_shares {
+    struct busy_shares *next;
+    double share[];
+} busy_shares;
+
 typedef struct {
     host *at;
     int n;
+    busy_shares *busy;           /* owned: those of all hosts */
 } hosts;
 
 int hosts_init(hosts *all, const platform *p);
 void hosts_free(hosts *all);
+
+/* Cores of n_hosts hosts from `first` on have a part of their speed while 1, 2, ..., n of them are busy; before anything executes:
+ * 0, or an error. */
+int host_busy_speed(hosts *all, int first, int n_hosts, int n, const double *share);
 
 /* Speed of a core in the host's state, while no profile changes it. */
 static inline double host_speed_flop_per_s(const host *h)

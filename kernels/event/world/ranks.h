@@ -61,6 +61,10 @@ double sim_speed_flop_per_s(const sim *s, int timeline); /* speed of a core of i
  * an error. Without it bytes take no time. */
 int sim_host_memory(sim *s, int host, double bytes_per_s, double core_bytes_per_s);
 
+/* Cores of hosts from `first` on have a part of their speed while 1, 2, ..., n of them are busy, the last one while more are. The
+ * timelines of a rank that has several are not slowed down. Before the run: 0, or an error. */
+int sim_host_busy_speed(sim *s, int first, int n_hosts, int n, const double *share);
+
 /* ---- actions that let time pass, and marks ---- */
 int sim_append_compute(sim *s, int timeline, double flop, double bytes); /* at once: so many bytes of memory */
 int sim_append_sleep(sim *s, int timeline, double seconds);

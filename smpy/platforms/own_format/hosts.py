@@ -20,11 +20,12 @@ from smpy.platforms.default_cluster import (
     LOOPBACK_LATENCY_S,
     SOCKETS_PER_HOST,
 )
+from smpy.platforms.models.busy_speed import BUSY_SPEED_PROPERTY, busy_shares, busy_speed_text
 from smpy.platforms.models.memory import Cache, Memory
 from smpy.platforms.models.power import PowerState
 from smpy.platforms.models.prices import HOST_PROPERTIES, POWER_PROPERTY
 from smpy.platforms.own_format.prices import read_host_power, read_power_states
-from smpy.platforms.own_format.settings import TomlTable, quantity_of
+from smpy.platforms.own_format.settings import TomlTable, number_of, quantity_of
 from smpy.platforms.own_format.wanted_hosts import WantedHosts
 from smpy.units import (
     exact_speed,
@@ -50,6 +51,7 @@ class _Noted(NamedTuple):
     off_w: float = 0.0
     host_eur: float = 0.0
     host_hour_eur: float = 0.0
+    busy_speed: str = ""
     others: tuple[tuple[str, str], ...] = ()
 
 
@@ -183,6 +185,20 @@ def _caches(host: TomlTable, usual: tuple[Cache, ...]) -> tuple[Cache, ...]:
     return caches
 
 
+def _busy_speed(host: TomlTable, usual: str) -> str:
+    """Property of `{"2" = 0.97, "8" = 0.8}`: busy cores, and the part of a core's speed that is left."""
+    written = host.by_size("busy_speed")
+    if written is None:
+        return usual
+    points = sorted((number_of(n_cores), number_of(share)) for n_cores, share in written)
+    text = busy_speed_text(points)
+    try:
+        busy_shares(text)
+    except PlatformError as wrong:
+        raise host.error("busy_speed", str(wrong)) from None
+    return text
+
+
 def _check(memory: Memory, host: TomlTable, key: str) -> None:
     try:
         memory.check()
@@ -225,6 +241,7 @@ def _noted(around: TomlTable, host: TomlTable, usual: _Noted) -> _Noted:
         off_w=power.quantity("off", parse_power_w, "200W", usual.off_w),
         host_eur=price.number("host_eur", usual.host_eur),
         host_hour_eur=price.number("host_hour_eur", usual.host_hour_eur),
+        busy_speed=_busy_speed(host, usual.busy_speed),
         others=tuple((dict(usual.others) | dict(host.table("properties").texts())).items()),
     )
 
@@ -243,4 +260,6 @@ def _properties(noted: _Noted) -> tuple[tuple[str, str], ...]:
     for key, property_name in HOST_PROPERTIES.items():
         if number := getattr(noted, key):
             properties.append((property_name, repr(number)))
+    if noted.busy_speed:
+        properties.append((BUSY_SPEED_PROPERTY, noted.busy_speed))
     return (*properties, *noted.others)
