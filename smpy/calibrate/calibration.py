@@ -15,6 +15,7 @@ from smpy.calibrate.kernel_table import kernel_table
 from smpy.calibrate.kernels import SPEED, Kernel, Pools, core_speed_kernel
 from smpy.calibrate.measure import Clocks, measure
 from smpy.calibrate.memory import ALL_CORES, WORKING_SET, MemorySpeed, all_cores, memory_speed, working_set_kernel
+from smpy.calibrate.neighbours import NEIGHBOUR_KERNELS, Neighbours, load_bytes, measure_neighbours, neighbours
 from smpy.calibrate.plan import DIMENSIONS, MeasurementPlan, Visit, visits
 from smpy.calibrate.result_file import Table
 from smpy.calibrate.samples import KernelSample, Recorded, SampleFile, read_samples
@@ -79,6 +80,8 @@ class Calibration:
         Speed of a core's memory.
     all_cores_bytes_per_s : float
         Rate at which all cores move bytes together; NaN if it was not measured.
+    neighbours : Neighbours or None
+        Effect of busy cores on a core, if it was measured.
     costs : tuple of Cost
         Costs of kernels, by name.
     failures : tuple of str
@@ -89,6 +92,7 @@ class Calibration:
     speed_flop_per_s: float
     memory: MemorySpeed | None
     all_cores_bytes_per_s: float
+    neighbours: Neighbours | None = None
     costs: tuple[Cost, ...] = ()
     failures: tuple[str, ...] = field(default=())
 
@@ -101,7 +105,21 @@ class Calibration:
             host["memory_bandwidth"] = rounded_bandwidth(max(core, self.all_cores_bytes_per_s), _DIGITS)
             host["core_memory_bandwidth"] = rounded_bandwidth(core, _DIGITS)
             host["caches"] = {exact_size(size): rounded_bandwidth(rate, _DIGITS) for size, rate in self.memory.caches}
-        tables: dict[str, Table] = {"calibration": self.about, "host": host}
+        tables: dict[str, Table] = {"calibration": self.about}
+        if self.neighbours is not None:
+            slowed = {str(n): round(share, 3) for n, share in self.neighbours.busy_shares.items() if n > 1}
+            host |= {"busy_speed": slowed} if slowed else {}
+            rates = self.neighbours.busy_bytes_per_s.items()
+            if rates:
+                busy = {str(n): rounded_bandwidth(rate, _DIGITS) for n, rate in rates}
+                tables["calibration"] = self.about | {"memory_bandwidth_of_busy_cores": busy}
+            if not np.isnan(self.neighbours.memory_slowdown):
+                tables["calibration.load"] = {
+                    "memory": exact_size(self.neighbours.load_bytes),
+                    "core_slowdown": round(self.neighbours.core_slowdown, 3),
+                    "memory_slowdown": round(self.neighbours.memory_slowdown, 3),
+                }
+        tables["host"] = host
         if self.costs:
             tables["kernels"] = {"reference_speed": speed}
             tables |= {f"kernels.{cost.name}": kernel_table(cost) for cost in self.costs}
@@ -237,7 +255,13 @@ def _measure(
         )
         if not is_complete:
             file.warn(f"{_TIME_WAS_OVER}, {plan.time_limit_s:.0f} s, before all measurements were made")
-        file.add([all_cores(cores, min(plan.curve_bytes, free_memory_bytes() // 4))])
+        memory_bytes = min(plan.curve_bytes, free_memory_bytes() // 4)
+        file.add([all_cores(cores, memory_bytes)])
+        if request.plan == "host":
+            samples, left_out = measure_neighbours(cores, memory_bytes, is_loaded=bool(warnings))
+            file.add(samples)
+            for sentence in left_out:
+                file.warn(sentence)
         file.end()
 
 
@@ -278,6 +302,7 @@ def _fitted(
     curve = by_kernel.get(WORKING_SET)
     memory = memory_speed(curve, [(size, part) for size, part in recorded.about["caches_bytes"]]) if curve else None
     together = by_kernel.get(ALL_CORES, ())
+    beside = [sample for name in NEIGHBOUR_KERNELS for sample in by_kernel.get(name, ())]
     return Calibration(
         about=_table(request, plan, recorded, memory),
         speed_flop_per_s=_speed_flop_per_s(by_kernel[SPEED]),
@@ -285,6 +310,7 @@ def _fitted(
         all_cores_bytes_per_s=max(
             (dict(sample.sizes)["bytes"] / sample.wall_s for sample in together), default=float("nan")
         ),
+        neighbours=neighbours(beside, load_bytes(plan.curve_bytes)) if beside else None,
         costs=tuple(costs),
         failures=tuple(failures),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,12 +17,28 @@ from smpy.calibrate.samples import KernelSample
 
 WORKING_SET: Final = "working_set"
 ALL_CORES: Final = "all_cores"
-_WORDS_MOVED: Final = 3  # y += x reads two and writes one, of the two that the working set has
+WORDS_MOVED: Final = 3  # y += x reads two and writes one, of the two that the working set has
 _ARRAYS: Final = 2
 _PASSES_TO_SETTLE: Final = 4  # caches that take what others evict serve a working set at their full rate only then
 _IN_CACHE: Final = 0.75  # share of the last cache that surely holds the working set: others use the rest
 _STRAIGHT: Final = 0.05  # largest relative error of the bandwidth between the points that are kept
 _ALL_CORES_S: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class CallRate:
+    """Rate at which a core has called a function.
+
+    Parameters
+    ----------
+    calls_per_s : float
+        Calls a second of the clock on the wall.
+    processor_share : float
+        Part of that time that the thread ran.
+    """
+
+    calls_per_s: float
+    processor_share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +93,7 @@ def memory_speed(samples: Sequence[KernelSample], caches: Sequence[tuple[int, in
     rates_of: dict[int, list[float]] = {}
     for sample in samples:
         ((_, size_bytes),) = sample.sizes
-        rates_of.setdefault(size_bytes, []).append(size_bytes * _WORDS_MOVED / _ARRAYS / sample.processor_s)
+        rates_of.setdefault(size_bytes, []).append(size_bytes * WORDS_MOVED / _ARRAYS / sample.processor_s)
     sets = np.array(sorted(rates_of), dtype=float)
     rates = np.array([np.median(rates_of[int(size)]) for size in sets])
     fastest = int(rates.argmax())  # the overhead of calls, not the caches, slows down smaller sets
@@ -150,18 +166,47 @@ def all_cores(cores: Sequence[int], memory_bytes: int) -> KernelSample:
         The first that a thread raises: the others then end, too.
     """
     n_words = memory_bytes // len(cores) // _ARRAYS // 8
-    rates_bytes_per_s: list[float] = []
+
+    def prepare() -> Callable[[], object]:
+        x, y = np.zeros(n_words), np.ones(n_words)
+        return lambda: np.add(y, x, out=y)
+
+    n_passes_per_s = sum(rate.calls_per_s for rate in rates_together(cores, prepare, _ALL_CORES_S))
+    moved_bytes = int(n_passes_per_s * n_words * 8 * WORDS_MOVED * _ALL_CORES_S)
+    return KernelSample(ALL_CORES, (("bytes", moved_bytes),), "warm", 0, _ALL_CORES_S * len(cores), _ALL_CORES_S)
+
+
+def rates_together(
+    cores: Sequence[int], prepare: Callable[[], Callable[[], object]], duration_s: float
+) -> list[CallRate]:
+    """Rate of calls of each core, while all of them call at once.
+
+    Parameters
+    ----------
+    cores : sequence of int
+        Their numbers.
+    prepare : callable
+        Makes the function that a core calls again and again, with memory of its own.
+    duration_s : float
+        Time that they do, in seconds.
+
+    Raises
+    ------
+    Exception
+        The first that a thread raises: the others then end, too.
+    """
+    rates: list[CallRate] = []
     errors: list[Exception] = []
     ready = threading.Barrier(len(cores))
 
-    def move(core: int) -> None:
+    def call(core: int) -> None:
         try:
-            rates_bytes_per_s.append(_rate_bytes_per_s(core, n_words, ready))
+            rates.append(_rate(core, prepare, duration_s, ready))
         except Exception as error:  # noqa: BLE001  # raised below, of the first thread
             errors.append(error)
             ready.abort()
 
-    threads = [threading.Thread(target=move, args=(core,)) for core in cores]
+    threads = [threading.Thread(target=call, args=(core,)) for core in cores]
     try:
         for thread in threads:
             thread.start()
@@ -172,19 +217,20 @@ def all_cores(cores: Sequence[int], memory_bytes: int) -> KernelSample:
         thread.join()
     if errors:
         raise errors[0]
-    moved_bytes = int(sum(rates_bytes_per_s) * _ALL_CORES_S)
-    return KernelSample(ALL_CORES, (("bytes", moved_bytes),), "warm", 0, _ALL_CORES_S * len(cores), _ALL_CORES_S)
+    return rates
 
 
-def _rate_bytes_per_s(core: int, n_words: int, ready: threading.Barrier) -> float:
-    """Bytes per second that this thread moves on a core, once all threads are ready."""
+def _rate(
+    core: int, prepare: Callable[[], Callable[[], object]], duration_s: float, ready: threading.Barrier
+) -> CallRate:
+    """Rate at which this thread calls on a core, once all threads are ready."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {core})
-    x, y = np.zeros(n_words), np.ones(n_words)
-    np.add(y, x, out=y)
+    run = prepare()
+    run()
     ready.wait()
-    started_s, n_calls = time.perf_counter(), 0
-    while (taken_s := time.perf_counter() - started_s) < _ALL_CORES_S:
-        np.add(y, x, out=y)
+    began_s, began_processor_s, n_calls = time.perf_counter(), time.thread_time(), 0
+    while (taken_s := time.perf_counter() - began_s) < duration_s:
+        run()
         n_calls += 1
-    return n_calls * n_words * 8 * _WORDS_MOVED / taken_s
+    return CallRate(n_calls / taken_s, (time.thread_time() - began_processor_s) / taken_s)

@@ -171,11 +171,29 @@ def _busy_cores() -> float:
     return (after[0] - before[0]) / (after[1] - before[1]) * (os.cpu_count() or 1)
 
 
+def stolen_ticks() -> tuple[int, int] | None:
+    """Ticks that other virtual machines had of these processors, and of all time; None if the system tells none."""
+    ticks = _ticks()
+    return (ticks[7], sum(ticks)) if len(ticks) > 7 else None
+
+
+def stolen_share(before: tuple[int, int] | None, after: tuple[int, int] | None) -> float:
+    """Part of the processors that other virtual machines had between two readings of `stolen_ticks`."""
+    if before is None or after is None or after[1] <= before[1]:
+        return 0.0
+    return (after[0] - before[0]) / (after[1] - before[1])
+
+
 def _processor_ticks() -> tuple[int, int] | None:
     """Ticks of work, and of all time, since the machine started, over all cores."""
-    if not sys.platform.startswith("linux"):
-        return None
-    with suppress(OSError, ValueError):
-        fields = [int(field) for field in Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:9]]
-        return sum(fields) - fields[3] - fields[4], sum(fields)  # less idle time and waiting for input
-    return None
+    ticks = _ticks()
+    return (sum(ticks) - ticks[3] - ticks[4], sum(ticks)) if ticks else None  # less idle time and waiting for input
+
+
+def _ticks() -> list[int]:
+    """Ticks of all processors by kind; empty if the system tells none."""
+    if sys.platform.startswith("linux"):
+        with suppress(OSError, ValueError):
+            line = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0]
+            return [int(field) for field in line.split()[1:9]]
+    return []

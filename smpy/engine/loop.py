@@ -166,8 +166,8 @@ class Loop:
         for calls, hosts in platform.own_calls(models).items():
             own = kernel_calls(replace(models, calls=calls))
             check(lib.sim_host_costs(self._sim, len(hosts), hosts, own))
-        for hosts, shares in platform.busy_speeds():
-            check(lib.sim_host_busy_speed(self._sim, hosts.start, len(hosts), len(shares), shares))
+        for alike, shares in platform.busy_speeds():
+            check(lib.sim_host_busy_speed(self._sim, alike.start, len(alike), len(shares), shares))
         self.start_s = models.calls.init_s
         self.spawn_s = models.calls.spawn_s
         self.ends_with_barrier = models.calls.finalize_barrier

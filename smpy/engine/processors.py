@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -25,9 +26,9 @@ def siblings_of(processor: int) -> frozenset[int]:
     return frozenset((processor,))
 
 
-def processors_beside(processor: int) -> tuple[int, ...]:
+def processors_beside(processor: int, usable: Sequence[int]) -> tuple[int, ...]:
     """Usable processors of other cores than this one's; those of its core if there is no other core."""
-    others = [other for other in usable_processors() if other != processor]
+    others = [other for other in usable if other != processor]
     siblings = siblings_of(processor)
     return tuple(other for other in others if other not in siblings) or tuple(others)
 

@@ -24,7 +24,8 @@ from smpy.calibrate.samples import KernelSample, read_samples
 from smpy.calibrate.terms import evaluate
 from smpy.cli.main import main
 from smpy.errors import UsageError
-from smpy.records.calibration_file import core_speed_flop_per_s, read_result
+from smpy.platforms import read_machine
+from smpy.records.calibration_file import core_speed_flop_per_s, load_slowdown, read_result
 
 PLANTED = {"n": 1e-6, "1": 2e-4}
 
@@ -51,6 +52,17 @@ def _planted(_pools, sizes) -> TimedKernel:
     return TimedKernel(run)
 
 
+NEIGHBOURS = [
+    KernelSample(kernel, ((size, number),), "warm", 0, seconds, seconds)
+    for kernel, size, number, seconds in (
+        ("busy_cores", "n", 1, 1.0),
+        ("busy_cores", "n", 2, 1.25),
+        ("core_alone", "n", 512, 1.0),
+        ("core_beside", "n", 512, 1.05),
+        ("memory_alone", "bytes", 1 << 20, 1.0),
+        ("memory_beside", "bytes", 1 << 20, 1.6),
+    )
+]
 KERNELS = {"planted": Kernel("planted", ("n",), ("n",), {"n": 1e5}, ("n",), _planted)}
 
 
@@ -61,6 +73,7 @@ def _small_machine(monkeypatch):
     monkeypatch.setattr(this_machine, "disturbance", lambda _probe: "")
     all_cores = KernelSample("all_cores", (("bytes", 10**12),), "warm", 0, 1.0, 1.0)
     monkeypatch.setattr(calibration_module, "all_cores", lambda _cores, _memory_bytes: all_cores)
+    monkeypatch.setattr(calibration_module, "measure_neighbours", lambda *_args, **_more: (NEIGHBOURS, []))
     monkeypatch.setattr(calibration_module, "Clocks", lambda: Clocks(PLANTED_TIME.read, PLANTED_TIME.read))
     monkeypatch.setattr(kernels_module, "kernels", lambda: KERNELS)
 
@@ -223,6 +236,36 @@ def test_measurements_up_to_another_limit_are_not_gone_on_with(tmp_path):
 def test_an_empty_file_that_a_full_disk_left_is_begun_anew(tmp_path):
     (tmp_path / "node.csv").touch()
     assert _run("host", str(tmp_path / "node.toml")).exit_code == 0
+
+
+def test_a_host_says_how_far_neighbours_slow_it_down_and_runs_read_it(tmp_path):
+    result = tmp_path / "node.toml"
+    assert _run("host", str(result)).exit_code == 0
+    (tmp_path / "cluster.toml").write_text('include = ["node.toml"]\n[host]\ncount = 4\n')
+    machine = read_machine(str(tmp_path / "cluster.toml"), 1).build()
+    assert list(machine.busy_speeds()) == [(range(4), (1.0, 0.8))]
+    slowdown = load_slowdown(result)
+    assert slowdown is not None
+    assert (slowdown.core, slowdown.memory) == (1.05, 1.6)
+    assert slowdown.core_bandwidth_bytes_per_s > 0
+    assert "memory_slowdown" in _run("show", str(result)).output
+
+
+def test_other_calibrations_say_nothing_of_neighbours(tmp_path):
+    result = tmp_path / "node.toml"
+    assert _run("blas", "--quick", str(result)).exit_code == 0
+    assert "busy_speed" not in read_result(result)["host"]
+    assert load_slowdown(result) is None
+
+
+def test_sentences_on_neighbours_that_are_left_out_are_warnings(tmp_path, monkeypatch):
+    result = tmp_path / "node.toml"
+    monkeypatch.setattr(calibration_module, "measure_neighbours", lambda *_args, **_more: ([], ["one core: left out"]))
+    assert _run("host", str(result)).exit_code == 0
+    tables = read_result(result)
+    assert tables["calibration"]["warnings"][0] == "one core: left out"
+    assert "busy_speed" not in tables["host"]
+    assert load_slowdown(result) is None
 
 
 def test_a_result_that_cannot_be_written_tells_where_the_measurements_are(tmp_path, monkeypatch):

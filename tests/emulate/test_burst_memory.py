@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ class PlantedLoad:
     core_part = 1.0
     running: PlantedLoad | None = None
 
-    def __init__(self, nbytes: int) -> None:
+    def __init__(self, nbytes: int, processors: Sequence[int]) -> None:
         self.used_s, self.beside_s = 0.0, 0.0
 
     def start(self) -> None:
@@ -139,8 +139,8 @@ def test_the_load_runs_in_a_small_part_of_the_time(
     loads: list[PlantedLoad] = []
 
     class Noted(PlantedLoad):
-        def __init__(self, nbytes: int) -> None:
-            super().__init__(nbytes)
+        def __init__(self, nbytes: int, processors: Sequence[int]) -> None:
+            super().__init__(nbytes, processors)
             loads.append(self)
 
     monkeypatch.setattr(learnt_memory, "NeighbourLoad", Noted)

@@ -8,6 +8,7 @@ they follow the rhythm of the program. A burst beside the load is charged with i
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from random import Random
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -54,16 +55,19 @@ class NeighbourLoad:
     ----------
     nbytes : int
         Memory that it works in.
+    processors : sequence of int
+        Processors that it may use.
     """
 
-    def __init__(self, nbytes: int) -> None:
+    def __init__(self, nbytes: int, processors: Sequence[int]) -> None:
+        self._processors: Final = processors
         self._load: Final[Any] = surface.MemoryLoad(nbytes)
         self.stop: Final = self._load.stop
         self.processor_s: Final = self._load.processor_s
         self.moved_bytes: Final = self._load.moved_bytes
 
     def start(self) -> None:
-        self._load.start(processors_beside(self._load.here()))
+        self._load.start(processors_beside(self._load.here(), self._processors))
 
 
 class LearntBurstMemory:

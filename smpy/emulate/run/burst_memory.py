@@ -66,7 +66,7 @@ class BurstMemoryMode:
         from smpy.compute.clock.learnt_memory import LearntBurstMemory, NeighbourLoad
 
         try:
-            load = NeighbourLoad(slowdown.load_bytes)
+            load = NeighbourLoad(slowdown.load_bytes, usable_processors())
         except (MemoryError, OSError):
             return cls(None, f"this machine has no room for a load of {format_bytes(slowdown.load_bytes)}")
         return cls(LearntBurstMemory(engine, slowdown, load, config.host_speed_flop_per_s or 0.0))
