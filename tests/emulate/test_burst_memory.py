@@ -11,6 +11,7 @@ import pytest
 
 from smpy.compute.clock import learnt_memory, measured_clock
 from smpy.emulate.run import burst_memory
+from smpy.engine.processors import usable_processors
 from smpy.errors import UsageError
 from smpy.options import RunConfig
 from tests.emulate.planted_clock import plant
@@ -207,6 +208,39 @@ def test_a_damaged_calibration_is_refused(emulated: Callable, node: Path, wrong:
     node.write_text(node.read_text(encoding="utf-8").replace(f"memory_slowdown = {MEMORY}", wrong), encoding="utf-8")
     with pytest.raises(UsageError, match=r"node\.toml: \[calibration\.load\]"):
         emulated("", 2, compute="measured", platform=MACHINE, host=node)
+
+
+@pytest.mark.timed
+def test_copies_of_large_arrays_are_bound_by_memory_and_small_products_are_not(emulated: Callable, tmp_path: Path):
+    if burst_memory.surface is None or len(usable_processors()) < 2:
+        pytest.skip("no load of memory here")
+    measured = calibrated(tmp_path / "node.toml")
+    if measured - 1 < 0.2:
+        pytest.skip(f"beside a load of memory, memory takes {measured:.2f} times the time here: nothing to learn by")
+    head = "import numpy as np\nfrom mpi4py import MPI\ncomm = MPI.COMM_WORLD\n"
+    copy = "a, b = np.ones(12_500_000), np.zeros(12_500_000)\nfor _ in range(60): np.copyto(b, a); comm.Barrier()"
+    product = "a = np.full((200, 200), 0.5)\nfor _ in range(4000): a @ a; comm.Barrier()"
+    shares = [
+        remark(emulated(head + work, 2, compute="measured", platform=MACHINE, host=tmp_path / "node.toml"))["share"]
+        for work in (copy, product)
+    ]
+    if None in shares:
+        pytest.skip("other processes took the core of the load")
+    assert shares[0] > 0.5
+    assert shares[1] < 0.3
+
+
+def calibrated(path: Path) -> float:
+    """Write a calibration of this machine; return how many times longer memory takes beside the load."""
+    from smpy.calibrate.neighbours import beside_load, neighbours
+
+    samples, left_out = beside_load(learnt_memory.NeighbourLoad(1 << 27, usable_processors()), 1 << 30)
+    if left_out:
+        pytest.skip(left_out[0])
+    found = neighbours(samples, 1 << 27)
+    load = f'memory = "128MiB"\ncore_slowdown = {found.core_slowdown}\nmemory_slowdown = {found.memory_slowdown}'
+    path.write_text(f"[calibration]\n[calibration.load]\n{load}\n{HOST}", encoding="utf-8")
+    return found.memory_slowdown
 
 
 @pytest.mark.parametrize(
