@@ -22,7 +22,8 @@ typedef struct {
     atomic_int tid;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    atomic_int state;           /* changed under the mutex */
+    atomic_int state;           /* like until_s, changed under the mutex */
+    double until_s;             /* date at which the thread stops by itself, on the monotonic clock */
     atomic_llong n_pieces;      /* that were added */
     double *x, *y;              /* of n_words */
     size_t n_words;
@@ -38,28 +39,45 @@ static void add_piece(double *restrict y, const double *restrict x)
     for (int i = 0; i < PIECE; i++) y[i] += x[i];
 }
 
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Until when the thread is to move memory, once it is to; less than 0 if it is to end. */
+static double wait_for_work(load_object *self)
+{
+    pthread_mutex_lock(&self->mutex);
+    if (atomic_load(&self->state) == MOVING && now_s() >= self->until_s) atomic_store(&self->state, IDLE);
+    while (atomic_load(&self->state) == IDLE) pthread_cond_wait(&self->changed, &self->mutex);
+    const double until_s = atomic_load(&self->state) == ENDING ? -1 : self->until_s;
+    pthread_mutex_unlock(&self->mutex);
+    return until_s;
+}
+
 static void *live(void *object)
 {
     load_object *self = object;
     size_t at = 0;
+    double until_s;
     atomic_store(&self->tid, (int)syscall(SYS_gettid));
     fill(self);
-    for (;;) {
-        pthread_mutex_lock(&self->mutex);
-        while (atomic_load(&self->state) == IDLE) pthread_cond_wait(&self->changed, &self->mutex);
-        pthread_mutex_unlock(&self->mutex);
-        if (atomic_load(&self->state) == ENDING) return NULL;
-        while (atomic_load_explicit(&self->state, memory_order_relaxed) == MOVING) {
+    while ((until_s = wait_for_work(self)) >= 0) {
+        while (atomic_load_explicit(&self->state, memory_order_relaxed) == MOVING && now_s() < until_s) {
             add_piece(self->y + at, self->x + at);
             at = at + PIECE < self->n_words ? at + PIECE : 0;
             atomic_fetch_add_explicit(&self->n_pieces, 1, memory_order_relaxed);
         }
     }
+    return NULL;
 }
 
-static void change(load_object *self, load_state state)
+static void change(load_object *self, load_state state, double until_s)
 {
     pthread_mutex_lock(&self->mutex);
+    self->until_s = until_s;
     atomic_store(&self->state, state);
     pthread_cond_signal(&self->changed);
     pthread_mutex_unlock(&self->mutex);
@@ -68,13 +86,6 @@ static void change(load_object *self, load_state state)
 static int has_thread(const load_object *self)
 {
     return self->pid && self->pid == getpid();
-}
-
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* Waits until the thread has done something more, or too long. */
@@ -121,7 +132,7 @@ static void MemoryLoad_dealloc(PyObject *object)
     load_object *self = (load_object *)object;
     PyTypeObject *type = Py_TYPE(object);
     if (has_thread(self)) {
-        change(self, ENDING);
+        change(self, ENDING, 0);
         pthread_join(self->thread, NULL);
     }
     free(self->x);
@@ -154,14 +165,17 @@ static int confine(const load_object *self, PyObject *processors)
     return 0;
 }
 
-static PyObject *MemoryLoad_start(PyObject *object, PyObject *processors)
+static PyObject *MemoryLoad_start(PyObject *object, PyObject *args)
 {
     load_object *self = (load_object *)object;
+    PyObject *processors;
+    double most_s;
+    if (!PyArg_ParseTuple(args, "Od:start", &processors, &most_s)) return NULL;
     if (!must_have_thread(self)) return NULL;
     while (!atomic_load(&self->tid)) sched_yield();
     if (confine(self, processors) < 0) return NULL;
     const long long n_before = atomic_load(&self->n_pieces);
-    change(self, MOVING);
+    change(self, MOVING, now_s() + most_s);
     Py_BEGIN_ALLOW_THREADS
     wait_for_piece(self, n_before);
     Py_END_ALLOW_THREADS
@@ -171,7 +185,7 @@ static PyObject *MemoryLoad_start(PyObject *object, PyObject *processors)
 static PyObject *MemoryLoad_stop(PyObject *object, PyObject *unused)
 {
     (void)unused;
-    if (has_thread((load_object *)object)) change((load_object *)object, IDLE);
+    if (has_thread((load_object *)object)) change((load_object *)object, IDLE, 0);
     Py_RETURN_NONE;
 }
 
@@ -200,8 +214,9 @@ static PyObject *MemoryLoad_here(PyObject *type, PyObject *unused)
 }
 
 static PyMethodDef methods[] = {
-    {"start", MemoryLoad_start, METH_O,
-     PyDoc_STR("start($self, processors, /)\n--\n\nMove memory from now on, on one of these processors.")},
+    {"start", MemoryLoad_start, METH_VARARGS,
+     PyDoc_STR("start($self, processors, most_s, /)\n--\n\n"
+               "Move memory from now on, on one of these processors, until stop() but at most for so long.")},
     {"stop", MemoryLoad_stop, METH_NOARGS, PyDoc_STR("stop($self)\n--\n\nMove no more.")},
     {"processor_s", MemoryLoad_processor_s, METH_NOARGS,
      PyDoc_STR("processor_s($self)\n--\n\nProcessor time of the thread, in seconds.")},

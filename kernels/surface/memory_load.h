@@ -1,7 +1,8 @@
 /* memory_load.h -- MemoryLoad: a thread that moves memory of its own while it is told to, as a neighbour of what is timed.
  *
  *   (1) The thread touches no object of Python and nothing of `surface`. All signals are blocked in it.
- *   (2) It sleeps until start() and after stop(). In between it computes y += x over two arrays, again and again.
+ *   (2) It sleeps until start(), and after stop() or at the date that start() has set. In between it computes y += x over two
+ *       arrays, again and again.
  *   (3) It ends when its object is freed, or with the process, however that ends. A child process has the object without the
  *       thread: there all methods but stop() raise. */
 #ifndef SMPY_SURFACE_MEMORY_LOAD_H

@@ -31,6 +31,7 @@ _LEAST_BESIDE: Final = 3
 _BUSY_S: Final = 0.1
 _PROBE_BYTES: Final = 256 << 20
 _LOAD_BYTES: Final = 128 << 20
+_PATIENCE_S: Final = 60.0  # the longest time of a probe on a busy machine
 _STOLEN_MAX: Final = 0.02
 _UNDISTURBED: Final = 0.9  # part of a measurement in which threads have to run
 
@@ -162,7 +163,7 @@ def beside_load(load: BackgroundLoad, memory_bytes: int) -> tuple[list[KernelSam
     for number in range(_BESIDE_ROUNDS):
         for name, (run, n_calls, size) in probes.items():
             alone_s = _processor_s(run, n_calls)
-            load.start()
+            load.start(_PATIENCE_S)
             began_s, used_s = perf_counter(), load.processor_s()
             beside_s = _processor_s(run, n_calls)
             passed_s, used_s = perf_counter() - began_s, load.processor_s() - used_s

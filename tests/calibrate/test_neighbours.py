@@ -52,7 +52,7 @@ class PlantedMachine:
         self.used_s += passed_s * self.load_share * self.is_on
         return passed_s
 
-    def start(self) -> None:
+    def start(self, most_s: float) -> None:
         self.is_on = True
 
     def stop(self) -> None:
@@ -161,7 +161,7 @@ def test_siblings_get_busy_after_one_of_each_core(monkeypatch: pytest.MonkeyPatc
 def test_the_load_moves_memory_between_start_and_stop_alone():
     load = module.NeighbourLoad(1 << 20, usable_processors())
     assert load.moved_bytes() == 0
-    load.start()
+    load.start(60.0)
     end_s = time.monotonic() + 30
     while not load.moved_bytes() and time.monotonic() < end_s:
         time.sleep(1e-3)
@@ -172,6 +172,22 @@ def test_the_load_moves_memory_between_start_and_stop_alone():
     assert moved_bytes > 0
     time.sleep(0.05)
     assert load.moved_bytes() == moved_bytes
+
+
+@pytest.mark.skipif(module.surface is None, reason="no compiled surface, which has the load")
+def test_the_load_stops_by_itself_and_starts_again():
+    load = module.NeighbourLoad(1 << 20, usable_processors())
+    for _ in range(3):
+        before = load.moved_bytes()
+        load.start(0.02)
+        end_s = time.monotonic() + 30
+        while load.moved_bytes() == before and time.monotonic() < end_s:
+            time.sleep(1e-3)
+        time.sleep(0.1)
+        moved_bytes = load.moved_bytes()
+        assert moved_bytes > before
+        time.sleep(0.05)
+        assert load.moved_bytes() == moved_bytes
 
 
 @pytest.mark.skipif(module.surface is None, reason="no compiled surface, which has the load")

@@ -50,7 +50,7 @@ class PlantedLoad:
     def __init__(self, nbytes: int, processors: Sequence[int]) -> None:
         self.used_s, self.beside_s = 0.0, 0.0
 
-    def start(self) -> None:
+    def start(self, most_s: float) -> None:
         PlantedLoad.running = self
 
     def stop(self) -> None:

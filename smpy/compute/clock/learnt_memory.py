@@ -24,11 +24,13 @@ _real_s: Final = perf_counter  # `time`'s functions give simulated time while a 
 _PART: Final = 0.05
 """Part of the computing time that is beside the load."""
 _WINDOW_S: Final = 5e-3
-"""Shortest window, in seconds of computing: it costs less to begin than a tenth of that."""
+"""Shortest window, in seconds: it costs less to begin than a tenth of that."""
 _ALLOWED_S: Final = 0.05
 """Computing time beside the load that short runs may have, too."""
 _LEAST_ALONE: Final = 2
 """Number of bursts before the first window."""
+_PATIENCE: Final = 5
+"""Times the expected window after which the load stops by itself, since no long burst has ended."""
 _RECENT: Final = 20
 """Number of last bursts of which the longest has to fit into the time that is allowed."""
 _UNDISTURBED: Final = 0.9
@@ -38,8 +40,8 @@ _UNDISTURBED: Final = 0.9
 class BackgroundLoad(Protocol):
     """Load of memory on another core."""
 
-    def start(self) -> None:
-        """Move memory from now on."""
+    def start(self, most_s: float) -> None:
+        """Move memory from now on, for at most so many seconds."""
 
     def stop(self) -> None:
         """Move no more."""
@@ -66,8 +68,8 @@ class NeighbourLoad:
         self.processor_s: Final = self._load.processor_s
         self.moved_bytes: Final = self._load.moved_bytes
 
-    def start(self) -> None:
-        self._load.start(processors_beside(self._load.here(), self._processors))
+    def start(self, most_s: float) -> None:
+        self._load.start(processors_beside(self._load.here(), self._processors), most_s)
 
 
 class LearntBurstMemory:
@@ -95,7 +97,7 @@ class LearntBurstMemory:
     def __init__(self, engine: Engine, slowdown: LoadSlowdown, load: BackgroundLoad, flop_per_s: float) -> None:
         self._engine: Final = engine
         self._bandwidth_bytes_per_s: Final = slowdown.core_bandwidth_bytes_per_s
-        self._load: Final = load
+        self._load = load
         self._flop_per_s: Final = flop_per_s
         self.shares: Final = MemoryShares(slowdown)
         self.n_beside = self.n_disturbed = 0
@@ -103,7 +105,7 @@ class LearntBurstMemory:
         self._ends: Final[dict[int, int]] = {}
         self._recent_s: Final[deque[float]] = deque(maxlen=_RECENT)
         self._is_open = False
-        self._alone_s = self._beside_s = self._window_s = 0.0
+        self._alone_s = self._beside_s = self._opened_s = 0.0
         self._part = _PART
         self._since_s = self._since_processor_s = 0.0
 
@@ -119,8 +121,9 @@ class LearntBurstMemory:
         return alone_s, self._moved_bytes(alone_s, self.shares.share(place))
 
     def end(self) -> None:
-        """Stop the load for good."""
+        """Stop the load, and free it."""
         self._load.stop()
+        del self._load
 
     def _place(self) -> tuple[int, int]:
         """Rank and line where the burst ends, and the same of its rank's last long burst."""
@@ -140,18 +143,18 @@ class LearntBurstMemory:
         self._recent_s.append(measured_s)
         if self._is_open:
             self._beside_s += measured_s
-            self._window_s += measured_s
-            if self._window_s >= _WINDOW_S:
+            if _real_s() - self._opened_s >= _WINDOW_S:
                 self._load.stop()
                 self._is_open = False
                 self._part = _PART * self._random.uniform(0.7, 1.4)
         else:
             self._alone_s += measured_s
             left_s = self._part * self._alone_s + _ALLOWED_S - self._beside_s
-            if len(self._recent_s) >= _LEAST_ALONE and max(self._recent_s) <= left_s:
-                self._load.start()
+            longest_s = max(self._recent_s)
+            if len(self._recent_s) >= _LEAST_ALONE and longest_s <= left_s:
+                self._load.start(_PATIENCE * (longest_s + _WINDOW_S))
                 self._is_open = True
-                self._window_s = 0.0
+                self._opened_s = _real_s()
         if self._is_open:
             self._since_s, self._since_processor_s = _real_s(), self._load.processor_s()
 
@@ -163,5 +166,4 @@ class LearntBurstMemory:
             return 0.0
         engine.know_memory()
         simulated_s = alone_s * self._flop_per_s / engine.speed_flop_per_s() if self._flop_per_s else alone_s
-        core_bytes_per_s = memory.core_bandwidth_bytes_per_s or memory.bandwidth_bytes_per_s
-        return min(share * self._bandwidth_bytes_per_s * alone_s, core_bytes_per_s * simulated_s)
+        return min(share * self._bandwidth_bytes_per_s * alone_s, memory.alone_bytes_per_s * simulated_s)

@@ -115,7 +115,8 @@ class MemoryShares:
             burst = self._places[place] = _Place()
         if counts:
             (burst.beside_s if load else burst.alone_s).append(seconds)
-            self._learn(burst)
+            if load or burst.share is None:
+                self._learn(burst)
         core, memory = self._slowdown.core, self._slowdown.memory
         share = self.mean if burst.share is None else burst.share
         alone_s = seconds / (1 + load * (core + share * (memory - core) - 1))

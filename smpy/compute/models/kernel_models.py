@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from smpy.compute.models.execute import check_work, core_and_memory, is_simulated
 from smpy.compute.models.modelling import NOISE_SUM, KernelUse, Modelling
-from smpy.compute.models.roofline import cache_bandwidth_bytes_per_s, core_bandwidth_bytes_per_s
+from smpy.compute.models.roofline import cache_bandwidth_bytes_per_s
 from smpy.engine.running import current, is_running, named_call, per_world
 from smpy.engine.surface import surface
 from smpy.errors import UsageError
@@ -108,7 +108,7 @@ def charge_kernel(
     if cost is None:
         check_work(flop, moved_bytes, working_set_bytes)
         flop, moved_bytes = core_and_memory(engine, flop * n_calls, moved_bytes * n_calls, working_set_bytes)
-        core_bytes_per_s = core_bandwidth_bytes_per_s(engine.memory())
+        core_bytes_per_s = engine.memory().alone_bytes_per_s
         memory_s = moved_bytes / core_bytes_per_s if core_bytes_per_s else 0.0
         use.seconds += max(flop / speed_flop_per_s, memory_s)
         engine.compute(flop, moved_bytes, kernel, n_calls)
@@ -139,7 +139,7 @@ def _shared_bytes(memory: Memory, moved_bytes: float, working_set_bytes: float, 
     """Bytes through the memory that cores share, at most as many as one core alone could move in this time."""
     if not memory.bandwidth_bytes_per_s or cache_bandwidth_bytes_per_s(memory, working_set_bytes):
         return 0.0
-    return min(moved_bytes, alone_s * core_bandwidth_bytes_per_s(memory))
+    return min(moved_bytes, alone_s * memory.alone_bytes_per_s)
 
 
 def _add_uncertainty(

@@ -43,8 +43,3 @@ def cache_bandwidth_bytes_per_s(memory: Memory, working_set_bytes: float) -> flo
     low, below = min(bandwidths[:-1]), caches[above - 1]
     way = log(working_set_bytes / below.size_bytes) / log(caches[above].size_bytes / below.size_bytes)
     return float(low * (high / low) ** way)
-
-
-def core_bandwidth_bytes_per_s(memory: Memory) -> float:
-    """Bandwidth of main memory for one core while the others do not use it; 0 if unknown."""
-    return memory.core_bandwidth_bytes_per_s or memory.bandwidth_bytes_per_s

@@ -58,6 +58,11 @@ class Memory:
         return bool(self.bandwidth_bytes_per_s or self.core_bandwidth_bytes_per_s)
 
     @property
+    def alone_bytes_per_s(self) -> float:
+        """Bandwidth of main memory for one core while the others do not use it; 0 if unknown."""
+        return self.core_bandwidth_bytes_per_s or self.bandwidth_bytes_per_s
+
+    @property
     def messages_bytes_per_s(self) -> float:
         """Bandwidth of all messages inside the host together; of a usual memory if the host's is not known.
 
