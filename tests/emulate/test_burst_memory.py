@@ -133,9 +133,9 @@ def test_one_rank_takes_its_time_alone_to_the_bit_where_nothing_is_shared(emulat
 
 
 @pytest.mark.usefixtures("planted")
-@pytest.mark.parametrize("seconds", [2e-4, 1e-2, 0.5, 5.0])
+@pytest.mark.parametrize(("seconds", "n_steps"), [(2e-4, 60), (1e-2, 60), (0.5, 60), (5.0, 60), (5.0, 4)])
 def test_the_load_runs_in_a_small_part_of_the_time(
-    emulated: Callable, node: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+    emulated: Callable, node: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, n_steps: int
 ):
     loads: list[PlantedLoad] = []
 
@@ -145,7 +145,6 @@ def test_the_load_runs_in_a_small_part_of_the_time(
             loads.append(self)
 
     monkeypatch.setattr(learnt_memory, "NeighbourLoad", Noted)
-    n_steps = 60
     emulated(
         f"{PLANTED}for _ in range({n_steps}): step({seconds}, 1.0)", 2, compute="measured", platform=MACHINE, host=node
     )
