@@ -158,8 +158,6 @@ def beside_load(load: BackgroundLoad, memory_bytes: int) -> tuple[list[KernelSam
         "memory": (add, 1, ("bytes", n_words * 8 * WORDS_MOVED)),
     }
     samples, n_disturbed = [], 0
-    for run, n_calls, _ in probes.values():
-        _processor_s(run, n_calls)  # warms up
     for number in range(_BESIDE_ROUNDS):
         for name, (run, n_calls, size) in probes.items():
             alone_s = _processor_s(run, n_calls)
@@ -180,7 +178,8 @@ def beside_load(load: BackgroundLoad, memory_bytes: int) -> tuple[list[KernelSam
 
 
 def _processor_s(run: Callable[[], object], n_calls: int) -> float:
-    """Processor time of calls."""
+    """Processor time of calls, behind one that warms the caches up."""
+    run()
     began_s = thread_time()
     for _ in range(n_calls):
         run()
@@ -201,8 +200,8 @@ def neighbours(samples: Sequence[KernelSample], load_bytes: int) -> Neighbours:
         least = shares[n] = min(least, median_s[BUSY_CORES, 1] / median_s[BUSY_CORES, n])
     moved_bytes = next((dict(each.sizes)["bytes"] for each in samples if each.kernel == BUSY_MEMORY), 0)
     rates = {n: n * moved_bytes / median_s[BUSY_MEMORY, n] for kernel, n in sorted(median_s) if kernel == BUSY_MEMORY}
-    core, memory = (
-        median_s.get((f"{name}_beside", 0), nan) / median_s.get((f"{name}_alone", 0), nan)
+    core, memory = (  # a load that speeds code up is noise
+        float(np.maximum(median_s.get((f"{name}_beside", 0), nan) / median_s.get((f"{name}_alone", 0), nan), 1.0))
         for name in ("core", "memory")
     )
     return Neighbours(shares, rates, core, memory, load_bytes)

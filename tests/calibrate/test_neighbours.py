@@ -91,6 +91,12 @@ def test_a_core_is_not_taken_to_be_faster_beside_more_busy_ones(planted: Planted
     assert neighbours(samples, 1 << 20).busy_shares == pytest.approx({1: 1.0, 2: 0.9, 4: 0.9})
 
 
+def test_a_load_is_not_taken_to_speed_code_up(planted: PlantedMachine):
+    planted.core_slowdown = 0.95
+    samples, _ = measure_neighbours(CORES, 1 << 20)
+    assert neighbours(samples, 1 << 20).core_slowdown == 1.0
+
+
 def test_one_core_has_no_neighbours():
     assert measure_neighbours([3], 1 << 20) == (
         [],
