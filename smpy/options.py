@@ -469,7 +469,7 @@ class RunConfig:
             raise UsageError(f"{names} both say how fast this machine is: give one of them")
         if self.burst_memory == "learnt" and self.host is None:
             raise UsageError(f"{say('burst_memory')}: {say('host')} names the calibration that it is learnt by")
-        if self.burst_memory == "learnt" and (self.compute != "measured" or self.record or self.replay):
+        if self.burst_memory == "learnt" and (not self.measures_computing or self.record or self.replay):
             names = f"{say('burst_memory')} and {say('compute')}"
             raise UsageError(f"{names}: bytes are learnt while bursts are measured; files of bursts have seconds alone")
 

@@ -55,7 +55,7 @@ class BurstMemoryMode:
         UsageError
             If the file cannot be used.
         """
-        if calibration is None or config.compute != "measured" or config.burst_memory == "none":
+        if calibration is None or not config.measures_computing or config.burst_memory == "none":
             return cls()
         from smpy.records.calibration_file import load_slowdown  # most runs need not import it
 
