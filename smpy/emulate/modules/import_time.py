@@ -98,18 +98,18 @@ class LateImports:
 
     @contextmanager
     def measure(self, name: str) -> Iterator[None]:
-        """Note how long the import inside takes, unless that is too short to be charged."""
+        """Note how long the import inside takes, unless that is too short to be charged, or a foreign thread's."""
         began_s = self._processor_s()
         yield
         taken_s = self._processor_s() - began_s
-        if taken_s >= THRESHOLD_S:
+        if taken_s >= THRESHOLD_S and self._engine.is_here():
             self.seconds[name] = taken_s
             self._ranks[name] = set()
 
     def charge(self, name: str, rank: int) -> None:
         """Let a rank that imports a module for the first time take as long as the first one."""
         ranks = self._ranks[name]
-        if rank not in ranks:
+        if rank not in ranks and self._engine.is_here():
             ranks.add(rank)
             self._compute(self.seconds[name])
 
