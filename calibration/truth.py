@@ -48,7 +48,7 @@ N_REPETITIONS: Final = 7
 RANKS: Final = 1, 2
 PREDICTED: Final = {
     "measured": "--platform {machine} --compute measured --host {folder}/node.toml",
-    "modelled": "--platform {machine} --compute models",
+    "modelled": "--platform {machine} --compute mixed --host {folder}/node.toml",
 }
 """Options of `smpy run`, by way."""
 PHASE: Final = re.compile(r"^phase (\S+): ([\d.]+) s$", re.MULTILINE)
