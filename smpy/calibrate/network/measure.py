@@ -36,6 +36,7 @@ CLOCK_READINGS = 1000
 WARM_BYTES = 1 << 16, 1 << 18, 1 << 20, 1 << 22  # of a rank's own data
 SMALL_PAGES_BYTES = 1 << 20  # numpy asks for huge pages from 4 MiB on
 HUGE_PAGES_BYTES = 1 << 26  # above every limit from which C libraries ask the system for memory
+COLD_COPIES = 8  # of a round; a virtual machine may have to ask for the pages of the first one
 BLOCKS, BLOCK_BYTES, STRIDE_BYTES = 2048, 8, 8256  # a column of a matrix that no inner cache holds
 
 
@@ -256,12 +257,15 @@ class OwnData:
             record.add("copy", size, repetition, self.copy_s(size, self.into))
         for size in WARM_BYTES:
             record.add("reduce", size, repetition, self.reduction_s(size))
-        with mmap.mmap(-1, SMALL_PAGES_BYTES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
-            untouched = np.frombuffer(memory, np.uint8)
-            record.add("cold", SMALL_PAGES_BYTES, repetition, self.copy_s(SMALL_PAGES_BYTES, untouched))
-            del untouched
+        for _ in range(COLD_COPIES):
+            with mmap.mmap(-1, SMALL_PAGES_BYTES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+                untouched = np.frombuffer(memory, np.uint8)
+                record.add("cold", SMALL_PAGES_BYTES, repetition, self.copy_s(SMALL_PAGES_BYTES, untouched))
+                del untouched
         untouched = np.empty(HUGE_PAGES_BYTES, np.uint8)
         record.add("cold", HUGE_PAGES_BYTES, repetition, self.copy_s(HUGE_PAGES_BYTES, untouched))
+        del untouched
+        self.column_memory += 1  # as a program does between two exchanges
         pack_s = self.pair.timed(lambda: self.column.Pack(self.column_memory, self.packed, 0, self.comm))
         unpack_s = self.pair.timed(lambda: self.column.Unpack(self.packed, 0, self.column_memory, self.comm))
         record.add("blocks", BLOCKS * BLOCK_BYTES, repetition, (pack_s + unpack_s) / 2 / BLOCKS)
