@@ -279,8 +279,7 @@ class RunConfig:
         "Computing",
         None,
         "Memory that the program frees stays with the process, as some MPI libraries have it, and taking it again "
-        "costs no page faults; without it blocks above 32 MiB go back to the system. It matters where computing is "
-        "measured.",
+        "costs no page faults. It matters where computing is measured.",
     )
     free_imports: bool = _option(
         "--free-imports",

@@ -7,12 +7,12 @@ import sys
 from contextlib import suppress
 from typing import Final
 
-from smpy.engine.kernel import lib
 from smpy.errors import UsageError
 from smpy.units import format_bytes
 
 _PROCESS: Final = "/proc/self/"
-_HEAP_BLOCK_MAX_BYTES: Final = 32 << 20  # DEFAULT_MMAP_THRESHOLD_MAX of glibc on 64 bits
+_M_TRIM_THRESHOLD: Final = -1  # from <malloc.h>
+_M_MMAP_MAX: Final = -4
 _CONTAINER_LIMITS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
@@ -74,20 +74,25 @@ def peak_rss_bytes() -> int:
     return 0
 
 
-def keep_freed_memory(*, of_any_size: bool) -> None:
-    """Have the C library keep freed memory for later, instead of returning it to the system.
+def keep_freed_memory() -> None:
+    """Keep freed memory of any size in this process instead of returning it to the system.
 
-    glibc maps blocks above a limit one by one, and trims the end of its heap. An array that is made and dropped again
-    and again then costs page faults each time, or never, as small blocks behind it happen to lie. Blocks of up to
-    32 MiB, the largest that glibc ever takes from its heap, are kept here; larger ones only if `of_any_size`.
+    Without it the C library maps blocks above 128 KiB, later up to 32 MiB, one by one, and trims its heap: an array
+    that is made and dropped again and again costs page faults each time.
 
     Raises
     ------
     UsageError
-        If this system's C library cannot be told, and `of_any_size` is asked for.
+        If this system's C library cannot be told (mallopt, of glibc).
     """
-    if lib.freed_memory_keep(-1 if of_any_size else _HEAP_BLOCK_MAX_BYTES) < 0 and of_any_size:
-        raise UsageError("--keep-memory: this system's C library is not glibc, or refuses (mallopt); leave it out")
+    import ctypes  # imported late: it takes longer to import than most runs need it
+
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):
+        raise UsageError("--keep-memory: this system's C library has no mallopt; leave it out") from None
+    if not (mallopt(_M_MMAP_MAX, 0) and mallopt(_M_TRIM_THRESHOLD, -1)):
+        raise UsageError("--keep-memory: this system's C library refuses; leave it out")
 
 
 def rss_bytes() -> int:

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from smpy.records.uncertainty import Uncertainty
 
 SCHEMA: Final = 3
-_RETURNED: Final = "stays with the process up to 32 MiB (--keep-memory: all)"
+_RETURNED: Final = "goes back to the system (--keep-memory: stays)"
 _KEPT: Final = "stays with the process (--keep-memory)"
 
 

@@ -49,7 +49,7 @@ def test_json_opens_with_its_schema_and_has_the_named_keys():
 
 @pytest.mark.parametrize(
     ("keeps_memory", "told"),
-    [(False, "stays with the process up to 32 MiB (--keep-memory: all)"), (True, "stays with the process")],
+    [(False, "goes back to the system (--keep-memory: stays)"), (True, "stays with the process")],
 )
 def test_where_computing_is_measured_it_is_said_what_becomes_of_freed_memory(keeps_memory: bool, told: str):
     summary = dataclasses.replace(SUMMARY, keeps_memory=keeps_memory)

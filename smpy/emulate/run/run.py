@@ -146,8 +146,8 @@ def run(
     """
     began_s = perf_counter()
     calibration, config = config.host, with_host_speed(config)
-    if config.keep_memory or config.measures_computing:
-        keep_freed_memory(of_any_size=config.keep_memory)
+    if config.keep_memory:
+        keep_freed_memory()
     check_fits(config.n_ranks * RANK_BYTES, f"{config.n_ranks:,} ranks", "run fewer (-np)")
     supply = CodeSupply(config.n_ranks)
     program = open_program(config.program, is_module=config.is_module, supply=supply, home=home)
