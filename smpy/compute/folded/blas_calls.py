@@ -57,11 +57,11 @@ def model_too(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if not takes_time(is_folded=False):
             return function(*args, **kwargs)
-        arguments = bind(routine, args, kwargs)
         with unmeasured():
+            arguments = bind(routine, args, kwargs)
             done = function(*args, **kwargs)
-        charge((routine.charge_of(routine.rule(BlasArguments(arguments))),), is_folded=False)
-        return done
+            charge((routine.charge_of(routine.rule(BlasArguments(arguments))),), is_folded=False)
+            return done
 
     return update_wrapper(call, function, assigned=("__name__", "__doc__"), updated=())
 

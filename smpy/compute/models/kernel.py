@@ -80,11 +80,11 @@ def kernel(
                 return function(*args, **kwargs)
             is_folded = any(getattr(argument, "__smpy_folded__", False) for argument in (*args, *kwargs.values()))
             is_charged = takes_time(is_folded=is_folded)
-            if is_charged:
+            if not is_charged:
+                return None if is_folded else function(*args, **kwargs)
+            with unmeasured():
                 _charge(called, function, amounts, args, kwargs)
-            if is_folded:
-                return None
-            return _inside(function, *args, **kwargs) if is_charged else function(*args, **kwargs)
+                return None if is_folded else _inside(function, *args, **kwargs)
 
         wrapper: Any = call
         # frames show which call the program made
@@ -99,8 +99,7 @@ def _inside(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     inside, rank = per_world(Modelling).inside, current().rank
     inside.add(rank)
     try:
-        with unmeasured():
-            return function(*args, **kwargs)
+        return function(*args, **kwargs)
     finally:
         inside.discard(rank)
 

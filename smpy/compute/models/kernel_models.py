@@ -46,14 +46,14 @@ def takes_time(*, is_folded: bool) -> bool:
 
 @contextmanager
 def unmeasured() -> Iterator[None]:
-    """Keep what is computed inside from being measured: its time is that of a model."""
+    """Keep what is computed inside from being measured: a model says its time, and smpy's own work takes none."""
     clock = current().clock
-    mark_s = -1.0 if clock is None else clock.pause()
+    is_stopped = clock is not None and clock.stop()
     try:
         yield
     finally:
-        if clock is not None:
-            clock.resume(mark_s)
+        if is_stopped and clock is not None:
+            clock.start()
 
 
 @named_call("")
