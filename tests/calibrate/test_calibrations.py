@@ -70,7 +70,8 @@ def test_a_run_that_takes_its_speed_from_a_calibration_loads_no_blas_of_its_own(
     assert "threads" not in ran.err
 
 
-def test_the_page_shows_what_the_recorded_runs_say(monkeypatch):
+@pytest.mark.parametrize("machine", ["cloud-xeon", "cloud-xeon-2"])
+def test_the_page_shows_what_the_recorded_runs_say(monkeypatch, machine):
     monkeypatch.syspath_prepend(str(FOLDER))
-    tables = runpy.run_path(str(FOLDER / "truth.py"))["tell"](FOLDER / "cloud-xeon")
+    tables = runpy.run_path(str(FOLDER / "truth.py"))["tell"](FOLDER / machine)
     assert tables in (FOLDER / "README.md").read_text(encoding="utf-8")
