@@ -12,7 +12,7 @@ from smpy.compute.folded import without_backing
 from smpy.compute.folded.blas_arguments import BadArgument, BlasArguments
 from smpy.compute.folded.blas_routines import ROUTINES, ArrayResult, BlasRoutine, bind
 from smpy.compute.folded.charges import charge, is_folded
-from smpy.compute.models.kernel_models import takes_time, unmeasured
+from smpy.compute.models.kernel_models import Unmeasured, takes_time
 from smpy.engine.running import named_call
 
 __all__ = ["call_on_folded", "has_folded", "model_too"]
@@ -57,7 +57,7 @@ def model_too(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if not takes_time(is_folded=False):
             return function(*args, **kwargs)
-        with unmeasured():
+        with Unmeasured():
             arguments = bind(routine, args, kwargs)
             done = function(*args, **kwargs)
             charge((routine.charge_of(routine.rule(BlasArguments(arguments))),), is_folded=False)

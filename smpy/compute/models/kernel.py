@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from smpy.compute.models.execute import check_work
 from smpy.compute.models.expressions import over_arguments
-from smpy.compute.models.kernel_models import charge_kernel, takes_time, unmeasured
+from smpy.compute.models.kernel_models import Unmeasured, charge_kernel, takes_time
 from smpy.compute.models.modelling import Modelling
 from smpy.engine.running import current, is_running, per_world
 from smpy.errors import UsageError
@@ -82,7 +82,7 @@ def kernel(
             is_charged = takes_time(is_folded=is_folded)
             if not is_charged:
                 return None if is_folded else function(*args, **kwargs)
-            with unmeasured():
+            with Unmeasured():
                 _charge(called, function, amounts, args, kwargs)
                 return None if is_folded else _inside(function, *args, **kwargs)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from operator import index
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from smpy.platforms.models.kernel_costs import KernelCost
     from smpy.platforms.models.memory import Memory
 
-__all__ = ["KernelModels", "charge_kernel", "takes_time", "unmeasured"]
+__all__ = ["KernelModels", "Unmeasured", "charge_kernel", "takes_time"]
 
 _REFERENCE_FLOP_PER_S = 1e9
 _DGEMM_FLOP_PER_MNK, _DTRSM_FLOP_PER_MNN = 2, 1
@@ -44,16 +43,18 @@ def takes_time(*, is_folded: bool) -> bool:
     return is_timed and not (modelling.inside and current().rank in modelling.inside)
 
 
-@contextmanager
-def unmeasured() -> Iterator[None]:
-    """Keep what is computed inside from being measured: a model says its time, and smpy's own work takes none."""
-    clock = current().clock
-    is_stopped = clock is not None and clock.stop()
-    try:
-        yield
-    finally:
-        if is_stopped and clock is not None:
-            clock.start()
+class Unmeasured:
+    """Keeps what is computed inside from being measured: a model says its time, and smpy's own work takes none."""
+
+    __slots__ = ("_stopped",)
+
+    def __enter__(self) -> None:
+        clock = current().clock
+        self._stopped = clock if clock is not None and clock.stop() else None
+
+    def __exit__(self, *_: object) -> None:
+        if self._stopped is not None:
+            self._stopped.start()
 
 
 @named_call("")
