@@ -141,6 +141,7 @@ const void *sim_kernel_calls(void)
         .probed = sim_probed,
         .payload_of = sim_payload,
         .release = sim_release,
+        .work_of_request_s = sim_work_of_request_s,
         .data_work_s = sim_data_work_s,
         .own_copy_s = sim_own_copy_s,
         .append_overhead = sim_append_overhead,

@@ -23,9 +23,9 @@ message request_collect(int number)
     const request *r = surface.calls->request_of(surface.sim, number);
     const message m = {!r->is_send && !r->is_cancelled, r->is_cancelled, r->matched_source,
                        r->matched_tag, r->matched_bytes, r->bytes};
-    const double data_work_s = r->data_work_s;
+    const double work_s = surface.calls->work_of_request_s(surface.sim, number);
     surface.calls->release(surface.sim, number);
-    if (data_work_s > 0) pay(data_work_s);
+    if (work_s > 0) pay(work_s);
     return m;
 }
 

@@ -94,7 +94,7 @@ class PointToPoint(Loop):
         if number <= 0:
             return NO_MESSAGE
         request = lib.sim_request(self._sim, number)
-        envelope, work_s = _envelope_of(request), request.data_work_s
+        envelope, work_s = _envelope_of(request), lib.sim_work_of_request_s(self._sim, number)
         lib.sim_release(self._sim, number)
         if work_s > 0:
             lib.sim_append_overhead(self._sim, self.timeline, work_s)

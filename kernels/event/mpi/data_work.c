@@ -29,6 +29,12 @@ double data_work_of_receive_s(const call_costs *costs, const payload *to, int64_
     return work_s(costs, is_one_stretch ? to->data : NULL, bytes, blocks_of(to, bytes));
 }
 
+double sim_work_of_request_s(const sim *s, int id)
+{
+    const slot *x = &mpi_of(s)->requests.at[id];
+    return x->payload && !x->is.is_send && x->is.is_done && !x->is.is_cancelled ? mpi_of(s)->payloads.at[x->payload].work_s : 0;
+}
+
 double sim_data_work_s(const sim *s, int id, const char *data, int64_t bytes, int64_t n_blocks)
 {
     return work_s(costs_of(s, s->timelines.at[id].rank), data, bytes, n_blocks);

@@ -31,7 +31,10 @@ typedef struct {
     int64_t token;                    /* the Python face's own key */
     void *object;                     /* the compiled surface's reference */
     const strided *layout;            /* BORROWED (receives): where the bytes go, kept alive as the memory is; NULL: one stretch */
-    int64_t n_blocks;                 /* PYTHON: contiguous blocks that `bytes` go to, 0: one stretch */
+    union {
+        int64_t n_blocks;             /* PYTHON: contiguous blocks that `bytes` go to, 0: one stretch */
+        double work_s;                /* receives, once done: what their rank takes for the bytes (data_work.h) */
+    };
     byte_ranges *carried;             /* sends: the bytes with a content, freed on delivery; NULL: see the folded table */
     int kind;
 } payload;
@@ -50,7 +53,6 @@ typedef struct request {
     uint8_t is_done;
     uint8_t is_cancelled;             /* done, without a transfer */
     int line;                         /* line of the call that posted it (sim_begin_call); 0: none was open */
-    double data_work_s;               /* receives, once done: what their rank takes for the bytes (data_work.h) */
 } request;
 
 /* Work of the payload plane after a transfer: read it, then call sim_deliveries_done. */
@@ -111,6 +113,7 @@ int sim_schedule_new(sim *s, int n_words, const int64_t *words);       /* number
 const request *sim_request(const sim *s, int id);
 payload *sim_payload(sim *s, int id);   /* its payload end, NONE at first, for the poster to fill in; NULL without memory */
 /* Time of a timeline's rank for a stretch of memory that it is to write (NULL: none), and for blocks of a datatype. */
+double sim_work_of_request_s(const sim *s, int id); /* of a receive that is done, beside its transfer; of other requests 0 */
 double sim_data_work_s(const sim *s, int timeline, const char *data, int64_t bytes, int64_t n_blocks);
 double sim_reduction_s(const sim *s, int timeline, int64_t bytes); /* likewise, to reduce an operand */
 double sim_own_copy_s(const sim *s, int timeline, int64_t bytes); /* likewise, to copy within its memory */

@@ -72,17 +72,17 @@ static int64_t waits_since(const sim *s, int request)
 static void complete_pair(sim *s, int send, int recv)
 {
     mpi_state *mpi = mpi_of(s);
-    const slot *from = &mpi->requests.at[send];
-    slot *to = &mpi->requests.at[recv];
+    const slot *from = &mpi->requests.at[send], *to = &mpi->requests.at[recv];
     const int64_t bytes = from->is.bytes < to->is.bytes ? from->is.bytes : to->is.bytes;
-    if (to->payload)
-        to->is.data_work_s = data_work_of_receive_s(costs_of(s, to->is.rank), &mpi->payloads.at[to->payload], bytes);
+    payload *into = to->payload ? &mpi->payloads.at[to->payload] : NULL;
+    const double work_s = into ? data_work_of_receive_s(costs_of(s, to->is.rank), into, bytes) : 0;
     const int error = payload_move(&mpi->payloads, send, from->payload, recv, to->payload, bytes);
     tell_received(s, send, recv);
     if (error < 0) { /* neither side is done: the payload stays with the send */
         keep_error(s, error);
         return;
     }
+    if (into) into->work_s = work_s;
     /* The side that began to wait first is told first. */
     const int send_is_first = waits_since(s, send) < waits_since(s, recv);
     request_complete(s, send_is_first ? send : recv);
