@@ -21,6 +21,16 @@ static inline platform *machine(void)
     return p;
 }
 
+/* Two hosts of so many cores, of 1e9 flop/s each. */
+static inline platform *two_hosts(int cores)
+{
+    platform *p = platform_new();
+    cluster c = {.n_hosts = 2, .cores = cores, .speed_flop_per_s = 1e9, .bandwidth_bytes_per_s = 1e9, .latency_s = 1e-5,
+                 .is_split = 1, .backbone_policy = LINK_SHARED};
+    assert(platform_add_flat_cluster(p, -1, &c) >= 0);
+    return p;
+}
+
 static inline model plain(void)
 {
     static const flow_parameters network = {.n_factors = 1, .latency_factor = {1}, .bandwidth_factor = {1}};

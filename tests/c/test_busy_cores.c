@@ -18,11 +18,8 @@ static void execute_one(sim *s, int rank, int stage)
 static void ends(int n_ranks, int n, const double *share, double *finish_s)
 {
     static const int host[MOST_RANKS] = {0};
-    platform *p = platform_new();
+    platform *p = two_hosts(CORES);
     const model m = plain();
-    cluster c = {.n_hosts = 2, .cores = CORES, .speed_flop_per_s = 1e9, .bandwidth_bytes_per_s = 1e9, .latency_s = 1e-5,
-                 .is_split = 1, .backbone_policy = LINK_SHARED};
-    assert(platform_add_flat_cluster(p, -1, &c) >= 0);
     sim *s = sim_new(p, &m, n_ranks, host);
     assert(s && sim_host_busy_speed(s, 0, 2, n, share) == 0);
     assert(sim_host_busy_speed(s, 1, 2, n, share) == SIM_BAD_RANK && sim_host_busy_speed(s, 0, 1, 0, share) == SIM_BAD_SIZE);

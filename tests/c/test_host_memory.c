@@ -25,11 +25,8 @@ static void execute_all(sim *s, int rank, int stage)
 static void ends(int n_ranks, double bytes_per_s, double core_bytes_per_s, double *finish_s)
 {
     static const int host[MOST_RANKS] = {0};
-    platform *p = platform_new();
+    platform *p = two_hosts(CORES);
     const model m = plain();
-    cluster c = {.n_hosts = 2, .cores = CORES, .speed_flop_per_s = 1e9, .bandwidth_bytes_per_s = 1e9, .latency_s = 1e-5,
-                 .is_split = 1, .backbone_policy = LINK_SHARED};
-    assert(platform_add_flat_cluster(p, -1, &c) >= 0);
     platform_check(p);
     sim *s = sim_new(p, &m, n_ranks, host);
     assert(s && sim_host_memory(s, 0, bytes_per_s, core_bytes_per_s) == 0);
