@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 _BYTES_MAX: Final = 256 << 20
+_PIECE_BYTES: Final = 1 << 16  # from 128 KiB on, glibc's thresholds for the program's own arrays would move
 _PIPE_WAIT_S: Final = 0.5  # for somebody to open its other end
 
 
@@ -84,7 +85,7 @@ def _read_pipe(pipe: int, what: str) -> bytes:
     """Content of a pipe; waits for it, if the other end is open."""
     select.select([pipe], [], [], _PIPE_WAIT_S)
     try:
-        first = os.read(pipe, 1 << 20)
+        first = os.read(pipe, _PIECE_BYTES)
         if not first:
             raise OSError(None, "it is a pipe, and nobody writes into it")
     except BlockingIOError:  # somebody may
@@ -95,7 +96,7 @@ def _read_pipe(pipe: int, what: str) -> bytes:
 
 def _read_all(descriptor: int, what: str) -> bytes:
     data = bytearray()
-    while piece := os.read(descriptor, 1 << 20):
+    while piece := os.read(descriptor, _PIECE_BYTES):
         data += piece
         if len(data) > _BYTES_MAX:
             raise OSError(None, f"more than {_BYTES_MAX >> 20} MiB come out of it: this is no {what}")

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "array_handler.h"
 #include "guard.h"
 
 enum {
@@ -15,22 +16,8 @@ enum {
     SMALL_CHUNKS_MAX = 256,         /* further small arrays get numpy's memory */
     SPARES = 8,
     SPARE_BYTES_MAX = 1 << 25,      /* as the largest block that malloc keeps */
-    WORTH_HUGE_BYTES = 1 << 22,     /* arrays for which numpy asks for huge pages */
-    API_DEFAULT_HANDLER = 306       /* in numpy's table */
+    WORTH_HUGE_BYTES = 1 << 22      /* arrays for which numpy asks for huge pages */
 };
-
-/* numpy's PyDataMem_Handler. */
-typedef struct {
-    char name[127];
-    uint8_t version;
-    struct {
-        void *context;
-        void *(*malloc)(void *context, size_t bytes);
-        void *(*calloc)(void *context, size_t n, size_t bytes);
-        void *(*realloc)(void *context, void *data, size_t bytes);
-        void (*free)(void *context, void *data, size_t bytes);
-    } allocator;
-} data_handler;
 
 typedef struct {
     char *begin;
@@ -40,8 +27,8 @@ typedef struct {
 } chunk;
 
 typedef struct array_memory {
-    data_handler own;
-    const data_handler *numpys;
+    array_handler own;
+    const array_handler *numpys;
     int is_on;
     size_t page_bytes;
     chunk **at;                     /* in the order of their addresses */
@@ -285,17 +272,15 @@ void array_memory_resume(void)
 PyObject *array_memory_start(PyObject *module, PyObject *api)
 {
     (void)module;
-    void **table = PyCapsule_GetPointer(api, NULL);
-    PyObject *capsule = table ? *(PyObject **)table[API_DEFAULT_HANDLER] : NULL;
-    const data_handler *numpys = capsule ? PyCapsule_GetPointer(capsule, "mem_handler") : NULL;
-    if (!numpys) return NULL;
-    if (!surface.arrays && numpys->version == 1) {
+    const array_handler *numpys = array_handler_present(api);
+    if (!numpys && PyErr_Occurred()) return NULL;
+    if (!surface.arrays && numpys) {
         array_memory *m = calloc(1, sizeof *m);
         if (!m) return PyErr_NoMemory();
-        m->own = (data_handler){"smpy_own_pages", 1, {m, array_malloc, array_calloc, array_realloc, array_free}};
+        m->own = (array_handler){"smpy_own_pages", 1, {m, array_malloc, array_calloc, array_realloc, array_free}};
         m->numpys = numpys;
         m->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-        if (PyCapsule_SetPointer(capsule, &m->own) < 0) {
+        if (array_handler_replace(api, &m->own) < 0) {
             free(m);
             return NULL;
         }

@@ -21,8 +21,18 @@ def install_numpy_conversions(patches: Patches, importer: Importer) -> None:
 def give_arrays_own_pages() -> None:
     """Allocate arrays on pages that the surface can protect."""
     if surface is not None:
-        compiled = sys.modules.get("numpy._core._multiarray_umath") or sys.modules["numpy.core._multiarray_umath"]
-        surface.use_own_pages(compiled._ARRAY_API)
+        surface.use_own_pages(_array_api())
+
+
+def watch_heap_limits(importer: Importer) -> None:
+    """Let the C library map blocks, and return memory, as it would for the program alone."""
+    if surface is not None and surface.begin_heap_limits():
+        importer.when_imported("numpy", lambda: surface.watch_arrays(_array_api()))
+
+
+def _array_api() -> Any:
+    compiled = sys.modules.get("numpy._core._multiarray_umath") or sys.modules["numpy.core._multiarray_umath"]
+    return compiled._ARRAY_API
 
 
 def _install(patches: Patches) -> None:
