@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -28,6 +32,63 @@ def test_memory_that_is_freed_and_taken_again_costs_page_faults_unless_it_is_kep
     ran = smpy_run(PROGRAM, 1, "--quiet", *options)
     assert (ran.code, ran.err) == (0, "")
     assert (int(ran.out) > 150) is returns  # 102,400 pages of 4 KiB; 200 huge ones
+
+
+LIMITS = """
+    from smpy.engine.surface import surface
+
+    def limit_kib():
+        return surface.heap_limit() >> 10
+
+    import numpy as np
+
+    before = limit_kib()
+    kept = np.ones(100 << 10)
+    limits = [limit_kib()]
+    for make in (lambda: bytes(500 << 10), lambda: np.ones(100 << 10), lambda: bytearray(600 << 10), lambda: bytes(40 << 20)):
+        block = make()
+        limits.append(limit_kib())
+        del block
+        limits.append(limit_kib())
+    print(before < 400, [limit - before if limit == before else limit for limit in limits])
+"""
+
+
+def test_limits_of_the_heap_follow_what_the_program_frees_as_glibc_does(smpy_run: Callable):
+    ran = smpy_run(LIMITS, 1, "--quiet")
+    assert (ran.code, ran.err) == (0, "")
+    # 500 KiB and its header are 504 KiB of pages; 800 KiB 804; a smaller block, and one above 32 MiB, change nothing
+    assert ran.out == "True [0, 0, 504, 504, 804, 804, 804, 804, 804]\n"
+
+
+CHURN = """
+    import resource
+    import numpy as np
+    from mpi4py import MPI
+
+    def churn(n):
+        for _ in range(n):
+            x = np.ones(1 << 15)
+            y = x * x
+            del x, y
+
+    churn(10)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    churn(100)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before > 5000)  # pages of 256 KiB, 200 times: 12,800
+"""
+
+
+def test_small_arrays_cost_page_faults_as_in_a_process_of_their_own(
+    smpy_run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A file of 3 MiB, which smpy has read and dropped before, raises no limit."""
+    machine = tmp_path / "machine.toml"
+    machine.write_text("#" * (3 << 20) + "\n[host]\ncount = 1\n", encoding="ascii")
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
+    ran = smpy_run(CHURN, 1, "--quiet", "--platform", str(machine))
+    plain = subprocess.run([sys.executable, "-c", dedent(CHURN)], capture_output=True, text=True, check=True)
+    assert (ran.code, ran.err, ran.out) == (0, "", plain.stdout)
 
 
 def test_the_summary_says_that_it_is_kept(smpy_run: Callable):
