@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -19,6 +20,7 @@ from smpy.calibrate.neighbours import NEIGHBOUR_KERNELS, Neighbours, load_bytes,
 from smpy.calibrate.plan import DIMENSIONS, MeasurementPlan, Visit, visits
 from smpy.calibrate.result_file import Table
 from smpy.calibrate.samples import KernelSample, Recorded, SampleFile, read_samples
+from smpy.calibrate.spread import relative_spread
 from smpy.calibrate.this_machine import caches, check_quiet, facts, free_memory_bytes, one_core
 from smpy.errors import UsageError
 from smpy.units import exact_size, rounded_bandwidth, rounded_speed
@@ -327,6 +329,14 @@ def _speed_flop_per_s(samples: Sequence[KernelSample]) -> float:
     return 2 * order**3 / float(np.median([sample.processor_s for sample in samples if sample.cache == "warm"]))
 
 
+def _spread(samples: Iterable[KernelSample]) -> float:
+    """Spread of calls of kernels over the rounds."""
+    times_s: dict[tuple[Any, ...], list[float]] = {}
+    for sample in samples:
+        times_s.setdefault((sample.kernel, sample.sizes, sample.cache), []).append(sample.processor_s)
+    return relative_spread(times_s.values())
+
+
 def _table(
     request: CalibrationPlan, plan: MeasurementPlan, recorded: Recorded, memory: MemorySpeed | None
 ) -> dict[str, Any]:
@@ -349,5 +359,6 @@ def _table(
         "plan": plan.name,
         "seed": plan.seed,
         "n_samples": len(recorded.samples),
+        **({"computing_spread": float(f"{spread:.3g}")} if isfinite(spread := _spread(recorded.samples)) else {}),
         **({"warnings": notes} if notes else {}),
     }

@@ -45,8 +45,8 @@ LIMITS = """
     before = limit_kib()
     kept = np.ones(100 << 10)
     limits = [limit_kib()]
-    for make in (lambda: bytes(500 << 10), lambda: np.ones(100 << 10), lambda: bytearray(600 << 10), lambda: bytes(40 << 20)):
-        block = make()
+    for kind, size in ((bytes, 500 << 10), (np.ones, 100 << 10), (bytearray, 600 << 10), (bytes, 40 << 20)):
+        block = kind(size)
         limits.append(limit_kib())
         del block
         limits.append(limit_kib())

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from smpy.calibrate.spread import relative_spread
 from smpy.errors import UsageError
 
 Kind = Literal[
@@ -88,17 +89,12 @@ class Samples:
         return np.array(sizes, dtype=float), np.array([np.median(times[size]) for size in sizes], dtype=float)
 
     def spread(self, kind: Kind) -> float:
-        """Median over the sizes of half the interquartile range over the median; NaN if no size was repeated."""
+        """`relative_spread` over the sizes; NaN if no size was repeated."""
         times: dict[int, list[float]] = {}
         for row in self.rows:
             if row.kind == kind:
                 times.setdefault(row.size_bytes, []).append(row.time_s)
-        shares = []
-        for of_size in times.values():
-            low, middle, high = np.quantile(of_size, (0.25, 0.5, 0.75))
-            if len(of_size) > 1 and middle > 0:
-                shares.append((high - low) / 2 / middle)
-        return float(np.median(shares)) if shares else float("nan")
+        return relative_spread(times.values())
 
 
 def is_raw(text: str) -> bool:

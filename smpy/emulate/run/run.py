@@ -27,6 +27,7 @@ from smpy.emulate.process.randomness import SEED
 from smpy.emulate.reports.deadlock import describe_deadlock, line_in, line_of
 from smpy.emulate.reports.profile import profile_of
 from smpy.emulate.reports.remarks import remarks_on, remarks_on_shared_hosts
+from smpy.emulate.reports.spread import remarks_on_spread
 from smpy.emulate.reports.tracebacks import report
 from smpy.emulate.run.burst_files import BurstFileMode
 from smpy.emulate.run.burst_memory import BurstMemoryMode
@@ -185,6 +186,7 @@ def run(
     if engine.has_added_ranks:
         host_of_rank = list(engine.hosts_of(range(engine.n_ranks)))
     inputs = _inputs(config, machine, platform, engine, host_of_rank, frozen)
+    remarks = *remarks, *remarks_on_spread(config, calibration, machine, engine.spent_s())
     summary = _summarise(config, inputs, machine, engine, perf_counter() - began_s, remarks, program.home, observed)
     if tracing is not None:
         try:
