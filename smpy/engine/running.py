@@ -101,6 +101,18 @@ def _call(method: Callable[P, R], name: str) -> Callable[P, R]:
     return call
 
 
+def as_computing(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Perform work of the program inside a call, such as pickling its objects: it is computing of the rank."""
+    clock = _engine.clock if _engine is not None else None
+    if clock is None:
+        return work(*args, **kwargs)
+    clock.start()
+    try:
+        return work(*args, **kwargs)
+    finally:
+        clock.stop()
+
+
 def mpi_question(method: Callable[P, R]) -> Callable[P, R]:
     """Decorate a public MPI call that takes no simulated time, and is too short for the clock to be stopped."""
 

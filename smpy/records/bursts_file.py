@@ -1,6 +1,6 @@
 """The file of a run's bursts: measured seconds of each rank's computing between two calls.
 
-    smpy bursts 3 <bytes of the head>      a line
+    smpy bursts 4 <bytes of the head>      a line
     head                                   a JSON object, filled up with spaces to its length; rewritten at the end
     block, block, ...                      each a JSON line, then compressed columns of the lengths that it names
 
@@ -20,7 +20,7 @@ the SHA-256 of the program's files.
 
 A row takes 16 bytes before compression. Blocks can be read however the recording ended; the head says whether it was
 completed. The head's `crc32` covers its other keys; that of a block's line covers its other keys and the columns.
-Readers also accept version 1, which had no `crc32`, and version 2, which had no `spawned`.
+Files of earlier versions lack the bursts in which calls pickle objects, and are refused.
 """
 
 from __future__ import annotations
@@ -42,9 +42,7 @@ from smpy.errors import UsageError
 from smpy.records.files import complaint, scratch_of, signals_held
 
 MAGIC: Final = b"smpy bursts "
-VERSION: Final = 3
-_READABLE: Final = (1, 2, VERSION)
-_WITH_SPAWNED: Final = 3
+VERSION: Final = 4
 _ROWS_MAX: Final = 1 << 15  # rows of a block
 _N_COLUMNS: Final = 4
 _NUMBERS_MAX: Final = 1 << 22  # numbers of a column: no more are unpacked, whatever the file says
@@ -306,12 +304,12 @@ def _read(path: Path, file: BinaryIO) -> RecordedBursts:
     if not first.startswith(MAGIC):
         raise UsageError(f"{path} is no file of bursts: --compute record:FILE writes one")
     version, head_bytes = map(int, first[len(MAGIC) :].split())
-    if version not in _READABLE:
+    if version != VERSION:
         raise UsageError(f"bursts {path}: it is of another version of smpy ({version}): record again")
     n_bytes = os.fstat(file.fileno()).st_size
     head = json.loads(file.read(min(head_bytes, n_bytes)))
     _check_head(head)
-    if version > 1 and head["crc32"] != _sum_of(head):
+    if head["crc32"] != _sum_of(head):
         raise ValueError("head")
     if head["byte_order"] != sys.byteorder:
         raise UsageError(f"bursts {path}: a machine of another byte order has written it: record again")
@@ -321,10 +319,9 @@ def _read(path: Path, file: BinaryIO) -> RecordedBursts:
     run = RecordedRun(head["program"], tuple(head["args"]), head["ranks"])
     cut_short = {_WHOLE: "", _UNDER_WAY: "its run was killed"}.get(status, status)
     recorded = RecordedBursts(path, run, cut_short)
-    for block, columns in _blocks(path, file, may_end=status == _UNDER_WAY, has_sums=version > 1):
+    for block, columns in _blocks(path, file, may_end=status == _UNDER_WAY):
         recorded.places += block["places"]
-        if version >= _WITH_SPAWNED:
-            recorded.spawned += _spawned(block["spawned"])
+        recorded.spawned += _spawned(block["spawned"])
         recorded.sources.update(block["sources"])
         numbers = array("I", columns[0])
         n = block["n_sequences"]
@@ -367,9 +364,7 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 32
 
 
-def _blocks(
-    path: Path, file: BinaryIO, *, may_end: bool, has_sums: bool
-) -> Iterator[tuple[Mapping[str, Any], list[bytes]]]:
+def _blocks(path: Path, file: BinaryIO, *, may_end: bool) -> Iterator[tuple[Mapping[str, Any], list[bytes]]]:
     """Each block's line and columns; for a recording that was killed, only the complete blocks."""
     n_bytes = os.fstat(file.fileno()).st_size
     while line := file.readline():
@@ -380,7 +375,7 @@ def _blocks(
         if file.tell() + sum(block["bytes"]) > n_bytes:
             break
         packed = [file.read(length) for length in block["bytes"]]
-        if has_sums and block["crc32"] != _sum_of(block, packed):
+        if block["crc32"] != _sum_of(block, packed):
             raise ValueError("block")
         n, m = block["n_sequences"], block["n_rows"]
         yield block, [_unpacked(*each) for each in zip(packed, (16 * n, 4 * m, 4 * m, 8 * m), strict=True)]

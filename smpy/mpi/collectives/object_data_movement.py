@@ -13,8 +13,7 @@ from typing import Any, Final
 from smpy.mpi.collectives.call import Root, equal_offsets, root_of
 from smpy.mpi.collectives.open_collective import NOT_COMPARED, OpenCollective, Signature, enter
 from smpy.mpi.collectives.run import perform
-from smpy.mpi.data.pickled import SIZE_BYTES, offsets_of, pickled_each, unpickled, unpickled_all
-from smpy.mpi.data.pickling import pickle
+from smpy.mpi.data.pickled import SIZE_BYTES, offsets_of, pickled, pickled_each, unpickled, unpickled_all
 from smpy.mpi.state.world import Communicator
 
 __all__ = ["all_gathered", "broadcast", "exchanged", "gathered", "scattered"]
@@ -26,28 +25,28 @@ _NO_ROOT: Final = Root(NOT_COMPARED, is_here=False, is_idle=False)
 def broadcast(communicator: Communicator, rank: int, obj: Any, root: int, call: str) -> Any:
     """The root's object, at every rank that is to get it; None at the others."""
     mine = _Part(communicator, rank, call, root)
-    pickled = pickle.dumps(obj) if mine.is_root else b""
+    block = pickled(obj) if mine.is_root else b""
     collective = mine.enter()
     if mine.is_root:
-        collective.payload[0] = pickled
+        collective.payload[0] = block
     mine.perform(collective, "bcast", SIZE_BYTES)
-    pickled = b"" if mine.root.is_idle else collective.payload[0]
+    block = b"" if mine.root.is_idle else collective.payload[0]
     collective.leave()
-    mine.move("bcast", len(pickled))
-    return unpickled(pickled, root, call) if mine.is_below_root else None
+    mine.move("bcast", len(block))
+    return unpickled(block, root, call) if mine.is_below_root else None
 
 
 def gathered(communicator: Communicator, rank: int, obj: Any, root: int, call: str) -> list[Any] | None:
     """The objects of all ranks, or of all of the other group, at the root; None at the others."""
     mine = _Part(communicator, rank, call, root)
-    pickled = pickle.dumps(obj) if mine.is_below_root else b""
+    block = pickled(obj) if mine.is_below_root else b""
     collective = mine.enter()
     if mine.is_below_root:
-        collective.payload[mine.member] = pickled
+        collective.payload[mine.member] = block
     mine.perform(collective, "gather", SIZE_BYTES)
     blocks = mine.blocks_of_peers(collective) if mine.is_root else []
     collective.leave()
-    mine.move("gatherv", len(pickled), into=offsets_of(blocks))
+    mine.move("gatherv", len(block), into=offsets_of(blocks))
     return unpickled_all(blocks, call) if mine.is_root else None
 
 
@@ -67,27 +66,27 @@ def scattered(communicator: Communicator, rank: int, objects: Iterable[Any] | No
 def all_gathered(communicator: Communicator, rank: int, obj: Any, call: str) -> list[Any]:
     """The objects of all ranks, or of all of the other group."""
     mine = _Part(communicator, rank, call)
-    pickled = pickle.dumps(obj)
+    block = pickled(obj)
     collective = mine.enter()
-    collective.payload[mine.member] = pickled
+    collective.payload[mine.member] = block
     mine.perform(collective, "allgather", SIZE_BYTES, into=mine.sizes_between_groups())
     blocks = mine.blocks_of_peers(collective)
     collective.leave()
-    mine.move("allgatherv", len(pickled), into=offsets_of(blocks))
+    mine.move("allgatherv", len(block), into=offsets_of(blocks))
     return unpickled_all(blocks, call)
 
 
 def exchanged(communicator: Communicator, rank: int, objects: Iterable[Any] | None, call: str) -> list[Any]:
     """Objects that all ranks, or all of the other group, have for this rank."""
     mine = _Part(communicator, rank, call)
-    pickled = pickled_each(objects, communicator.remote.size)
+    outgoing = pickled_each(objects, communicator.remote.size)
     collective = mine.enter()
-    collective.payload[mine.member] = dict(enumerate(pickled))
+    collective.payload[mine.member] = dict(enumerate(outgoing))
     offsets = mine.sizes_between_groups()
     mine.perform(collective, "alltoall", SIZE_BYTES, offsets, offsets)
     blocks = [row.pop(rank) for row in mine.blocks_of_peers(collective)]
     collective.leave()
-    mine.move("alltoallv", 0, out=offsets_of(pickled), into=offsets_of(blocks))
+    mine.move("alltoallv", 0, out=offsets_of(outgoing), into=offsets_of(blocks))
     return unpickled_all(blocks, call)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from smpy.engine.messages import Load
-from smpy.engine.running import current
+from smpy.engine.running import as_computing, current
 from smpy.mpi.collectives.call import root_of
 from smpy.mpi.collectives.object_data_movement import broadcast
 from smpy.mpi.data.operations import Op
@@ -78,9 +78,9 @@ class PrivateReduction:
         for peer in self._partners():
             received = self._swapped(self._local, peer, partial)
             if peer < self._rank:
-                partial, result = self._op(received, partial), self._op(received, result)
+                partial, result = self._reduced(received, partial), self._reduced(received, result)
             else:
-                partial = self._op(partial, received)
+                partial = self._reduced(partial, received)
         return result
 
     def exscan(self, obj: Any) -> Any | None:
@@ -89,11 +89,11 @@ class PrivateReduction:
         for peer in self._partners():
             received = self._swapped(self._local, peer, partial)
             if peer < self._rank:
-                partial = self._op(received, partial)
-                result = received if is_first else self._op(received, result)
+                partial = self._reduced(received, partial)
+                result = received if is_first else self._reduced(received, result)
                 is_first = False
             else:
-                partial = self._op(partial, received)
+                partial = self._reduced(partial, received)
         return result
 
     # ---- inside ----
@@ -106,13 +106,16 @@ class PrivateReduction:
             if rank & mask:
                 self._send(self._local, peer, result)
             elif peer < self._local.size:
-                result = self._op(result, self._received(self._local, peer))
+                result = self._reduced(result, self._received(self._local, peer))
             mask <<= 1
         if root != 0 and rank == 0:
             self._send(self._local, root, result)
         elif root != 0 and rank == root:
             return self._received(self._local, 0)
         return result if rank == root else None
+
+    def _reduced(self, left: Any, right: Any) -> Any:
+        return as_computing(self._op, left, right)
 
     def _partners(self) -> Iterator[int]:
         """Partners of this rank in a scan, round by round."""
@@ -143,4 +146,4 @@ class PrivateReduction:
 
 
 def _copy(obj: Any) -> Any:
-    return pickle.loads(pickle.dumps(obj))
+    return as_computing(lambda: pickle.loads(pickle.dumps(obj)))

@@ -7,13 +7,18 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any, Final
 
-from smpy.engine.running import current
+from smpy.engine.running import as_computing, current
 from smpy.mpi.data.pickling import pickle
 
-__all__ = ["SIZE_BYTES", "offsets_of", "pickled_each", "unpickled", "unpickled_all"]
+__all__ = ["SIZE_BYTES", "offsets_of", "pickled", "pickled_each", "unpickled", "unpickled_all"]
 
 SIZE_BYTES: Final = 8
 """Bytes that mpi4py sends to announce a size: one MPI_COUNT."""
+
+
+def pickled(obj: Any) -> bytes:
+    """Pickled bytes of an object."""
+    return as_computing(pickle.dumps, obj)
 
 
 def pickled_each(objects: Iterable[Any] | None, n: int) -> list[bytes]:
@@ -21,7 +26,7 @@ def pickled_each(objects: Iterable[Any] | None, n: int) -> list[bytes]:
     items = [None] * n if objects is None else list(objects)
     if len(items) != n:
         raise ValueError(f"expecting {n} items, got {len(items)}")
-    return [pickle.dumps(item) for item in items]
+    return as_computing(lambda: [pickle.dumps(item) for item in items])
 
 
 def unpickled(block: bytes, source: int, call: str) -> Any:
@@ -33,7 +38,7 @@ def unpickled_all(blocks: Iterable[bytes], call: str, first_source: int = 0) -> 
     """Unpickled objects of consecutive ranks; an exception raised by unpickling gets a note with the sender."""
     objects: list[Any] = []
     try:
-        objects.extend(map(pickle.loads, blocks))
+        as_computing(objects.extend, map(pickle.loads, blocks))
     except Exception as error:
         source = first_source + len(objects)
         error.add_note(f"while rank {current().rank} unpickled what rank {source} sent it in {call}")

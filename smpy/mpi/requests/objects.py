@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from smpy.engine.messages import Envelope, Load, PartialBytes
-from smpy.engine.running import current
+from smpy.engine.running import as_computing, current
 from smpy.mpi.data.message_specifications import lent
 from smpy.mpi.data.pickling import pickle
 
@@ -18,7 +18,7 @@ ANY_SIZE: Final = 1 << 62
 def load_of(obj: Any, call: str) -> Load:
     """The payload end of a send of an object."""
     try:
-        return lent(pickle.dumps(obj))
+        return lent(as_computing(pickle.dumps, obj))
     except Exception as error:  # pickling runs the program's own code
         error.add_note(f"in {call}: the message to send")
         raise
@@ -43,7 +43,7 @@ class ObjectReceive:
         """The object; None when no bytes came."""
         data, self._data = self._data, b""
         try:
-            return pickle.loads(data) if data else None
+            return as_computing(pickle.loads, data) if data else None
         except Exception as error:
             if envelope is not None:
                 error.add_note(

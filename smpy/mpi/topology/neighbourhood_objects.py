@@ -8,8 +8,7 @@ from typing import Any
 from smpy.engine.running import mpi_call
 from smpy.mpi.collectives.open_collective import OpenCollective, enter
 from smpy.mpi.collectives.run import perform
-from smpy.mpi.data.pickled import SIZE_BYTES, pickled_each, unpickled
-from smpy.mpi.data.pickling import pickle
+from smpy.mpi.data.pickled import SIZE_BYTES, pickled, pickled_each, unpickled
 from smpy.mpi.state.comm_core import CommCore
 from smpy.mpi.topology.neighbourhoods import Neighbourhood
 
@@ -25,7 +24,7 @@ class NeighbourhoodObjects(CommCore):
     def neighbor_allgather(self, sendobj: Any) -> list[Any]:
         """Send all neighbours an object: a list of theirs, None where there is nobody."""
         mine = Neighbourhood(self, "neighbor_allgather")
-        return _exchanged(mine, [pickle.dumps(sendobj)] * len(mine.outgoing))
+        return _exchanged(mine, [pickled(sendobj)] * len(mine.outgoing))
 
     @mpi_call
     def neighbor_alltoall(self, sendobj: Sequence[Any] | None) -> list[Any]:
@@ -34,12 +33,12 @@ class NeighbourhoodObjects(CommCore):
         return _exchanged(mine, pickled_each(sendobj, len(mine.outgoing)))
 
 
-def _exchanged(mine: Neighbourhood, pickled: Sequence[bytes]) -> list[Any]:
+def _exchanged(mine: Neighbourhood, blocks: Sequence[bytes]) -> list[Any]:
     collective = enter(mine.communicator, mine.rank, mine.signature, mine.new_payload)
-    collective.payload.leave(mine.rank, mine.outgoing, pickled)
+    collective.payload.leave(mine.rank, mine.outgoing, blocks)
     _perform(mine, collective, [SIZE_BYTES] * len(mine.outgoing), [SIZE_BYTES] * len(mine.incoming))
     arriving = [collective.payload.take(mine.rank, edge) or b"" for edge in mine.incoming]
-    _perform(mine, collective, list(map(len, pickled)), list(map(len, arriving)))
+    _perform(mine, collective, list(map(len, blocks)), list(map(len, arriving)))
     collective.leave()
     return [
         None if edge.peer < 0 else unpickled(block, edge.peer, mine.signature.call)
