@@ -152,11 +152,17 @@ class HostGroup:
     properties: tuple[tuple[str, str], ...] = ()
     state_speeds_flop_per_s: tuple[float, ...] = ()
     first_state: int = 0
+    messages_bandwidth_bytes_per_s: float = 0.0
 
     @property
     def memory(self) -> Memory:
         """Memory of each host."""
-        return Memory(self.memory_bandwidth_bytes_per_s, self.core_memory_bandwidth_bytes_per_s, self.caches)
+        return Memory(
+            self.memory_bandwidth_bytes_per_s,
+            self.core_memory_bandwidth_bytes_per_s,
+            self.caches,
+            self.messages_bandwidth_bytes_per_s,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +194,7 @@ class Cluster:
     loopback_latency_s : float
         From a host to itself.
     messages_share_memory : bool
-        Whether all messages over a host's loopback share the bandwidth of its memory (`Memory.messages_bytes_per_s`).
+        Whether all messages over a host's loopback share one bandwidth (`Memory.messages_bytes_per_s`).
     limiter_bandwidth_bytes_per_s : float
         Bandwidth of a host for both directions together.
     backbone_bandwidth_bytes_per_s, backbone_latency_s : float
@@ -214,6 +220,8 @@ class Cluster:
         speed in the first one.
     first_state : int
         State in which hosts begin.
+    messages_bandwidth_bytes_per_s : float
+        Bandwidth of all messages inside a host together; 0: what its memory carries.
     """
 
     name: str
@@ -239,6 +247,7 @@ class Cluster:
     groups: tuple[HostGroup, ...] = ()
     state_speeds_flop_per_s: tuple[float, ...] = ()
     first_state: int = 0
+    messages_bandwidth_bytes_per_s: float = 0.0
 
     @property
     def n_hosts(self) -> int:
@@ -247,7 +256,12 @@ class Cluster:
     @property
     def memory(self) -> Memory:
         """Memory of each host."""
-        return Memory(self.memory_bandwidth_bytes_per_s, self.core_memory_bandwidth_bytes_per_s, self.caches)
+        return Memory(
+            self.memory_bandwidth_bytes_per_s,
+            self.core_memory_bandwidth_bytes_per_s,
+            self.caches,
+            self.messages_bandwidth_bytes_per_s,
+        )
 
     @property
     def has_equal_wires(self) -> bool:

@@ -62,6 +62,17 @@ def test_a_measurement_that_fails_shows_the_last_that_it_said(fake, tmp_path):
     assert "ended with code 1:\n  no slots available" in told.output
 
 
+def test_messages_of_a_full_host_that_cannot_be_measured_are_left_out_with_a_warning(fake, tmp_path):
+    rows = "".join(f"pingpong,{2**k},{r},{1e-6 + 2**k * 1e-10}\n" for k in range(23) for r in range(4))
+    only_two = fake(f"if len(sys.argv) > 7:\n    sys.exit('no slots available')\nopen(raw, 'w').write({HEAD + rows!r})")
+    told = _calibrate(tmp_path / "n.toml", only_two)
+    assert told.exit_code == 0, told.output
+    found = tomllib.loads((tmp_path / "n.toml").read_text())
+    assert "messages_bandwidth" not in found["host"]
+    assert any("at once were not measured" in warning for warning in found["calibration"]["warnings"])
+    assert "no slots available" in told.output
+
+
 def test_ctrl_c_ends_mpiexec_and_says_what_is_kept_and_how_to_fit_it(fake, tmp_path, monkeypatch):
     rows = "".join(f"pingpong,{2**k},0,{1e-6 + 2**k * 1e-10}\n" for k in range(12))
     mpiexec = fake(f"open(raw, 'w').write({HEAD + rows!r})\nprint('12 99', flush=True)\ntime.sleep(600)")

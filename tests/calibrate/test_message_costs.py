@@ -47,13 +47,12 @@ def _calibrate(*args: object):
     return CliRunner().invoke(main, ["calibrate", "network", *map(str, args)])
 
 
-def _measured(emulated, folder: Path, machine: str, n_sizes: int = 64) -> Path:
+def _measured(emulated, folder: Path, machine: str, n_sizes: int = 64, ranks_per_host: int = 1) -> Path:
     (folder / "planted.toml").write_text(machine)
     raw = folder / "raw.csv"
     plan = json.dumps({"n_sizes": n_sizes, "repetitions": 1})
-    ran = emulated(
-        None, program=str(MEASURE), args=(str(raw), plan), platform=folder / "planted.toml", ranks_per_host=1
-    )
+    planted = folder / "planted.toml"
+    ran = emulated(None, program=str(MEASURE), args=(str(raw), plan), platform=planted, ranks_per_host=ranks_per_host)
     assert ran.code == 0, ran.error
     return raw
 
@@ -129,6 +128,21 @@ def test_ranks_on_one_host_calibrate_its_loopback(emulated, tmp_path):
     machine.write_text('include = ["found.toml"]\nmpi.wtime = "20us"')
     inside = _one_way_us(emulated, machine, per_host=2)
     assert inside == pytest.approx(_one_way_us(emulated, tmp_path / "planted.toml"), rel=0.01)
+
+
+PAIRS = "host = { count = 1, cores = 4, loopback_bandwidth = '8GB/s', messages_bandwidth = '10GB/s' }\n"
+
+
+def test_ranks_of_a_full_host_that_exchange_messages_calibrate_their_bandwidth_together(emulated, tmp_path):
+    raw = _measured(emulated, tmp_path, PAIRS + 'mpi.wtime = "20us"', n_sizes=12, ranks_per_host=4)
+    plan = json.dumps({"repetitions": 2})
+    planted = tmp_path / "planted.toml"
+    ran = emulated(None, 4, program=str(MEASURE), args=(str(raw), plan, "pairs"), platform=planted)
+    assert ran.code == 0, ran.error
+    assert _calibrate(tmp_path / "found.toml", "--from", raw).exit_code == 0
+    found = tomllib.loads((tmp_path / "found.toml").read_text())["host"]
+    assert parse_bandwidth_bytes_per_s(found["loopback_bandwidth"]) == pytest.approx(8e9, rel=1e-3)
+    assert parse_bandwidth_bytes_per_s(found["messages_bandwidth"]) == pytest.approx(10e9, rel=0.01)
 
 
 @pytest.mark.parametrize("spread", [0.02, 0.1])

@@ -39,10 +39,20 @@ memory_bandwidth = "400GB/s"
 core_memory_bandwidth = "25GB/s"
 caches = {"1MiB" = "60GB/s", "32KiB" = "100GB/s"}
 """
+MEASURED = TOML + 'messages_bandwidth = "30GB/s"\n'
 LINE = (
     "fat-tree hosts=2 memory_bandwidth=400GB/s host.core_memory_bandwidth=25GB/s host.caches=1MiB:60GB/s;32KiB:100GB/s"
 )
 MEMORY = Memory(400e9, 25e9, (Cache(32 * 1024, 100e9), Cache(1024**2, 60e9)))
+
+
+def test_messages_inside_a_host_share_what_was_measured_or_a_quarter_of_its_memory(tmp_path: Path) -> None:
+    for text, messages_bytes_per_s in ((TOML, 100e9), (MEASURED, 30e9)):
+        (tmp_path / "m.toml").write_text(text)
+        machine = read_machine(tmp_path / "m.toml", 1)
+        assert machine.build().memory(1).messages_bytes_per_s == messages_bytes_per_s
+        (tmp_path / "again.toml").write_text(write_toml(machine))
+        assert read_machine(tmp_path / "again.toml", 1) == machine
 
 
 def test_a_file_and_a_line_describe_the_same_memory(tmp_path: Path) -> None:

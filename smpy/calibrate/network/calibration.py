@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +20,11 @@ from smpy.calibrate.this_machine import check_quiet, facts
 from smpy.errors import UsageError
 from smpy.input_files import read_input
 from smpy.records.files import check_writable
+from smpy.units import rounded_bandwidth
 
 N_SIZES: Final = 120
 REPETITIONS: Final = 15
+_DIGITS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,8 @@ def calibrate_network(
     costs = fit_costs(samples)
     tables = message_tables(costs, route)
     tables["mpi"] |= fit_own_data(samples).keys()
+    if route.place == "host":
+        tables["host"] |= _messages_bandwidth(samples)
     about: dict[str, Any] = {
         **facts(),
         "command": command,
@@ -135,6 +140,9 @@ def _measured(request: NetworkCalibrationPlan, notes: list[str], progress: Calla
 
     try:
         measure(request.raw, plan, mpiexec, count)
+        samples = _measured_so_far(request.raw)
+        if _place(request, samples) == "host":
+            samples = _with_pairs(request.raw, plan, mpiexec, samples, notes)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             f"{done[0]:,} of {done[1]:,} visits are in {request.raw}; --from {request.raw} fits them"
@@ -144,14 +152,35 @@ def _measured(request: NetworkCalibrationPlan, notes: list[str], progress: Calla
     finally:
         if not done[0]:
             request.raw.unlink(missing_ok=True)
+    return samples
+
+
+def _measured_so_far(raw: Path) -> Samples:
     try:
-        text = read_input(request.raw, "file of measurements").decode()
+        return read_raw(read_input(raw, "file of measurements").decode(), str(raw))
     except OSError as error:
         raise UsageError(
-            f"cannot read {request.raw}: {error.strerror or error}; rank 0 writes it on its host: name a file in a "
+            f"cannot read {raw}: {error.strerror or error}; rank 0 writes it on its host: name a file in a "
             "folder that both hosts see"
         ) from error
-    return read_raw(text, str(request.raw))
+
+
+def _with_pairs(raw: Path, plan: dict[str, int], mpiexec: list[str], samples: Samples, notes: list[str]) -> Samples:
+    """Samples with those of messages that all cores of this host exchange at once, or a note why there are none."""
+    n_cores = len(os.sched_getaffinity(0)) // 2 * 2
+    if n_cores:
+        try:
+            measure(raw, plan, mpiexec, n_paired=n_cores)
+            return _measured_so_far(raw)
+        except UsageError as error:
+            notes.append(f"messages of {n_cores} ranks at once were not measured: {error}")
+    return samples
+
+
+def _messages_bandwidth(samples: Samples) -> dict[str, str]:
+    """Bandwidth of all messages inside a full host together, of its largest ones."""
+    sizes, times_s = samples.medians("pairs")
+    return {"messages_bandwidth": rounded_bandwidth(float(sizes[-1] / times_s[-1]), _DIGITS)} if len(sizes) else {}
 
 
 def _interruption(samples: Samples) -> list[str]:

@@ -61,19 +61,23 @@ def measure(
     plan: dict[str, int],
     mpiexec: Sequence[str],
     progress: Callable[[int, int], object] = lambda _n, _total: None,
+    *,
+    n_paired: int = 0,
 ) -> None:
     """Measure with two ranks; each time is in the raw file as soon as it is measured.
 
     Parameters
     ----------
     raw : Path
-        The CSV file; an existing one is replaced.
+        The CSV file; an existing one is replaced, unless times of pairs are added to it.
     plan : dict of str to int
         Fields of the program's `Plan`.
     mpiexec : sequence of str
         The command that starts MPI programs.
     progress : callable
         Told how many of how many sizes are done.
+    n_paired : int
+        So many ranks exchange messages in pairs instead; their times are added to the raw file.
 
     Raises
     ------
@@ -82,7 +86,8 @@ def measure(
     """
     if find_spec("mpi4py") is None:
         raise UsageError(f"mpi4py is not installed for {sys.executable}: pip install mpi4py, or '.[mpi]'")
-    command = [*mpiexec, "-n", "2", sys.executable, str(_PROGRAM), str(raw.resolve()), json.dumps(plan)]
+    words = [sys.executable, str(_PROGRAM), str(raw.resolve()), json.dumps(plan), *(["pairs"] if n_paired else [])]
+    command = [*mpiexec, "-n", str(n_paired or 2), *words]
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         try:
             process = subprocess.Popen(  # noqa: S603 -- the user's own mpiexec

@@ -1,9 +1,11 @@
 """The program that times messages: run by `smpy calibrate network` under a real mpiexec, by mpi4py alone.
 
     mpiexec -n 2 python measure.py network.csv '{"seed": 0}'
+    mpiexec -n 8 python measure.py network.csv '{"seed": 0}' pairs
 
 Ranks 0 and 1 play, any others wait. Rank 0 writes each time into the CSV file as soon as it is known, and prints how
-many of how many sizes are done. It also runs under `smpy run`, which answers as the simulated machine.
+many of how many sizes are done. With `pairs`, all ranks exchange messages at once, two and two, and rank 0 adds the
+times to the file. It also runs under `smpy run`, which answers as the simulated machine.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ WARM_BYTES = 1 << 16, 1 << 18, 1 << 20, 1 << 22  # of a rank's own data
 SMALL_PAGES_BYTES = 1 << 20  # numpy asks for huge pages from 4 MiB on
 HUGE_PAGES_BYTES = 1 << 26  # above every limit from which C libraries ask the system for memory
 COLD_COPIES = 8  # of a round; a virtual machine may have to ask for the pages of the first one
+PAIRS_BYTES = 1 << 20, 1 << 22  # of a message, while all cores exchange some
+PAIRS_EXCHANGES = 8
 BLOCKS, BLOCK_BYTES, STRIDE_BYTES = 2048, 8, 8256  # a column of a matrix that no inner cache holds
 
 
@@ -179,9 +183,10 @@ class Pair:
 class Record:
     """The CSV file, which rank 0 writes."""
 
-    def __init__(self, file: IO[str] | None, about: dict[str, Any]) -> None:
+    def __init__(self, file: IO[str] | None, about: dict[str, Any] | None) -> None:
         self.file = file
-        self.add_text(f"{HEAD}{json.dumps(about)}\n{COLUMNS}\n")
+        if about is not None:
+            self.add_text(f"{HEAD}{json.dumps(about)}\n{COLUMNS}\n")
 
     def add(self, kind: str, size: int, repetition: int, time_s: float) -> None:
         self.add_text(f"{kind},{size},{repetition},{time_s:.9e}\n")
@@ -271,6 +276,21 @@ class OwnData:
         record.add("blocks", BLOCKS * BLOCK_BYTES, repetition, (pack_s + unpack_s) / 2 / BLOCKS)
 
 
+def measure_pairs(world: MPI.Comm, plan: NetworkMeasurementPlan, record: Record) -> None:
+    """Time in which all ranks exchange messages with their partners, and the bytes of all of these."""
+    partner = world.rank ^ 1
+    for repetition in range(plan.repetitions):
+        for size in PAIRS_BYTES:
+            out, into = np.ones(size, np.uint8), np.ones(size, np.uint8)
+            world.Barrier()
+            began_s = MPI.Wtime()
+            for _ in range(PAIRS_EXCHANGES):
+                world.Sendrecv(out, partner, recvbuf=into, source=partner)
+            passed_s = world.allreduce(MPI.Wtime() - began_s, MPI.MAX)
+            if world.rank == 0:
+                record.add("pairs", size * world.size, repetition, passed_s / PAIRS_EXCHANGES)
+
+
 def main() -> int:
     """Measure, and return the exit code."""
     world = MPI.COMM_WORLD
@@ -278,6 +298,10 @@ def main() -> int:
         sys.stderr.write("this process is the only one of its MPI_COMM_WORLD\n")
         return ALONE
     plan = NetworkMeasurementPlan(**json.loads(sys.argv[2])) if len(sys.argv) > 2 else NetworkMeasurementPlan()
+    if len(sys.argv) > 3:  # the word "pairs"
+        with open(sys.argv[1] if world.rank == 0 else "/dev/null", "a", encoding="utf-8") as file:
+            measure_pairs(world, plan, Record(file, None))
+        return 0
     hosts = world.gather(MPI.Get_processor_name())
     comm = world.Split(0 if world.rank < 2 else MPI.UNDEFINED)
     if comm != MPI.COMM_NULL:

@@ -30,6 +30,7 @@ Kind = Literal[
     "reduce",
     "cold",
     "blocks",
+    "pairs",
 ]
 KINDS: Final[tuple[str, ...]] = get_args(Kind)
 HEAD: Final = "# smpy calibrate network "
@@ -49,9 +50,10 @@ class MessageSample:
         whose message is there. "stream": per message, of many in one direction. "exchange": of a Sendrecv that
         both ranks call. "waits", "returns": a Send whose receive was posted much later, which waited for it, or not.
         "copy", "reduce": of one rank alone, in touched memory. "cold": a copy into memory that nothing has touched.
-        "blocks": one block of a column, packed or unpacked.
+        "blocks": one block of a column, packed or unpacked. "pairs": of a Sendrecv with a partner, that all ranks of a
+        full host call at once.
     size_bytes : int
-        Size of the message.
+        Size of the message; of "pairs", of all messages that are under way at once.
     repetition : int
         The round it belongs to.
     time_s : float

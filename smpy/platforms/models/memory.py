@@ -46,11 +46,14 @@ class Memory:
         Largest bandwidth of main memory that one core gets, even alone.
     caches : tuple of Cache
         Caches by rising size; a working set larger than the last one is in main memory.
+    measured_messages_bytes_per_s : float
+        Bandwidth of all messages inside the host together, if it was measured.
     """
 
     bandwidth_bytes_per_s: float = 0.0
     core_bandwidth_bytes_per_s: float = 0.0
     caches: tuple[Cache, ...] = ()
+    measured_messages_bytes_per_s: float = 0.0
 
     @property
     def is_known(self) -> bool:
@@ -64,7 +67,7 @@ class Memory:
 
     @property
     def messages_bytes_per_s(self) -> float:
-        """Bandwidth of all messages inside the host together; of a usual memory if the host's is not known.
+        """Bandwidth of all messages inside the host together; if it was not measured, what its memory carries.
 
         The sender copies a message into memory that both ranks share, and the receiver copies it out [1]_. Each copy
         reads a byte and writes one, as in STREAM, which measures bandwidths of memory [2]_.
@@ -80,6 +83,8 @@ class Memory:
         >>> Memory(400e9).messages_bytes_per_s
         100000000000.0
         """
+        if self.measured_messages_bytes_per_s:
+            return self.measured_messages_bytes_per_s
         return (self.bandwidth_bytes_per_s or USUAL_BANDWIDTH_BYTES_PER_S) / ACCESSES_OF_A_MESSAGE
 
     def check(self) -> None:
@@ -93,6 +98,7 @@ class Memory:
         for what, bandwidth in (
             ("memory", self.bandwidth_bytes_per_s),
             ("memory of a core", self.core_bandwidth_bytes_per_s),
+            ("messages of a host", self.measured_messages_bytes_per_s),
         ):
             if not 0 <= bandwidth < inf:
                 raise PlatformError(

@@ -98,6 +98,7 @@ def read_hosts(machine: TomlTable) -> WantedHosts:
         memory_bandwidth_bytes_per_s=first.memory_bandwidth_bytes_per_s,
         core_memory_bandwidth_bytes_per_s=first.core_memory_bandwidth_bytes_per_s,
         caches=first.caches,
+        messages_bandwidth_bytes_per_s=first.messages_bandwidth_bytes_per_s,
         properties=first.properties,
         state_speeds_flop_per_s=first.state_speeds_flop_per_s,
         speed_flop_per_s=first.speed_flop_per_s,
@@ -152,6 +153,9 @@ def _group(host: TomlTable, nic: TomlTable, usual: HostGroup, noted: _Noted) -> 
             "core_memory_bandwidth", parse_bandwidth_bytes_per_s, "25GB/s", usual.core_memory_bandwidth_bytes_per_s
         ),
         caches=_caches(host, usual.caches),
+        messages_bandwidth_bytes_per_s=host.quantity(
+            "messages_bandwidth", parse_bandwidth_bytes_per_s, "20GB/s", usual.messages_bandwidth_bytes_per_s
+        ),
         bandwidth_bytes_per_s=nic.quantity(
             "bandwidth", parse_bandwidth_bytes_per_s, "200Gb/s", usual.bandwidth_bytes_per_s, is_positive=True
         ),

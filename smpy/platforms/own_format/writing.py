@@ -239,6 +239,7 @@ def _memory(memory: Memory) -> dict[str, object]:
         **_unless_zero("memory_bandwidth", memory.bandwidth_bytes_per_s),
         **_unless_zero("core_memory_bandwidth", memory.core_bandwidth_bytes_per_s),
         **({"caches": caches} if caches else {}),
+        **_unless_zero("messages_bandwidth", memory.measured_messages_bytes_per_s),
     }
 
 
