@@ -17,6 +17,8 @@ class Patches:
 
     def __init__(self) -> None:
         self._undo: list[Callable[[], object]] = []
+        self.attributes: list[tuple[Any, str, object, object]] = []
+        """Attributes replaced so far: owner, name, value before, value now."""
 
     def attribute(self, owner: Any, name: str, value: object) -> None:
         """Replace an attribute as its owner stores it, so that one found in a base class is uncovered again.
@@ -33,6 +35,7 @@ class Patches:
 
     def _set(self, owner: Any, name: str, before: object, value: object) -> None:
         setattr(owner, name, value)
+        self.attributes.append((owner, name, before, value))
         if before is _MISSING:
             self._undo.append(lambda: delattr(owner, name))
         else:
@@ -60,3 +63,49 @@ class Patches:
         while self._undo:
             with suppress(Exception):
                 self._undo.pop()()
+
+
+class LastingPatches:
+    """Functions of modules whose replacements keep nothing of a run: made in the first run, put back in later ones.
+
+    They are made anew if a module has other functions in the meantime.
+
+    Parameters
+    ----------
+    make : callable
+        Replaces the functions, which have to be there.
+    """
+
+    def __init__(self, make: Callable[[Patches], None]) -> None:
+        self._make = make
+        self._functions: list[tuple[dict[str, Any], dict[str, object], dict[str, object]]] = []
+        """Contents of each module, its functions that are replaced, and the replacements."""
+
+    def apply(self, patches: Patches) -> None:
+        """Replace the functions until `patches` are undone."""
+        if not self._functions or any(
+            contents.get(name) is not function
+            for contents, before, _ in self._functions
+            for name, function in before.items()
+        ):
+            made = Patches()
+            self._make(made)
+            self._functions = _by_module(made.attributes)
+        for contents, _, replacements in self._functions:
+            contents.update(replacements)
+        patches.later(self._put_back)
+
+    def _put_back(self) -> None:
+        for contents, before, _ in self._functions:
+            contents.update(before)
+
+
+def _by_module(
+    attributes: list[tuple[Any, str, object, object]],
+) -> list[tuple[dict[str, Any], dict[str, object], dict[str, object]]]:
+    modules: dict[int, tuple[dict[str, Any], dict[str, object], dict[str, object]]] = {}
+    for module, name, function, replacement in attributes:
+        _, before, replacements = modules.setdefault(id(module), (vars(module), {}, {}))
+        before.setdefault(name, function)
+        replacements[name] = replacement
+    return list(modules.values())

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from smpy.emulate.patches import Patches
+from smpy.emulate.patches import LastingPatches, Patches
 from smpy.emulate.replacement import _ROUTINES
 
 
@@ -74,6 +74,7 @@ def test_every_replaced_function_behaves_as_the_original(emulated: Callable, mon
         found.update({key: behaviour(vars(owner)[name]) for key, (owner, name, _) in replaced.items()})
 
     monkeypatch.setattr(Patches, "attribute", attribute)
+    monkeypatch.setattr(LastingPatches, "apply", lambda self, patches: self._make(patches))  # also in a later run
     monkeypatch.setitem(sys.modules, "checks", SimpleNamespace(look=look))
     ran = emulated(
         """
@@ -87,6 +88,34 @@ def test_every_replaced_function_behaves_as_the_original(emulated: Callable, mon
     assert found == {key: behaviour(original) for key, (_, _, original) in replaced.items()}
     wanted = {"time.perf_counter", "random.random", "random.randint", "os._exit", "numpy.random.rand"}
     assert wanted | {"scipy.linalg.solve", "scipy.linalg.solve_lyapunov"} <= found.keys()
+
+
+def test_every_run_replaces_the_functions_that_a_module_has_and_puts_them_back(
+    emulated: Callable, monkeypatch: pytest.MonkeyPatch
+):
+    import scipy.linalg
+
+    used: list[Callable] = []
+    monkeypatch.setitem(sys.modules, "checks", SimpleNamespace(used=used))
+    looks = 'import scipy.linalg, sys; sys.modules["checks"].used.append(scipy.linalg.solve)'
+
+    def functions() -> dict[str, Any]:
+        return vars(scipy.linalg) | vars(scipy.linalg.lapack)
+
+    before = functions()
+    for _ in range(2):
+        assert emulated(looks, 1).error == ""
+        assert functions() == before
+    first, second = used
+    assert first is second is not before["solve"]
+
+    monkeypatch.setattr(scipy.linalg, "solve", planted := lambda *_: "planted")
+    planted.__module__ = "scipy.linalg"
+    changed = functions()
+    assert emulated(looks, 1).error == ""
+    assert functions() == changed
+    assert used[-1] not in (first, planted)
+    assert used[-1]() == "planted"
 
 
 def test_functions_that_a_class_stores_do_not_take_its_instance(emulated: Callable):

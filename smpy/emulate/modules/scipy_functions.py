@@ -9,7 +9,7 @@ from types import FunctionType, ModuleType
 from typing import Any, Final
 
 from smpy.emulate.modules.imports import Importer
-from smpy.emulate.patches import Patches
+from smpy.emulate.patches import LastingPatches, Patches
 
 _LONGEST_LIST: Final = 16
 _REFUSING: Final = ("fftpack", "integrate", "interpolate", "ndimage", "optimize", "signal", "sparse.linalg", "fft")
@@ -24,10 +24,9 @@ _OF_SPARSE: Final = (
 
 def install_scipy(patches: Patches, importer: Importer) -> None:
     """Model scipy's work on folded arrays until the patches are undone."""
-    importer.when_imported("scipy.linalg", partial(_install_linalg, patches))
     importer.when_imported("scipy.sparse", partial(_install_sparse, patches))
-    for name in _REFUSING:
-        importer.when_imported(f"scipy.{name}", partial(_install_package, patches, f"scipy.{name}"))
+    for name, functions in _FUNCTIONS.items():
+        importer.when_imported(name, partial(functions.apply, patches))
 
 
 class _Wrapped:
@@ -125,7 +124,7 @@ def _install_functions(patches: Patches, linalg: ModuleType) -> None:
     _wrap_functions(patches, linalg, on_folded)
 
 
-def _install_package(patches: Patches, name: str) -> None:
+def _install_package(name: str, patches: Patches) -> None:
     """Make the functions of a package refuse folded arrays."""
     _wrap_functions(patches, sys.modules[name], {})
 
@@ -194,3 +193,10 @@ def _install_finder(patches: Patches, linalg: ModuleType, module: ModuleType, na
 
     for owner in (module, linalg):
         patches.attribute(owner, name, find)
+
+
+_FUNCTIONS: Final = {
+    "scipy.linalg": LastingPatches(_install_linalg),
+    **{f"scipy.{name}": LastingPatches(partial(_install_package, f"scipy.{name}")) for name in _REFUSING},
+}
+"""Wrapped functions of the packages: more than a thousand, which take longer to make than a short run."""

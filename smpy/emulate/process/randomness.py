@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from smpy.emulate.patches import Patches
+from smpy.emulate.patches import LastingPatches, Patches
 from smpy.emulate.ranks import RankState, running
 from smpy.emulate.replacement import Replacement
 
@@ -65,6 +65,10 @@ def install_random(patches: Patches) -> None:
 
 def install_numpy_random(patches: Patches) -> None:
     """Give every rank its own `numpy.random`, which has been imported, until the patches are undone."""
+    _NUMPY_RANDOM.apply(patches)
+
+
+def _install_numpy_random(patches: Patches) -> None:
     import numpy as np
 
     mtrand: Any = sys.modules["numpy.random.mtrand"]
@@ -83,6 +87,9 @@ def install_numpy_random(patches: Patches) -> None:
             if getattr(method, "__self__", None) is shared:
                 patches.attribute(module, name, _of_rank(method, _numpy, of_ranks))
     patches.attribute(mtrand, "_rand", of_ranks)
+
+
+_NUMPY_RANDOM: Final = LastingPatches(_install_numpy_random)
 
 
 class _MethodOf(Replacement):
