@@ -54,13 +54,17 @@ def _numpy(state: RankState) -> Any:
 
 def install_random(patches: Patches) -> None:
     """Give every rank its own `random` until the patches are undone."""
+    _RANDOM.apply(patches)
+    patches.attribute(os, "urandom", _urandom(os.urandom))
+    patches.attribute(random, "_urandom", os.urandom)
+    patches.attribute(random.Random, "seed", _seed(random.Random.seed))
+
+
+def _install_random(patches: Patches) -> None:
     shared = vars(random)["_inst"]
     for name, method in list(vars(random).items()):
         if getattr(method, "__self__", None) is shared:
             patches.attribute(random, name, _of_rank(method, _python))
-    patches.attribute(os, "urandom", _urandom(os.urandom))
-    patches.attribute(random, "_urandom", os.urandom)
-    patches.attribute(random.Random, "seed", _seed(random.Random.seed))
 
 
 def install_numpy_random(patches: Patches) -> None:
@@ -88,8 +92,6 @@ def _install_numpy_random(patches: Patches) -> None:
                 patches.attribute(module, name, _of_rank(method, _numpy, of_ranks))
     patches.attribute(mtrand, "_rand", of_ranks)
 
-
-_NUMPY_RANDOM: Final = LastingPatches(_install_numpy_random)
 
 
 class _MethodOf(Replacement):
@@ -131,3 +133,7 @@ def _seed(real: Callable[..., None]) -> Callable[..., None]:
         real(self, a, version)
 
     return seed
+
+
+_RANDOM: Final = LastingPatches(_install_random)
+_NUMPY_RANDOM: Final = LastingPatches(_install_numpy_random)
