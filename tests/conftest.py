@@ -19,8 +19,8 @@ from hypothesis import HealthCheck, settings
 from smpy.emulate.run.run import Outcome, run
 from smpy.options import RunConfig
 
-# A machine that is busy, or slow, fails no property.
-settings.register_profile("at any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A machine that is busy, or slow, fails no property. Each run draws other examples: few a run are many in the end.
+settings.register_profile("at any speed", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("at any speed")
 
 
