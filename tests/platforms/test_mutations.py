@@ -24,6 +24,8 @@ CLUSTER = (
     "</platform>"
 )
 
+FEW_AND_MANY = [range(20), pytest.param(range(20, 60), marks=pytest.mark.campaign)]
+
 pytestmark = pytest.mark.timeout(60)
 
 
@@ -50,7 +52,7 @@ def refusal(folder: Path, options: tuple[tuple[str, str], ...] = ()) -> str:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "seeds", [range(10), pytest.param(range(10, 50), marks=pytest.mark.campaign)], ids=["few", "many"]
+    "seeds", [range(6), pytest.param(range(6, 50), marks=pytest.mark.campaign)], ids=["few", "many"]
 )
 def test_a_mutated_machine_runs_or_is_refused_in_a_few_words(tmp_path: Path, kind: str, seeds: range) -> None:
     machine = KINDS[kind](Draw(f"{kind}-mutations"))
@@ -63,16 +65,18 @@ def test_a_mutated_machine_runs_or_is_refused_in_a_few_words(tmp_path: Path, kin
         assert len(refusal(tmp_path, machine.settings)) < 3000, f"seed {seed}"
 
 
-def test_a_mutated_hostfile_places_ranks_or_is_refused_in_a_few_words(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seeds", FEW_AND_MANY, ids=["few", "many"])
+def test_a_mutated_hostfile_places_ranks_or_is_refused_in_a_few_words(tmp_path: Path, seeds: range) -> None:
     (tmp_path / "platform.xml").write_text(CLUSTER)
-    for seed in range(60):
+    for seed in seeds:
         (tmp_path / "hosts").write_bytes(mutate(HOSTS, seed))
         assert len(refusal(tmp_path)) < 3000, f"seed {seed}"
 
 
-def test_a_mutated_option_is_taken_or_refused_in_a_few_words(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seeds", FEW_AND_MANY, ids=["few", "many"])
+def test_a_mutated_option_is_taken_or_refused_in_a_few_words(tmp_path: Path, seeds: range) -> None:
     (tmp_path / "platform.xml").write_text(CLUSTER)
-    for seed in range(60):
+    for seed in seeds:
         words = mutate(OPTIONS, seed).decode(errors="surrogateescape").split(" ")
         options = tuple((name, value) for name, equals, value in (word.partition("=") for word in words) if equals)
         assert len(refusal(tmp_path, options)) < 3000, f"seed {seed}"
