@@ -87,14 +87,15 @@ def run_time_s(
     return max(map(float, capfd.readouterr().out.splitlines()))
 
 
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
 @pytest.mark.parametrize("operation", COMPARED)
 def test_the_times_of_algorithms_are_those_of_a_run(
-    operation: str, program: Path, capfd: pytest.CaptureFixture[str]
+    operation: str, every: int, program: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     found = smpy.compare_collective(operation, 8, 0 if operation == "barrier" else 4096, platform=MACHINE)
     assert found.times_s.keys() == algorithms_of(operation).keys()
     as_forced = operation.removesuffix("_block")
-    for name in [name for name in found.times_s if name not in found.refusals]:
+    for name in [name for name in found.times_s if name not in found.refusals][::every]:
         algorithms = ((as_forced, name),) if as_forced in choosable() else ()
         took_s = run_time_s(program, operation, 4096, capfd, algorithms=algorithms)
         assert found.times_s[name][0][0] == pytest.approx(took_s, rel=1e-9)
