@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -181,8 +182,13 @@ STARTED = {
 }
 
 
-@pytest.mark.parametrize("between", ["", "smpy.execute(1e6)", "comm.Sendrecv(sent[:900], after, 3, taken, before, 3)"])
-@pytest.mark.parametrize("name", STARTED)
+COMPUTES, EXCHANGES = "smpy.execute(1e6)", "comm.Sendrecv(sent[:900], after, 3, taken, before, 3)"
+
+
+@pytest.mark.parametrize(
+    ("name", "between"),
+    [*((name, COMPUTES) for name in STARTED), *product(("iallgather", "ibcast", "ireduce_scatter"), ("", EXCHANGES))],
+)
 def test_a_program_with_a_started_collective_has_the_dates_of_its_replay(
     traced: Callable[[str], Path], name: str, between: str
 ) -> None:
