@@ -19,7 +19,8 @@ from smpy.analysis.pop_metrics import pop
 from smpy.cli.main import main
 from smpy.engine.trace import ACTIONS
 from smpy.errors import NoRoomError, UsageError
-from smpy.records.profile import INTERVAL_KINDS, KINDS
+from smpy.records.profile import INTERVAL_KINDS, KINDS, RunProfile
+from smpy.records.summary import Summary
 from smpy.records.trace import Trace
 from smpy.records.trace_layout import COLUMNS, FORMAT
 from smpy.replay import replay
@@ -70,7 +71,7 @@ def check_tiling(trace: Trace):
 
 
 @pytest.mark.parametrize(("program", "n_ranks", "args"), PROGRAMS)
-def test_a_trace_changes_no_date_and_its_intervals_tile_the_makespan(
+def test_a_trace_changes_no_date_its_intervals_tile_the_makespan_and_every_message_is_there(
     traced: Callable, program: str, n_ranks: int, args: tuple[str, ...]
 ):
     plain, ran, trace = traced(None, n_ranks, program=str(APPS / program), args=args)
@@ -81,6 +82,20 @@ def test_a_trace_changes_no_date_and_its_intervals_tile_the_makespan(
     spent_s = table.assign(spent=table.end_s - table.start_s).groupby("kind", observed=True).spent.sum()
     for kind, column in zip(KINDS, found.spent_s, strict=True):
         assert spent_s.get(kind, 0) == pytest.approx(math.fsum(column), rel=1e-9, abs=1e-15)
+    check_messages(trace, summary, found)
+
+
+def check_messages(trace: Trace, summary: Summary, found: RunProfile) -> None:
+    """Check that the messages of a trace are those of its profile, and that none is faster than alone."""
+    messages = trace.table("messages").to_pandas()
+    assert (len(messages), messages.bytes.sum()) == (summary.messages, summary.bytes)
+    assert messages.message.is_unique
+    sums = messages.groupby(["source", "target"]).bytes.agg(["size", "sum"])
+    pairs = {(source, target): (n, nbytes) for source, target, n, nbytes in found.pairs}
+    assert {pair: tuple(row) for pair, row in zip(sums.index, sums.to_numpy().tolist(), strict=True)} == pairs
+    started_s = messages.started_s.fillna(messages[["send_posted_s", "receive_posted_s"]].max(axis=1))
+    delay_s = messages.ended_s - started_s - messages.alone_s
+    assert (delay_s >= -1e-9 * messages.ended_s - 1e-9).all()  # dates closer than 1 ns are one
 
 
 @pytest.mark.slow
@@ -97,23 +112,6 @@ def test_identities_hold_on_programs_of_every_kind(case: Case, tmp_path: Path):
         product = found.load_balance * found.serialisation * found.transfer
         assert found.parallel == pytest.approx(product, rel=1e-12)
         assert found.transfer <= 1 + 1e-12
-
-
-@pytest.mark.parametrize(("program", "n_ranks", "args"), PROGRAMS)
-def test_every_message_is_there_and_none_is_faster_than_alone(
-    traced: Callable, program: str, n_ranks: int, args: tuple[str, ...]
-):
-    _, ran, trace = traced(None, n_ranks, program=str(APPS / program), args=args)
-    summary, found = ran.outcome.summary, profile(ran)
-    messages = trace.table("messages").to_pandas()
-    assert (len(messages), messages.bytes.sum()) == (summary.messages, summary.bytes)
-    assert messages.message.is_unique
-    sums = messages.groupby(["source", "target"]).bytes.agg(["size", "sum"])
-    pairs = {(source, target): (n, nbytes) for source, target, n, nbytes in found.pairs}
-    assert {pair: tuple(row) for pair, row in zip(sums.index, sums.to_numpy().tolist(), strict=True)} == pairs
-    started_s = messages.started_s.fillna(messages[["send_posted_s", "receive_posted_s"]].max(axis=1))
-    delay_s = messages.ended_s - started_s - messages.alone_s
-    assert (delay_s >= -1e-9 * messages.ended_s - 1e-9).all()  # dates closer than 1 ns are one
 
 
 def test_the_rows_of_sites_say_where_and_on_what_ranks_a_call_was_made(traced: Callable):
