@@ -67,7 +67,7 @@ def test_the_sums_of_class_s_are_the_official_ones(emulated: Callable[..., Any])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "n_ranks"), [("W", 7), ("A", 64), ("S", 300)])
+@pytest.mark.parametrize(("name", "n_ranks"), [("W", 7), pytest.param("A", 64, marks=pytest.mark.campaign), ("S", 300)])
 def test_the_sums_of_larger_classes_are_the_official_ones(
     emulated: Callable[..., Any], name: str, n_ranks: int
 ) -> None:

@@ -54,7 +54,7 @@ def test_more_ranks_than_points_are_refused(emulated: Callable[..., Any]) -> Non
     assert "1 x 5 ranks are too many for 3 x 3 points" in ran.err
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_4096_ranks_solve_the_default_problem(emulated: Callable[..., Any]) -> None:
     ran = emulated(None, 4096, program=str(JACOBI), args=("--iterations", "10"))
     assert numbers(ran.out) == serial(2048, 10)

@@ -77,7 +77,9 @@ def test_the_longest_chain_below_100000_is_the_known_one(emulated: Callable[...,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", [(), ("--static",)], ids=["asked-for", "static"])
+@pytest.mark.parametrize(
+    "way", [(), pytest.param(("--static",), marks=pytest.mark.campaign)], ids=["asked-for", "static"]
+)
 def test_1024_ranks_find_the_longest_chain_below_a_million(emulated: Callable[..., Any], way: tuple[str, ...]) -> None:
     ran = emulated(None, 1024, program=str(PROGRAM), args=("--tasks", "2000", *way))
     assert "start 837799 has the longest chain, 525 terms" in ran.out, ran.error

@@ -60,7 +60,7 @@ def test_each_number_grows_by_the_sum_of_the_ranks(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tokens", ["one", "all"])
+@pytest.mark.parametrize("tokens", ["one", pytest.param("all", marks=pytest.mark.campaign)])
 def test_1024_ranks_pass_it_on(emulated: Callable[..., Any], tokens: str) -> None:
     ran = emulated(None, 1024, program=str(RING), args=("--rounds", "1", "--tokens", tokens))
     assert f"{1024 * 1023 // 2} added to each number, 0 numbers wrong" in ran.out, ran.error

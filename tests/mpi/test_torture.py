@@ -96,7 +96,7 @@ def test_collectives_equal_numpy(n_ranks, seed):
     collectives(n_ranks, seed, 40)
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @thorough
 @given(RANKS, SEEDS)
 def test_many_collectives_equal_numpy(n_ranks, seed):
@@ -213,7 +213,7 @@ def test_messages_carry_what_was_sent(n_ranks, seed):
     letters(n_ranks, seed, 3)
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @thorough
 @given(RANKS, SEEDS)
 def test_many_messages_carry_what_was_sent(n_ranks, seed):

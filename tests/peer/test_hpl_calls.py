@@ -32,7 +32,7 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("bcast", SETTINGS)
+@pytest.mark.parametrize("bcast", [pytest.param("1ring", marks=pytest.mark.campaign), "2ringM", "long"])
 def test_every_rank_is_through_hpl_when_it_is_under_smpirun(bcast: str, tmp_path: Path) -> None:
     if (reason := missing_tool()) is not None:
         pytest.skip(reason)
