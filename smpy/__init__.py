@@ -13,7 +13,7 @@ Names that a program may import; under a real MPI all of them work, and modelled
 
 Functions that run programs: `simulate`, which returns a `Run` or raises a `RunError`; in a notebook `%load_ext smpy`,
 `%%smpy`; `Study`: many runs, compared. `compare_collective`: algorithms of a collective, compared. `analysis`: why a
-run took as long as it did, from its trace.
+run took as long as it did, from its trace. `import_trace`: the trace of a real run, which another tool wrote.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from smpy.compute.models.kernel import kernel
     from smpy.compute.models.kernel_models import KernelModels
     from smpy.engine.regions import region
+    from smpy.importers import import_trace
     from smpy.runs.run import Run, RunError
     from smpy.runs.simulate import simulate
     from smpy.study.collective_comparison import compare_collective
@@ -52,6 +53,7 @@ __all__ = [
     "host_energy_j",
     "host_power_w",
     "host_pstate",
+    "import_trace",
     "inject_seconds",
     "is_simulated",
     "kernel",
@@ -76,6 +78,7 @@ _HOMES: Final = {
     "host_energy_j": "smpy.compute.models.host_power",
     "host_power_w": "smpy.compute.models.host_power",
     "host_pstate": "smpy.compute.models.host_power",
+    "import_trace": "smpy.importers",
     "inject_seconds": "smpy.compute.models.execute",
     "is_simulated": "smpy.compute.models.execute",
     "kernel": "smpy.compute.models.kernel",

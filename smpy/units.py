@@ -29,6 +29,7 @@ _BYTES: Final = {f"{prefix}B": scale for prefix, scale in (_DECIMAL | _BINARY).i
     f"{prefix}b": scale / 8 for prefix, scale in (_DECIMAL | _BINARY).items()
 }
 _BANDWIDTH: Final = {f"{unit}{per}": scale for unit, scale in _BYTES.items() for per in ("ps", "/s")}
+_FREQUENCY: Final = {f"{prefix}Hz": scale for prefix, scale in _DECIMAL.items()}
 _POWER: Final = {f"{prefix}W": scale for prefix, scale in _DECIMAL.items()} | {"mW": 1e-3}
 SMALLEST: Final = 1e-30  # least number of a machine, beside 0: farther out, results computed from it are no numbers
 LARGEST: Final = 1e30
@@ -58,7 +59,7 @@ def _advice(unit: str, units: dict[str, float], example: str) -> str:
     short = re.sub("bits?", "b", re.sub("[Bb]ytes?", "B", unit))
     if short in units:
         return f"did you mean {short!r}?"
-    if unit.endswith("Hz"):
+    if unit.endswith("Hz") and units is not _FREQUENCY:
         return f"write a clock's rate times the operations of a cycle, such as {example}"
     alike = [known for known in units if known.lower() == unit.lower()]
     if alike:
@@ -148,6 +149,22 @@ def parse_power_w(text: str) -> float:
     1200.0
     """
     return _parse(text, _POWER, "power", '"350W"')
+
+
+def parse_frequency_hz(text: str) -> float:
+    """Hertz of a frequency such as "2.4GHz"; a bare number is hertz.
+
+    Raises
+    ------
+    ValueError
+        If it is not a number followed by Hz with a decimal prefix.
+
+    Examples
+    --------
+    >>> parse_frequency_hz("2.4GHz")
+    2400000000.0
+    """
+    return _parse(text, _FREQUENCY, "frequency", '"2.4GHz"')
 
 
 def parse_number(text: str) -> float:

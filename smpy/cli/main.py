@@ -14,17 +14,18 @@ COMMANDS: Final = (
     "analyze",
     "replay",
     "report",
+    "import",
     "export",
     "platform",
     "coll",
     "calibrate",
     "study",
-)  # smpy.cli.<name>.command
+)
 
 
 @click.group(
     cls=CommandGroup,
-    modules={name: f"smpy.cli.{name}" for name in COMMANDS},
+    modules={name: f"smpy.cli.{name}" for name in COMMANDS} | {"import": "smpy.cli.import_"},
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, message="smpy %(version)s")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from smpy.units import format_bytes, format_time
@@ -91,6 +92,29 @@ def replay_progress() -> Iterator[Callable[[str], None] | None]:
         return
     try:
         yield lambda text: _show(f"{ERASE}smpy: replaying {text}"[:100])
+    finally:
+        _show(ERASE)
+
+
+@contextmanager
+def share_progress(done: str) -> Iterator[Callable[[float], None]]:
+    """Show the share of a file that has been read, and an estimate of the time left, on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda share: None
+        return
+    began_s = next_s = perf_counter()
+
+    def show(share: float) -> None:
+        nonlocal next_s
+        now_s = perf_counter()
+        if now_s < next_s or share <= 0:
+            return
+        next_s = now_s + EVERY_S
+        left = format_time((now_s - began_s) * (1 / min(share, 1.0) - 1))
+        _show(f"{ERASE}smpy: {share:.0%} {done}, about {left} left"[: _columns() - 1])
+
+    try:
+        yield show
     finally:
         _show(ERASE)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from smpy.errors import PlatformError
+from smpy.errors import PlatformError, UsageError
 from smpy.platforms.machine_json import machine_from_json
 from smpy.records.trace_layout import MACHINE, damaged
 
@@ -18,9 +18,13 @@ def recorded_machine(trace: Trace) -> Description:
 
     Raises
     ------
+    UsageError
+        If the trace was imported without a machine.
     DamagedFileError
         If the trace's machine is missing, or is not that of the run.
     """
+    if trace.is_imported and MACHINE not in trace.info["trace"]["files"]:
+        raise UsageError(f"{trace.folder} is of a real run, and names no machine: say --platform")
     path = trace.folder / MACHINE
     try:
         machine = machine_from_json(trace.file_bytes(MACHINE))

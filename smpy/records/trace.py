@@ -14,7 +14,7 @@ from smpy.errors import DamagedFileError, UsageError, meant
 from smpy.input_files import read_plain_file
 from smpy.records.trace_checks import Known, RowChecks
 from smpy.records.trace_info import check_file, read_info
-from smpy.records.trace_layout import COLUMNS, COMMS_MAX, NEW_COLUMNS, OPTIONAL_COLUMNS, damaged
+from smpy.records.trace_layout import COLUMNS, COMMS_MAX, DATED_TABLES, OPTIONAL_COLUMNS, damaged
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,8 +61,25 @@ class Trace:
 
     @property
     def makespan_s(self) -> float:
-        """Simulated date at which the last rank ended, or at which a partial run stopped, in seconds."""
+        """Date at which the last rank ended, or at which a partial run stopped, in seconds.
+
+        Raises
+        ------
+        UsageError
+            If the trace has no dates.
+        """
+        self._want_dates()
         return float(self.info["makespan_s"])
+
+    @property
+    def has_dates(self) -> bool:
+        """Whether the trace says when things happened; an imported one may only say what ranks did."""
+        return self.info["makespan_s"] is not None
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether another tool recorded the trace."""
+        return "imported" in self.info["trace"]
 
     @property
     def is_complete(self) -> bool:
@@ -268,7 +285,7 @@ class Trace:
             n_names=len(self.info["trace"]["regions"]),
             n_actions=n_actions,
             n_failed_polls=self.info["trace"]["n_failed_polls"],
-            makespan_s=self.makespan_s,
+            makespan_s=self.makespan_s if self.has_dates else 0.0,
             is_comm=np.bincount(comms) > 0,
         )
 
@@ -277,8 +294,6 @@ class Trace:
         if n_rows != expected:
             raise damaged(f"{self._path(name)} has {n_rows:,} of {expected:,} rows")
         may_lack = set(OPTIONAL_COLUMNS.get(name, ()))
-        number = self.info["trace"]["format"]
-        may_lack |= {column for column, since in NEW_COLUMNS.get(name, {}).items() if number < since}
         for column in _schema(name, [*COLUMNS[name], *OPTIONAL_COLUMNS.get(name, ())]):
             here = file.schema_arrow.field(column.name) if column.name in file.schema_arrow.names else None
             if here is None and column.name in may_lack:
@@ -286,7 +301,13 @@ class Trace:
             if here is None or getattr(here.type, "value_type", here.type) != column.type:
                 raise damaged(f"{self._path(name)} has no column {column.name} of {column.type}")
 
+    def _want_dates(self) -> None:
+        if not self.has_dates:
+            raise UsageError(f"{self.folder} has no dates, as its format has none: replay it with --trace")
+
     def _opened_with(self, name: str, columns: Sequence[str] | None) -> pq.ParquetFile | None:
+        if name in DATED_TABLES:
+            self._want_dates()
         file = self._open(name)
         known = list(COLUMNS[name]) if file is None else file.schema_arrow.names
         for column in columns or ():

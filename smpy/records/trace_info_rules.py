@@ -97,7 +97,6 @@ def _is_file_table(value: Any) -> bool:
     names = {MACHINE, *(f"{table}.parquet" for table in COLUMNS)}
     return (
         isinstance(value, dict)
-        and MACHINE in value
         and names >= value.keys()
         and all(isinstance(each, dict) and _is_count(each.get("bytes")) for each in value.values())
         and all(_is_text(each.get("sha256")) for each in value.values())
@@ -139,11 +138,13 @@ _is_choice: Final = _object_of(
     schedules=_list_of(_is_count),
 )
 
+_is_import: Final = _object_of(form=_is_text, path=_is_text, keeps_seconds=_is_bool)
+
 _COUNT: Final = "a number of 0 or more"
 _RULES: Final[tuple[tuple[str, _Rule, str], ...]] = (
     ("ranks", lambda value: _is_count(value) and value > 0, "a number of ranks"),
     ("finish_s", _list_of(_or_null(_is_number)), "a list of dates"),
-    ("makespan_s", _is_number, "a date"),
+    ("makespan_s", _or_null(_is_number), "a date, or null"),
     ("messages", _is_count, _COUNT),
     ("bytes", _is_count, _COUNT),
     ("program", _is_text, "a text"),
@@ -175,6 +176,7 @@ _OPTIONAL: Final[tuple[tuple[str, _Rule, str], ...]] = (
     ("profile.computing_lines", _list_of(_is_computing_line), "a list of lines that computed"),
     ("profile.noise_waiting_s", _is_number, "a time"),
     ("profile.links", _are_links, "a table of links"),
+    ("trace.imported", _is_import, "the origin of an imported trace"),
     ("trace.choices", _list_of(_is_choice), "a list of choices by hints"),
     ("profile.hosts", _columns_of(host=_is_text, compute_s=_is_number), "a table of hosts"),
 )
@@ -203,6 +205,11 @@ def _has_window_in_order(content: _Content) -> bool:
     return last_s is None or first_s < last_s
 
 
+def _has_what_a_run_has(content: _Content) -> bool:
+    traced = content["trace"]
+    return "imported" in traced or (content["makespan_s"] is not None and MACHINE in traced["files"])
+
+
 def _has_times_of_each_kind(content: _Content) -> bool:
     profile = content.get("profile")
     return profile is None or all(len(site["spent_s"]) == len(profile["kinds"]) for site in profile["sites"])
@@ -210,7 +217,7 @@ def _has_times_of_each_kind(content: _Content) -> bool:
 
 def _has_links_of_the_run(content: _Content) -> bool:
     links = (content.get("profile") or {}).get("links") or {"busy_s": [], "saturated_s": []}
-    longest_s = float(content["makespan_s"]) * (1 + _ROUNDING)
+    longest_s = float(content["makespan_s"] or 0.0) * (1 + _ROUNDING)
     return all(part_s <= longest_s for name in ("busy_s", "saturated_s") for part_s in links[name])
 
 
@@ -219,6 +226,7 @@ _RELATIONS: Final[tuple[tuple[str, Callable[[_Content], bool], str], ...]] = (
     ("trace.hosts_of_ranks", _has_the_host_of_each_rank, "the hosts of all ranks"),
     ("trace.ranks", _has_ranks_of_the_run, "a list of ranks of the run, in order"),
     ("trace.window_s", _has_window_in_order, "two dates in order"),
+    ("trace", _has_what_a_run_has, "a record with a machine and dates"),
     ("profile.sites", _has_times_of_each_kind, "a list of sites with a time of each kind"),
     ("profile.links", _has_links_of_the_run, "a table of links, none busy for longer than the run"),
 )

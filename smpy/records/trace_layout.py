@@ -6,10 +6,10 @@ from typing import Final
 
 from smpy.errors import DamagedFileError
 
-FORMAT: Final = 6
+FORMAT: Final = 7
 """Format of the files: it grows with any change of tables, columns, kinds, actions or keys of `run.json`."""
 
-READABLE: Final = (4, 5, 6)
+READABLE: Final = (5, 6, 7)
 """Readable formats: this one and those before, but never 2, whose machine was a pickle."""
 
 COMMS_MAX: Final = 1 << 24
@@ -85,6 +85,7 @@ COLUMNS: Final = {
         "n_entries": "int64",
         "total_bytes": "int64",
     },
+    "counters": {"rank": "int32", "region": "string", "name": "string", "value": "float64"},
     "threads": {**_THREAD, "name": "string", "start_s": "float64", "end_s": "float64"},
     "thread_intervals": {**_THREAD, **_INTERVAL},
     "thread_messages": {"message": "int64", "send_thread": "int32", "receive_thread": "int32"},
@@ -93,14 +94,14 @@ COLUMNS: Final = {
 }
 """Tables and the columns of each, with their types."""
 
-THREAD_TABLES: Final = ("threads", "thread_intervals", "thread_messages", "thread_regions", "wake_ups")
-"""Tables that only traces of runs with threads, or with ranks that others start, have."""
+RARE_TABLES: Final = ("threads", "thread_intervals", "thread_messages", "thread_regions", "wake_ups", "counters")
+"""Tables that few traces have: of runs with threads, or with ranks that others start; or imported ones."""
+
+DATED_TABLES: Final = ("intervals", "messages", "regions")
+"""Tables that an imported trace without dates lacks."""
 
 OPTIONAL_COLUMNS: Final = {"intervals": {"power_w": "float64"}, "thread_intervals": {"power_w": "float64"}}
 """Columns that only some traces have, with their types: power, if the machine has it."""
-
-NEW_COLUMNS: Final = {"collectives": {"in_parts": 5}}
-"""Columns with the format that brought each; they read as false in older ones."""
 
 MAY_BE_NULL: Final = {
     "intervals": {"site", "other", "message", "power_w"},

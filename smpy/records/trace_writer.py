@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _GROUP_ROWS: Final = 1 << 15
 _GROUPS_AHEAD: Final = 2
 _BUFFER_BYTES: Final = 1 << 18
+_PARTS: Final = {INFO, MACHINE, MACHINE_OF_FORMAT_2, *(f"{name}.parquet" for name in COLUMNS)}
 
 
 class TraceWriter:
@@ -235,19 +236,47 @@ class _CountedFile:
         return {"bytes": self.path.stat().st_size, "sha256": self._sum.hexdigest()}
 
 
-def _make_room(folder: Path) -> None:
+def check_room(folder: Path) -> None:
+    """Refuse a folder that holds something else than a trace.
+
+    Raises
+    ------
+    UsageError
+        If it does, or cannot be read.
+    """
     try:
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"{folder} is a file, and a trace is a folder: name another one")
-        known = {INFO, MACHINE, MACHINE_OF_FORMAT_2, *(f"{name}.parquet" for name in COLUMNS)}
-        others = [each.name for each in folder.iterdir() if each.name not in known] if folder.exists() else []
-        if others:
-            raise UsageError(f"{folder} holds {others[0]!r}, which is no part of a trace: name a new folder")
+        others = [each.name for each in folder.iterdir() if each.name not in _PARTS] if folder.exists() else []
+    except OSError as error:
+        raise UsageError(_refusal(folder, error)) from error
+    if others:
+        raise UsageError(f"{folder} holds {others[0]!r}, which is no part of a trace: name a new folder")
+
+
+def remove_trace(folder: Path) -> None:
+    """Remove the files of a trace from its folder, which need not exist.
+
+    Raises
+    ------
+    OSError
+        If one cannot be removed.
+    """
+    for name in _PARTS:
+        with suppress(FileNotFoundError):
+            (folder / name).unlink()
+
+
+def _make_room(folder: Path) -> None:
+    check_room(folder)
+    try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in known:
-            with suppress(FileNotFoundError):
-                (folder / name).unlink()
+        remove_trace(folder)
         (folder / INFO).touch()
         (folder / INFO).unlink()
     except OSError as error:
-        raise UsageError(f"cannot write a trace to {folder}: {error.strerror or error}; name another folder") from error
+        raise UsageError(_refusal(folder, error)) from error
+
+
+def _refusal(folder: Path, error: OSError) -> str:
+    return f"cannot write a trace to {folder}: {error.strerror or error}; name another folder"

@@ -178,7 +178,7 @@ def replay(
     engine = ReplayEngine(built, built.models, host_of_rank)
     try:
         rows = _rows(trace, engine, info["algorithms"] if algorithms is None else algorithms, cpu, ideal, changes)
-        if not is_recorded or chosen or options or network is not None:
+        if trace.is_imported or not is_recorded or chosen or options or network is not None:
             rows.keep_seconds(_slowdown(trace, engine, host_of_rank))
         quiet = quiet_work(trace) if "cpu" in quiet_parts else None
         rows.without_noise(quiet)
@@ -296,12 +296,17 @@ def _slowdown(trace: Trace, engine: ReplayEngine, host_of_rank: Sequence[int]) -
     import numpy as np
 
     info = trace.info["trace"]
+    speed_now_of = {host: engine.platform.speed_flop_per_s(host) for host in set(host_of_rank)}
+    if trace.is_imported:
+        if not info["imported"]["keeps_seconds"]:
+            return None
+        of_nanoseconds: NDArray[np.float64] = 1e9 / np.array([speed_now_of[host] for host in host_of_rank])
+        return of_nanoseconds
     if info["host_speed_flop_per_s"] is not None:
         return None
     before = recorded_machine(trace).build()
     hosts = [host for host, n_ranks in info["hosts_of_ranks"] for _ in range(n_ranks)]
     speed_of = {host: before.speed_flop_per_s(host) for host in set(hosts)}
-    speed_now_of = {host: engine.platform.speed_flop_per_s(host) for host in set(host_of_rank)}
     was = np.array([speed_of[host] for host in hosts])
     slowdown: NDArray[np.float64] = was / np.array([speed_now_of[host] for host in host_of_rank])
     return slowdown

@@ -76,7 +76,7 @@ class ActionRows:
         self._slowdown: NDArray[np.float64] | None = None
         self._number_of: dict[tuple[int, int, frozenset[str]], tuple[int, frozenset[str]]] = {}
         self._due_of: dict[tuple[int, int], frozenset[str]] = {}
-        self._is_kernel = trace.is_kernel
+        self._is_kernel = trace.is_kernel & (not trace.is_imported)  # kernels of a real run have seconds, too
         self._quiet: QuietWork | None = None
         self._is_noisy_next = False
         self._n_rows = 0
@@ -149,7 +149,7 @@ class ActionRows:
         """
         import numpy as np
 
-        longest_s = _SLACK * self._trace.makespan_s
+        longest_s = np.inf if self._trace.is_imported else _SLACK * self._trace.makespan_s
         action, amount = rows["action"], rows["amount"]
         self._refuse(np.isin(action, _IN_SECONDS) & (amount > longest_s), "an amount longer than the run")
         is_large = (action == _COMPUTE) & (amount > _FLOP_PER_S_MAX * longest_s)

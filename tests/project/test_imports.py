@@ -18,7 +18,7 @@ LAYERS = [  # a package sees those above its line, and those on it
     {"engine", "platforms", "records", "compute", "blas", "experimental"},
     {"option_texts", "options"},
     {"collectives"},
-    {"mpi", "replay", "export"},
+    {"mpi", "replay", "export", "importers"},
     {"emulate"},
     {"runs"},
     {"study", "calibrate", "report"},

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from smpy.cli.main import main
 from smpy.errors import DamagedFileError, DeadlockError, UsageError
 from smpy.records.trace import Trace
-from smpy.records.trace_layout import COLUMNS, THREAD_TABLES
+from smpy.records.trace_layout import COLUMNS, RARE_TABLES
 from smpy.replay import replay
 from tests.records.synthetic_trace import seal
 
@@ -35,7 +35,7 @@ with smpy.region("all"):
         world.Ibarrier().Wait()
         smpy.execute(1e6)
 """
-TABLES = [f"{name}.parquet" for name in COLUMNS if name not in THREAD_TABLES]
+TABLES = [f"{name}.parquet" for name in COLUMNS if name not in RARE_TABLES]
 COMPUTING_LINE = {"ended_by": "program.py:7", "function": "f", "line": "program.py:1", "seconds": 1.0, "samples": 3}
 LINKS = {"link": ["up"], "most_flows": [1], "bytes": [1.0], "busy_s": [0.0], "saturated_s": [0.0]}
 
@@ -287,7 +287,7 @@ def test_a_row_with_an_impossible_value_is_refused_by_a_replay(
 
 def test_polls_for_what_never_comes_end_a_replay(tmp_path: Path):
     """A rank has not started a collective, and the others wait for it; another one polls."""
-    folder = Path(shutil.copytree(Path(__file__).parent / "data" / "trace_4", tmp_path / "trace"))
+    folder = Path(shutil.copytree(Path(__file__).parent / "data" / "trace_5", tmp_path / "trace"))
     rows = pq.read_table(folder / "actions.parquet").to_pylist()
     row = next(row for row in rows if row["action"] == "start" and row["rank"] == 2)
     row["rank"] = 0

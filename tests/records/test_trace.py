@@ -82,6 +82,8 @@ def test_a_trace_that_a_run_has_recorded_has_the_columns_that_are_known(tmp_path
     assert done.exit_code == 0, done.output
     trace = Trace(tmp_path / "trace")
     for name, columns in COLUMNS.items():
+        if name == "counters":  # of imported traces alone
+            continue
         assert (trace.folder / f"{name}.parquet").exists()
         table = trace.table(name)
         assert set(table.column_names) == set(columns)
