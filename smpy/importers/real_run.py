@@ -228,10 +228,13 @@ class RealRun:
             self._pass_on()
 
     def region_begins(self, rank: int, date_s: float, name: str, file: str = "", line: int = 0) -> None:
-        """Begin a region: a function of the program, or a part that it names. Computing in it is a kernel's."""
+        """Begin a region: a function of the program, or a part that it names. Computing in it is a kernel's.
+
+        A region within a call of MPI is part of the call.
+        """
         state = self._ranks[rank]
         if state.depth:
-            raise UsageError(f"rank {rank} enters {name!r} at {date_s:.9g} s in a call of MPI")
+            return
         self._compute_until(state, date_s, self._builder.site(rank, "", file, line))
         site = self._builder.site(rank, name, file, line, is_kernel=True)
         state.regions.append((name, date_s, site))
@@ -240,7 +243,9 @@ class RealRun:
     def region_ends(self, rank: int, date_s: float) -> None:
         """End the innermost region of a rank."""
         state = self._ranks[rank]
-        if state.depth or not state.regions:
+        if state.depth:
+            return
+        if not state.regions:
             raise UsageError(f"rank {rank} leaves a region at {date_s:.9g} s that it has not entered")
         self._compute_until(state, date_s, 0)
         name, began_s, site = state.regions.pop()
@@ -248,8 +253,9 @@ class RealRun:
         self._regions.append((rank, name, began_s, date_s))
 
     def counters_are(self, rank: int, values: Mapping[str, float]) -> None:
-        """Set the counters of a rank, as they are at its next event; they grow."""
-        self._ranks[rank].counters = values
+        """Set counters of a rank that grow, as they are at its next event."""
+        state = self._ranks[rank]
+        state.counters = {**state.counters, **values}
 
     # ---- what happens in its call ----
 
@@ -348,7 +354,8 @@ class RealRun:
             part = _Part(state, state.site, state.actions.keep(), state.entered_s)
         else:
             part = self._started(state, state.open_parts, request)
-            state.waited.append(part.request)
+            if len(self._members(comm)) > 1:
+                state.waited.append(part.request)
             operation = f"i{operation}"
         part.root, part.sent, part.received = root, sent, received
         state.parts.append(part)
