@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 Row = tuple[Any, ...]
@@ -12,23 +13,22 @@ class HeldRows:
 
     Attributes
     ----------
+    add : callable
+        Adds a row.
     open : dict
         Each place that is not filled, in order, with the object for which it is kept.
     """
 
-    __slots__ = ("_first", "_rows", "open")
+    __slots__ = ("_first", "_rows", "add", "open")
 
     def __init__(self) -> None:
         self._rows: list[Row | list[Row]] = []
         self._first = 0
+        self.add: Callable[[Row], None] = self._rows.append
         self.open: dict[int, Any] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
-
-    def add(self, row: Row) -> None:
-        """Add a row."""
-        self._rows.append(row)
 
     def keep(self, whose: Any = None) -> int:
         """Keep a place, and return its number."""
@@ -37,8 +37,8 @@ class HeldRows:
         self.open[place] = whose
         return place
 
-    def fill(self, place: int, rows: list[Row]) -> None:
-        """Fill a place with any number of rows."""
+    def fill(self, place: int, rows: Row | list[Row]) -> None:
+        """Fill a place with a row, or with any number of rows."""
         self._rows[place - self._first] = rows
         del self.open[place]
 
@@ -47,10 +47,10 @@ class HeldRows:
         n = next(iter(self.open)) - self._first if self.open else len(self._rows)
         taken: list[Row] = []
         for row in self._rows[:n]:
-            if isinstance(row, list):
-                taken.extend(row)
-            else:
+            if type(row) is tuple:
                 taken.append(row)
+            else:
+                taken.extend(row)
         del self._rows[:n]
         self._first += n
         return taken

@@ -1,8 +1,9 @@
 """Reader of OTF2, the format of Score-P, TAU and others, by the package `otf2`.
 
 Regions of the paradigm MPI are calls; all others are regions of the program. Ranks are MPI's locations, in their order;
-further threads of a process are other locations. The package merges the events of all locations by date, and reads them
-some at a time.
+further threads of a process are other locations. The library merges the events of all locations by date; it calls back
+for each kind of event that is needed, with numbers of definitions (`_otf2`, the package's bindings), as objects for
+each event would take longer than all the rest.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import UsageError
 from smpy.importers.real_run import RealRun
+from smpy.platforms.gc_pause import collection_paused
 
 if TYPE_CHECKING:
     from smpy.importers.import_options import ImportOptions
@@ -45,8 +47,8 @@ def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
     if not path.with_suffix("").is_dir():
         raise UsageError(f"{path} is the anchor of a trace whose folder {path.stem}/ is not beside it")
     try:
-        with otf2.reader.open(str(path), batch_events=_EVENTS_AT_ONCE) as trace:
-            _Events(trace, otf2, builder, options).read()
+        with otf2.reader.open(str(path)) as trace, collection_paused():
+            _Events(trace, otf2, builder, options).read(_otf2)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
     except (_otf2.Error, TraceReaderError) as error:
@@ -60,8 +62,9 @@ class _Events:
 
     def __init__(self, trace: Any, otf2: Any, builder: TraceBuilder, options: ImportOptions) -> None:
         self._trace, self._otf2, self._builder, self._options = trace, otf2, builder, options
+        self._definitions = trace.definitions
         locations = self._locations()
-        self._rank_of = {id(location): rank for rank, location in enumerate(locations)}
+        self._rank_of = {location._ref: rank for rank, location in enumerate(locations)}
         builder.begin(
             len(locations),
             hosts=[location.group.system_tree_parent.name for location in locations],
@@ -69,74 +72,124 @@ class _Events:
             keeps_seconds=options.host_speed_flop_per_s is None,
         )
         self._run = RealRun(builder, options)
-        self._regions = {id(region): self._region(region) for region in trace.definitions.regions}
+        self._regions: dict[int, tuple[bool, str, str, int]] = {}
         self._operations = self._operation_names()
         self._comms: dict[int | tuple[int, int], int] = {}
         self._counters: dict[int, list[tuple[int, str]]] = {}
         self._inside: list[list[int]] = [[] for _ in locations]
+        self._first: int | None = None
+        self._second = trace.timer_resolution
         self._n_others = 0
+        self._error: Exception | None = None
 
-    def read(self) -> None:
+    def read(self, library: Any) -> None:
         """Pass on all events.
 
         Raises
         ------
         UsageError
-            If one makes no sense.
+            If one makes no sense, or some are missing.
         """
-        trace = self._trace
-        second = trace.timer_resolution
-        if not second > 0:
+        if not self._second > 0:
             raise UsageError("its clock does not tick")
-        n_events = sum(location.number_of_events for location in trace.definitions.locations)
-        handle_of = self._handlers()
-        rank_of = self._rank_of
-        n, first = 0, None
-        for location, event in trace.events:
-            if first is None:
-                first = event.time
-            n += 1
-            if not n % _EVENTS_AT_ONCE:
-                self._options.on_progress(n / n_events)
-            handle = handle_of.get(type(event))
-            if handle is not None:
-                rank = rank_of.get(id(location))
-                if rank is not None:
-                    handle(rank, (event.time - first) / second, event)
-                else:
-                    self._n_others += 1
+        n_events = sum(location.number_of_events for location in self._definitions.locations)
+        reader = self._opened(library)
+        callbacks = library.GlobalEvtReaderCallbacks_New()
+        kept = [self._guarded(handle, library.CALLBACK_INTERRUPT) for handle in self._handlers().values()]
+        for name, callback in zip(self._handlers(), kept, strict=True):
+            getattr(library, f"GlobalEvtReaderCallbacks_Set{name}Callback")(callbacks, callback)
+        library.GlobalEvtReader_SetCallbacks(reader, callbacks, None)
+        library.GlobalEvtReaderCallbacks_Delete(callbacks)
+        n, n_read = 0, _EVENTS_AT_ONCE
+        try:
+            while n_read == _EVENTS_AT_ONCE:
+                n_read = library.GlobalEvtReader_ReadEvents(reader, _EVENTS_AT_ONCE)
+                n += n_read
+                self._options.on_progress(n / max(n_events, 1))
+        except library.Error:
+            if self._error is None:
+                raise
+        if self._error is not None:
+            raise self._error
         if n != n_events:
             raise UsageError(f"it is cut off: there are {n:,} of {n_events:,} events")
         if self._n_others:
             self._builder.remarks["events of threads that are no rank's first are left out"] += self._n_others
         self._run.end()
 
+    def _opened(self, library: Any) -> Any:
+        """The library's reader of all events, in the order of their dates."""
+        handle = self._trace.handle
+        locations = [location._ref for location in self._definitions.locations]
+        for location in locations:
+            library.Reader_SelectLocation(handle, location)
+        has_definitions = True
+        try:
+            library.Reader_OpenDefFiles(handle)
+        except library.Error:
+            has_definitions = False
+        library.Reader_OpenEvtFiles(handle)
+        for location in locations:
+            if has_definitions:
+                reader = library.Reader_GetDefReader(handle, location)
+                if reader:
+                    library.Reader_ReadAllLocalDefinitions(handle, reader)
+                    library.Reader_CloseDefReader(handle, reader)
+            library.Reader_GetEvtReader(handle, location)
+        if has_definitions:
+            library.Reader_CloseDefFiles(handle)
+        return library.Reader_GetGlobalEvtReader(handle)
+
+    def _guarded(self, handle: Callable[..., None], interrupt: Any) -> Callable[..., Any]:
+        """A callback of the library, which passes the rank and the date on, and keeps an error."""
+        rank_of, second = self._rank_of, self._second
+
+        def callback(location: int, time: int, _: Any, attributes: Any, *facts: Any) -> Any:
+            if self._first is None:
+                self._first = time
+            rank = rank_of.get(location)
+            if rank is None:
+                self._n_others += 1
+                return None
+            try:
+                handle(rank, (time - self._first) / second, *facts)
+            except Exception as error:  # noqa: BLE001  # it cannot pass through C; `read` raises it
+                self._error = error
+                return interrupt
+            return None
+
+        return callback
+
     # ---- definitions ----
 
     def _locations(self) -> list[Any]:
         """Locations of ranks, in the order of ranks."""
-        otf2, definitions = self._otf2, self._trace.definitions
-        for group in definitions.groups:
+        otf2 = self._otf2
+        for group in self._definitions.groups:
             if group.group_type == otf2.GroupType.COMM_LOCATIONS and group.paradigm == otf2.Paradigm.MPI:
                 return list(group.members)
         first_of: dict[int, Any] = {}
-        for location in definitions.locations:
+        for location in self._definitions.locations:
             if location.type == otf2.LocationType.CPU_THREAD:
-                first_of.setdefault(id(location.group), location)
+                first_of.setdefault(location.group._ref, location)
         if not first_of:
             raise UsageError("it defines no ranks")
         return list(first_of.values())
 
-    def _region(self, region: Any) -> tuple[bool, str, str, int]:
+    def _region(self, number: int) -> tuple[bool, str, str, int]:
         """Whether a region is a call of MPI; its name, and where it is."""
-        otf2 = self._otf2
-        is_call = region.paradigm == otf2.Paradigm.MPI and region.name[:4].upper() == _CALL
-        name = region.name
-        if is_call:
-            name = name[len(_CALL) :].capitalize() if name.isupper() or name.islower() else name[len(_CALL) :]
-        line = region.begin_line_number
-        has_place = 0 < line < 1 << 31 and bool(region.source_file)
-        return is_call, name, Path(region.source_file).name if has_place else "", line if has_place else 0
+        if number not in self._regions:
+            region = self._definitions.regions[number]
+            name = region.name
+            is_call = region.paradigm == self._otf2.Paradigm.MPI and name[: len(_CALL)].upper() == _CALL
+            if is_call:
+                name = name[len(_CALL) :]
+                name = name.capitalize() if name.isupper() or name.islower() else name
+            line = region.begin_line_number
+            has_place = 0 < line < 1 << 31 and bool(region.source_file)
+            place = (Path(region.source_file).name, line) if has_place else ("", 0)
+            self._regions[number] = is_call, name, *place
+        return self._regions[number]
 
     def _operation_names(self) -> dict[int, str]:
         """Name of each collective operation; those that make or free handles synchronise like barriers."""
@@ -144,123 +197,118 @@ class _Events:
         names = {getattr(kinds, name).value: name.lower() for name in dir(kinds) if name.isupper()}
         return {number: "barrier" if name.endswith(("handle", "allocate")) else name for number, name in names.items()}
 
-    def _comm(self, rank: int, comm: Any) -> int:
+    def _comm(self, rank: int, reference: int) -> int:
         """Number of a communicator; each rank has its own one of a COMM_SELF."""
-        key = id(comm)
-        number = self._comms.get(key)
+        number = self._comms.get(reference)
         if number is None:
-            number = self._comms.get((key, rank))
-        return self._new_comm(rank, comm) if number is None else number
+            number = self._comms.get((reference, rank))
+        return self._new_comm(rank, reference) if number is None else number
 
-    def _new_comm(self, rank: int, comm: Any) -> int:
-        otf2 = self._otf2
+    def _new_comm(self, rank: int, reference: int) -> int:
+        otf2, comm = self._otf2, self._definitions.comms[reference]
         if isinstance(comm, otf2.definitions.InterComm):
             raise UsageError(f"communicator {comm.name!r} is between two groups, which cannot be imported")
         if comm.group.group_type == otf2.GroupType.COMM_SELF:
-            number = self._comms[id(comm), rank] = self._builder.comm([rank])
+            number = self._comms[reference, rank] = self._builder.comm([rank])
             return number
-        members = [self._rank_of[id(location)] for location in comm.group.members]
-        is_world = members == list(range(self._builder.n_ranks))
-        is_new = not is_world or 0 in self._comms.values()
-        number = self._comms[id(comm)] = self._builder.comm(members) if is_new else 0
+        members = [self._rank_of[location._ref] for location in comm.group.members]
+        is_new = members != list(range(self._builder.n_ranks)) or 0 in self._comms.values()
+        number = self._comms[reference] = self._builder.comm(members) if is_new else 0
         return number
 
     # ---- events ----
 
-    def _handlers(self) -> dict[type, Callable[[int, float, Any], None]]:
-        events = self._otf2.events
+    def _handlers(self) -> dict[str, Callable[..., None]]:
+        """Method for each kind of event, by the library's name."""
         return {
-            events.Enter: self._enter,
-            events.Leave: self._leave,
-            events.MpiSend: self._send,
-            events.MpiIsend: self._isend,
-            events.MpiIsendComplete: self._isend_complete,
-            events.MpiRecv: self._receive,
-            events.MpiMrecv: self._receive,
-            events.MpiIrecvRequest: self._post,
-            events.MpiImrecvRequest: self._post,
-            events.MpiIrecv: self._receive_posted,
-            events.MpiImrecv: self._receive_posted,
-            events.MpiRequestCancelled: self._cancel,
-            events.MpiCollectiveEnd: self._collective,
-            events.NonBlockingCollectiveRequest: self._start_collective,
-            events.NonBlockingCollectiveComplete: self._complete_collective,
-            events.Metric: self._count,
-            events.MeasurementOnOff: self._switch,
+            "Enter": self._enter,
+            "Leave": self._leave,
+            "MpiSend": self._send,
+            "MpiIsend": self._send,
+            "MpiIsendComplete": self._run_on("send_completed"),
+            "MpiRecv": self._receive,
+            "MpiMrecv": self._receive,
+            "MpiIrecvRequest": self._run_on("receive_posted"),
+            "MpiImrecvRequest": self._run_on("receive_posted"),
+            "MpiIrecv": self._receive,
+            "MpiImrecv": self._receive,
+            "MpiRequestCancelled": self._run_on("request_cancelled"),
+            "MpiCollectiveEnd": self._meet,
+            "NonBlockingCollectiveRequest": self._run_on("collective_started"),
+            "NonBlockingCollectiveComplete": self._meet,
+            "Metric": self._count,
+            "MeasurementOnOff": self._switch,
         }
 
-    def _enter(self, rank: int, date_s: float, event: Any) -> None:
-        key = id(event.region)
-        is_call, name, file, line = self._regions[key]
-        self._inside[rank].append(key)
+    def _run_on(self, method: str) -> Callable[..., None]:
+        """Handler of an event whose only fact is a request."""
+        tell = getattr(self._run, method)
+        return lambda rank, date_s, request: tell(rank, request)
+
+    def _enter(self, rank: int, date_s: float, region: int) -> None:
+        is_call, name, file, line = self._regions.get(region) or self._region(region)
+        self._inside[rank].append(region)
         if is_call:
             self._run.call_begins(rank, date_s, name, file, line)
         else:
             self._run.region_begins(rank, date_s, name, file, line)
 
-    def _leave(self, rank: int, date_s: float, event: Any) -> None:
-        key, inside = id(event.region), self._inside[rank]
-        if not inside or inside.pop() != key:
-            raise UsageError(f"rank {rank} leaves {event.region.name!r} at {date_s:.9g} s, which it is not in")
-        if self._regions[key][0]:
+    def _leave(self, rank: int, date_s: float, region: int) -> None:
+        inside = self._inside[rank]
+        if not inside or inside.pop() != region:
+            raise UsageError(f"rank {rank} leaves {self._region(region)[1]!r} at {date_s:.9g} s, which it is not in")
+        if self._regions[region][0]:
             self._run.call_ends(rank, date_s)
         else:
             self._run.region_ends(rank, date_s)
 
-    def _send(self, rank: int, date_s: float, event: Any) -> None:
-        comm = self._comm(rank, event.communicator)
-        self._run.message_sent(rank, comm, event.receiver, event.msg_tag, event.msg_length)
+    def _send(
+        self, rank: int, date_s: float, receiver: int, comm: int, tag: int, nbytes: int, request: int | None = None
+    ) -> None:
+        self._run.message_sent(rank, self._comm(rank, comm), receiver, tag, nbytes, request)
 
-    def _isend(self, rank: int, date_s: float, event: Any) -> None:
-        comm = self._comm(rank, event.communicator)
-        self._run.message_sent(rank, comm, event.receiver, event.msg_tag, event.msg_length, event.request_id)
+    def _receive(
+        self, rank: int, date_s: float, sender: int, comm: int, tag: int, nbytes: int, request: int | None = None
+    ) -> None:
+        self._run.message_received(rank, self._comm(rank, comm), sender, tag, nbytes, request)
 
-    def _isend_complete(self, rank: int, date_s: float, event: Any) -> None:
-        self._run.send_completed(rank, event.request_id)
+    def _meet(
+        self,
+        rank: int,
+        date_s: float,
+        operation: Any,
+        comm: int,
+        root: int,
+        sent: int,
+        received: int,
+        request: int | None = None,
+    ) -> None:
+        name = self._operations[operation.value]
+        root = root if root < _NO_ROOT else -1
+        self._run.collective(rank, name, self._comm(rank, comm), root, sent, received, request)
 
-    def _receive(self, rank: int, date_s: float, event: Any) -> None:
-        comm = self._comm(rank, event.communicator)
-        self._run.message_received(rank, comm, event.sender, event.msg_tag, event.msg_length)
+    def _count(self, rank: int, date_s: float, metric: int, types: list[Any], values: list[Any]) -> None:
+        if metric not in self._counters:
+            self._counters[metric] = self._growing(metric)
+        self._run.counters_are(
+            rank, {name: _number(types[place], values[place]) for place, name in self._counters[metric]}
+        )
 
-    def _post(self, rank: int, date_s: float, event: Any) -> None:
-        self._run.receive_posted(rank, event.request_id)
-
-    def _receive_posted(self, rank: int, date_s: float, event: Any) -> None:
-        comm = self._comm(rank, event.communicator)
-        self._run.message_received(rank, comm, event.sender, event.msg_tag, event.msg_length, event.request_id)
-
-    def _cancel(self, rank: int, date_s: float, event: Any) -> None:
-        self._run.request_cancelled(rank, event.request_id)
-
-    def _collective(self, rank: int, date_s: float, event: Any) -> None:
-        self._meet(rank, event, None)
-
-    def _start_collective(self, rank: int, date_s: float, event: Any) -> None:
-        self._run.collective_started(rank, event.request_id)
-
-    def _complete_collective(self, rank: int, date_s: float, event: Any) -> None:
-        self._meet(rank, event, event.request_id)
-
-    def _meet(self, rank: int, event: Any, request: int | None) -> None:
-        comm = self._comm(rank, event.communicator)
-        operation, root = self._operations[event.collective_op.value], event.root
-        root = root if isinstance(root, int) and root < _NO_ROOT else -1
-        self._run.collective(rank, operation, comm, root, event.size_sent, event.size_received, request)
-
-    def _count(self, rank: int, date_s: float, event: Any) -> None:
-        key = id(event.metric)
-        if key not in self._counters:
-            self._counters[key] = self._growing(event.metric)
-        values = event.values
-        self._run.counters_are(rank, {name: values[place] for place, name in self._counters[key]})
-
-    def _growing(self, metric: Any) -> list[tuple[int, str]]:
+    def _growing(self, reference: int) -> list[tuple[int, str]]:
         """Counters of a metric that grow: the place of each among the values, and its name."""
-        modes = self._otf2.MetricMode
+        modes, metric = self._otf2.MetricMode, self._definitions.metrics[reference]
         growing = (modes.ACCUMULATED_START, modes.ACCUMULATED_POINT, modes.ACCUMULATED_LAST, modes.ACCUMULATED_NEXT)
         members = getattr(metric, "metric_class", metric).members
         return [(place, member.name) for place, member in enumerate(members) if member.metric_mode in growing]
 
-    def _switch(self, rank: int, date_s: float, event: Any) -> None:
-        if event.measurement_mode == self._otf2.MeasurementMode.OFF:
+    def _switch(self, rank: int, date_s: float, mode: Any) -> None:
+        if mode == self._otf2.MeasurementMode.OFF:
             raise UsageError(f"rank {rank} stops recording at {date_s:.9g} s: what it did then is not known")
+
+
+def _number(kind: Any, value: Any) -> float:
+    """Value of a counter, which is a union of types in C."""
+    word = str(kind)
+    if word.endswith("DOUBLE"):
+        return float(value.floating_point)
+    return int(value.unsigned_int if "UINT" in word else value.signed_int)

@@ -37,6 +37,7 @@ _KIND: Final = {name: number for number, name in enumerate(INTERVAL_KINDS)}
 _COMPUTE, _OVERHEAD, _TRANSFER, _IDLE = (_KIND[kind] for kind in ("compute", "overhead", "transfer", "idle"))
 _LATE_SENDER, _LATE_RECEIVER, _LATE_MEMBERS = (_KIND[f"late_{who}"] for who in ("sender", "receiver", "members"))
 _MODES: Final = {"Ssend": SYNCHRONOUS, "Issend": SYNCHRONOUS, "Bsend": BUFFERED, "Ibsend": BUFFERED}
+_COMPUTING, _ISEND, _IRECV, _ENTRY = (_NUMBER[name] for name in ("compute", "isend", "irecv", "entry"))
 _NO_CALL: Final = sort_of("")
 _TAG_MAX: Final = (1 << 31) - 1
 _BYTES_MAX: Final = 1 << 50
@@ -49,7 +50,7 @@ _RECEIVES_HELD: Final = 1 << 10
 
 @dataclass(slots=True, eq=False)
 class _RealMessage:
-    """A message, and the calls that wait to know its other side."""
+    """A message, and the calls that wait for it to be matched."""
 
     number: int
     source: int
@@ -60,7 +61,9 @@ class _RealMessage:
     sent_s: float
     done_s: float = inf  # end of the sender's call, or wait
     calls: list[_Call] = field(default_factory=list)
-    receive: _Receive | None = None
+    is_matched: bool = False
+    posted_s: float = 0.0  # its receive
+    receive_site: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -272,9 +275,7 @@ class RealRun:
             number = state.new_request()
             state.open_sends[request] = number, message
             mode = _MODES.get(state.sort.call, STANDARD)
-            state.actions.add(
-                self._row("isend", state, state.site, comm, peer, tag, nbytes, request=number, detail=mode)
-            )
+            state.actions.add((0.0, nbytes, rank, _ISEND, state.site, comm, peer, tag, number, mode))
         key = comm, rank, target, tag
         waiting = self._received.get(key)
         if waiting is None:
@@ -302,8 +303,8 @@ class RealRun:
             state.posted.append(receive)
         else:
             receive = self._started(state, state.open_receives, request)
-            row = self._row("irecv", state, receive.site, comm, peer, tag, nbytes, request=receive.request)
-            state.actions.fill(receive.row, [row])
+            row = 0.0, nbytes, rank, _IRECV, receive.site, comm, peer, tag, receive.request, 0
+            state.actions.fill(receive.row, row)
             state.waited.append(receive.request)
         receive.key = comm, source, rank, tag
         state.got.append(receive)
@@ -494,7 +495,7 @@ class RealRun:
             state.intervals.add((since_s, date_s, _COMPUTE, site, -1, -1))
             seconds = self._seconds_in_cycles(state) if self._options.cycles else date_s - since_s
             if seconds > 0:
-                state.actions.add(self._row("compute", state, site, amount=seconds * self._flop_per_s))
+                state.actions.add((seconds * self._flop_per_s, 0, state.rank, _COMPUTING, site, -1, 0, 0, 0, 0))
             if state.counters:
                 self._count(state)
         state.since_s = date_s
@@ -568,25 +569,26 @@ class RealRun:
             self._match(_next_of(self._sent, key, waiting), receive)
 
     def _match(self, message: _RealMessage, receive: _Receive) -> None:
-        message.receive, receive.message = receive, message
+        receive.message, message.is_matched = message, True
+        message.posted_s, message.receive_site = receive.posted_s, receive.site
         for call in message.calls:
             self._tell(call)
+        message.calls.clear()
         if receive.call is not None:
             self._receive_ends(message, receive.call.left_s)
             self._tell(receive.call)
 
     def _receive_ends(self, message: _RealMessage, ended_s: float) -> None:
         """Add the row of a message; one that was sent later by its clock is dated at its end."""
-        receive, sent_s = message.receive, message.sent_s
-        assert receive is not None
+        sent_s = message.sent_s
         if sent_s > ended_s:
             self._builder.remarks["messages arrive before they were sent: clocks run apart"] += 1
             sent_s = ended_s
-        started_s = sent_s if message.done_s < receive.posted_s else nan
+        started_s = sent_s if message.done_s < message.posted_s else nan
         self._messages.append(
             (
                 *(message.number, message.source, message.target, message.tag, message.nbytes),
-                *(message.site, receive.site, sent_s, receive.posted_s, started_s, ended_s),
+                *(message.site, message.receive_site, sent_s, message.posted_s, started_s, ended_s),
             )
         )
 
@@ -611,7 +613,7 @@ class RealRun:
         call.n_open = 1
         for message in call.sends:
             message.done_s = date_s
-            if message.receive is None:
+            if not message.is_matched:
                 message.calls.append(call)
                 call.n_open += 1
         for receive in call.receives:
@@ -650,8 +652,8 @@ class RealRun:
                 last_s = min(message.sent_s, left_s)
                 kind, other, number = _LATE_SENDER, message.source, message.number
         for message in call.sends:
-            if message.receive is not None and last_s < message.receive.posted_s < left_s:
-                last_s, kind, other, number = message.receive.posted_s, _LATE_RECEIVER, message.target, message.number
+            if message.is_matched and last_s < message.posted_s < left_s:
+                last_s, kind, other, number = message.posted_s, _LATE_RECEIVER, message.target, message.number
         for part in call.parts:
             if part.last_s is not None and part.last_s > last_s:
                 last_s, kind, other, number = part.last_s, _LATE_MEMBERS, part.last_rank, -1
@@ -663,6 +665,7 @@ class RealRun:
                 rows.append((entered_s, last_s, kind, call.site, other, number))
             rows.append((max(entered_s, last_s), left_s, _TRANSFER, call.site, -1, number))
         call.of.intervals.fill(call.place, [row for row in rows if row[1] > row[0]])
+        call.sends, call.receives, call.parts = [], [], []  # no circle is left to the garbage collector
 
     def _end_meeting(self, meeting: _Meeting) -> None:
         """Fill the actions of a collective, and tell each rank which one entered last before it left."""
@@ -678,6 +681,7 @@ class RealRun:
         for part in parts:
             assert part.call is not None
             self._tell(part.call)
+        meeting.parts.clear()
 
     def _act_on_meeting(self, meeting: _Meeting, parts: list[_Part]) -> None:
         n, root, builder = len(parts), parts[0].root, self._builder
@@ -703,7 +707,7 @@ class RealRun:
             state, site, comm = part.of, part.site, meeting.comm
             tables = shape.tables[index] if shape.tables else ()
             entries = [
-                self._row("entry", state, site, nbytes=number, detail=table)
+                (0.0, number, state.rank, _ENTRY, site, -1, 0, 0, 0, table)
                 for table, numbers in enumerate(tables)
                 for number in numbers
             ]
