@@ -107,7 +107,7 @@ class CriticalPath(Result):
         if self.by_kernel_s:
             rows = sorted(self.by_kernel_s.items(), key=lambda item: -item[1])
             cells = [(format_time(seconds), self._share(seconds), name) for name, seconds in rows[:_ROWS_SHOWN]]
-            parts.append("Modelled computing, by kernel\n" + text_table(("time", "share", "kernel"), cells, n_words=1))
+            parts.append("Computing, by kernel\n" + text_table(("time", "share", "kernel"), cells, n_words=1))
         if self.shared_hosts:
             parts.append(self.shared_hosts)
         order = np.argsort(-self.by_rank_s, kind="stable")

@@ -56,6 +56,7 @@ from smpy.analysis.replays import (
 from smpy.analysis.result import Result, needed
 from smpy.analysis.timeline import floats, read_timeline, words_by_number
 from smpy.errors import UsageError
+from smpy.records.recorded_machine import names_machine
 from smpy.records.text_table import text_table
 from smpy.records.whole_runs import check_whole, why_not_whole
 from smpy.units import format_time
@@ -330,7 +331,7 @@ def pop(
     remarks: list[str] = []
     runs, noise_free = [], []
     for trace in ordered:
-        reason = why_not_whole(trace)
+        reason = why_not_whole(trace) or (None if names_machine(trace) else "it was imported, and names no machine")
         if replay is not None and region is None and reason is not None:
             remarks.append(
                 f"{trace.folder} cannot be replayed: {reason}. Serialisation and transfer are not told apart."
@@ -454,8 +455,8 @@ def _placement(trace: Trace) -> dict[str, int]:
 
 
 def _operations(trace: Trace) -> float | None:
-    """Flop of all ranks together; None if the trace lacks the actions."""
-    if why_not_whole(trace) is not None:
+    """Flop of all ranks together; None if the trace lacks the actions, or has seconds in place of flop."""
+    if why_not_whole(trace) is not None or trace.keeps_seconds:
         return None
     table = trace.table("actions", columns=["action", "amount"])
     numbers, names = words_by_number(table["action"])

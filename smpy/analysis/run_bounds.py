@@ -229,7 +229,8 @@ def bounds(
         If the trace cannot be replayed.
     """
     check_whole(trace, "be replayed")
-    search = _Search(trace, replay, progress or (lambda _: None), [])
+    makespan_s = replay(trace).makespan_s if trace.is_imported else trace.makespan_s  # a real run is not its replay
+    search = _Search(trace, replay, progress or (lambda _: None), [], makespan_s)
     work = _work(trace)
     computing = search.branch("computing", parts=lambda whole: _computing_parts(search, whole, work, n_hosts))
     latency = search.branch("latency")
@@ -242,7 +243,7 @@ def bounds(
         remarks.append(f"The run takes longer with {', '.join(anomalies)} better: a scheduling anomaly.")
     if depends_on_time(trace):
         remarks.append("The program received from any source, or polled: replays repeat its choices.")
-    return Bounds(trace.makespan_s, parts, remarks)
+    return Bounds(makespan_s, parts, remarks)
 
 
 Branch = list[Bound]
@@ -257,6 +258,7 @@ class _Search:
     replay: ReplayFunction
     progress: Callable[[str], None]
     replays: list[Replayed]
+    makespan_s: float
 
     def branch(
         self,
@@ -273,8 +275,7 @@ class _Search:
         else:
             again, scale = self.replay(self.trace, better=(_better(part, name, kernel),)), 1 - 1 / FACTOR
         self.replays.append(again)
-        before_s = self.trace.makespan_s
-        share = (before_s - again.makespan_s) / before_s / scale
+        share = (self.makespan_s - again.makespan_s) / self.makespan_s / scale
         whole = Bound(part, name, kernel, level, again.makespan_s, share)
         return [whole, *(part for branch in _by_share(parts(whole)) for part in branch)]
 

@@ -200,11 +200,10 @@ def _lines(head: str, facts: list[tuple[str, str]]) -> str:
 def _text(trace: Trace, result: ReplayResult) -> str:
     from smpy.units import format_time
 
-    before_s, now_s = trace.makespan_s, result.makespan_s
-    facts = [
-        ("makespan", f"{format_time(now_s)} simulated; the run took {format_time(before_s)}{_ratio(before_s, now_s)}"),
-        *_counts(result),
-    ]
+    now_s, makespan = result.makespan_s, f"{format_time(result.makespan_s)} simulated"
+    if trace.has_dates:
+        makespan += f"; the run took {format_time(trace.makespan_s)}{_ratio(trace.makespan_s, now_s)}"
+    facts = [("makespan", makespan), *_counts(result)]
     if result.depends_on_time:
         facts.append(("timing", "the run took messages from any source, polled, or waited for any of several:"))
         facts.append(("", "elsewhere it may do something else, and the replay does what it did"))
@@ -225,7 +224,7 @@ def _record(trace: Trace, result: ReplayResult) -> dict[str, Any]:
     return {
         "trace": str(trace.folder),
         "ranks": trace.n_ranks,
-        "makespan_of_run_s": trace.makespan_s,
+        "makespan_of_run_s": trace.makespan_s if trace.has_dates else None,
         "n_left_alone": result.n_left_alone,
         **_numbers(result),
     }

@@ -8,7 +8,7 @@ from typing import Final
 from smpy.errors import UsageError
 from smpy.records.files import complaint, in_place_when_whole, write_whole
 from smpy.records.trace import Trace
-from smpy.records.trace_layout import COLUMNS, RARE_TABLES
+from smpy.records.trace_layout import COLUMNS, DATED_TABLES, RARE_TABLES
 
 SUFFIX: Final = ".csv"
 
@@ -28,7 +28,10 @@ def write(trace: Trace, path: Path) -> None:
     UsageError
         If the trace cannot be read, or a file cannot be written.
     """
-    schemas = {name: trace.schema(name) for name in COLUMNS if name not in RARE_TABLES or trace.n_rows(name)}
+    tables = {name for name in COLUMNS if name not in RARE_TABLES or trace.n_rows(name)}
+    if not trace.has_dates:
+        tables -= set(DATED_TABLES)
+    schemas = {name: trace.schema(name) for name in COLUMNS if name in tables}
     import pyarrow as pa
     from pyarrow import csv
 

@@ -8,11 +8,14 @@ each event would take longer than all the rest.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
+from contextlib import closing, redirect_stderr
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import UsageError
+from smpy.importers.quiet_library import library_silenced
 from smpy.importers.real_run import RealRun
 from smpy.platforms.gc_pause import collection_paused
 
@@ -47,8 +50,11 @@ def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
     if not path.with_suffix("").is_dir():
         raise UsageError(f"{path} is the anchor of a trace whose folder {path.stem}/ is not beside it")
     try:
-        with otf2.reader.open(str(path)) as trace, collection_paused():
-            _Events(trace, otf2, builder, options).read(_otf2)
+        with library_silenced(), collection_paused():
+            with redirect_stderr(io.StringIO()):  # the package writes tracebacks of wrong definitions
+                reader = otf2.reader.Reader(str(path))
+            with closing(reader) as trace:
+                _Events(trace, otf2, builder, options).read(_otf2)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
     except (_otf2.Error, TraceReaderError) as error:

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from smpy.records.trace import Trace
 
 
+def names_machine(trace: Trace) -> bool:
+    """Whether a trace says on what machine to replay it; an imported one need not."""
+    return MACHINE in trace.info["trace"]["files"]
+
+
 def recorded_machine(trace: Trace) -> Description:
     """Return the machine on which the run of a trace took place.
 
@@ -23,8 +28,8 @@ def recorded_machine(trace: Trace) -> Description:
     DamagedFileError
         If the trace's machine is missing, or is not that of the run.
     """
-    if trace.is_imported and MACHINE not in trace.info["trace"]["files"]:
-        raise UsageError(f"{trace.folder} is of a real run, and names no machine: say --platform")
+    if not names_machine(trace):
+        raise UsageError(f"{trace.folder} was imported, and names no machine: say --platform, here or in smpy import")
     path = trace.folder / MACHINE
     try:
         machine = machine_from_json(trace.file_bytes(MACHINE))

@@ -82,6 +82,11 @@ class Trace:
         return "imported" in self.info["trace"]
 
     @property
+    def keeps_seconds(self) -> bool:
+        """Whether amounts of computing are nanoseconds of the machine that was traced, and not operations."""
+        return self.is_imported and bool(self.info["trace"]["imported"]["keeps_seconds"])
+
+    @property
     def is_complete(self) -> bool:
         """Whether the run came to its end."""
         return bool(self.info["trace"]["is_complete"])

@@ -298,7 +298,7 @@ def _slowdown(trace: Trace, engine: ReplayEngine, host_of_rank: Sequence[int]) -
     info = trace.info["trace"]
     speed_now_of = {host: engine.platform.speed_flop_per_s(host) for host in set(host_of_rank)}
     if trace.is_imported:
-        if not info["imported"]["keeps_seconds"]:
+        if not trace.keeps_seconds:
             return None
         of_nanoseconds: NDArray[np.float64] = 1e9 / np.array([speed_now_of[host] for host in host_of_rank])
         return of_nanoseconds
