@@ -7,12 +7,11 @@ pass rows of actions; those with dates pass the events of ranks to a `RealRun`, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from smpy.errors import NoRoomError, UsageError
-from smpy.importers.formats import FORMATS, TraceReader, format_of
+from smpy.errors import NoRoomError
+from smpy.importers.formats import reader_of
 from smpy.importers.import_options import ImportOptions
 from smpy.importers.trace_builder import TraceBuilder
 
@@ -85,10 +84,7 @@ def import_trace(
         keeps_calls=keeps_calls,
         on_progress=on_progress,
     )
-    name = format_of(path) if form is None else form
-    if name not in FORMATS:
-        raise UsageError(f"{name!r} is no format that can be imported: {', '.join(FORMATS)} are")
-    reader = cast("TraceReader", import_module(FORMATS[name]))
+    name, reader = reader_of(path, form)
     builder = TraceBuilder(to, path, name, platform=platform, overwrite=overwrite)
     try:
         reader.read(path, builder, options)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import stat
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from smpy.errors import UsageError
 
@@ -30,17 +31,21 @@ class TraceReader(Protocol):
         """Read a trace, batch by batch, into a builder."""
 
 
-def format_of(path: Path) -> str:
-    """Name of a file's format.
+def reader_of(path: Path, form: str | None = None) -> tuple[str, TraceReader]:
+    """Name of a file's format, and its reader.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    form : str, optional
+        The format; by default, the first one whose reader recognises the file.
 
     Raises
     ------
     UsageError
         If it is no plain file, or has none of the formats.
     """
-    from importlib import import_module
-    from typing import cast
-
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise UsageError(f"{path} is no plain file: name the file of a trace, such as traces.otf2")
@@ -48,7 +53,10 @@ def format_of(path: Path) -> str:
             head = file.read(_HEAD_BYTES)
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot read {str(path)!r}: {getattr(error, 'strerror', None) or error}") from error
-    for name, module in FORMATS.items():
-        if cast("TraceReader", import_module(module)).recognises(path, head):
-            return name
+    if form is not None and form not in FORMATS:
+        raise UsageError(f"{form!r} is no format that can be imported: {', '.join(FORMATS)} are")
+    for name in FORMATS if form is None else (form,):
+        reader = cast("TraceReader", import_module(FORMATS[name]))
+        if form is not None or reader.recognises(path, head):
+            return name, reader
     raise UsageError(f"{path} has none of the formats that can be imported: {', '.join(FORMATS)}; or say it by --from")
