@@ -44,3 +44,7 @@ def sort_of(call: str) -> CallSort:
     kind = "io" if is_of_files else "polling" if is_poll else "probing" if call in ("Probe", "Mprobe") else "overhead"
     is_kept = is_of_files or call.startswith("Win_") or call in _OF_WINDOWS
     return CallSort(call, INTERVAL_KINDS.index(kind), is_kept, is_poll, call in _CHOICES)
+
+
+NO_CALL: Final = sort_of("")
+"""Sort of a rank that has made no call."""

@@ -46,7 +46,7 @@ def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
         import otf2
         from otf2.error import TraceReaderError
     except ImportError as error:
-        raise UsageError(f"OTF2 is read by the package otf2: {error}; pip install 'smpy-mpi[otf2]'") from error
+        raise UsageError(f"OTF2 is read by the package otf2: {error}; pip install '.[otf2]'") from error
     if not path.with_suffix("").is_dir():
         raise UsageError(f"{path} is the anchor of a trace whose folder {path.stem}/ is not beside it")
     try:
@@ -103,7 +103,9 @@ class _Events:
         callbacks = library.GlobalEvtReaderCallbacks_New()
         kept = [self._guarded(handle, library.CALLBACK_INTERRUPT) for handle in self._handlers().values()]
         for name, callback in zip(self._handlers(), kept, strict=True):
-            getattr(library, f"GlobalEvtReaderCallbacks_Set{name}Callback")(callbacks, callback)
+            set_callback = getattr(library, f"GlobalEvtReaderCallbacks_Set{name}Callback", None)
+            if set_callback is not None:  # libraries before 3.1 have no matched probes
+                set_callback(callbacks, callback)
         library.GlobalEvtReader_SetCallbacks(reader, callbacks, None)
         library.GlobalEvtReaderCallbacks_Delete(callbacks)
         n, n_read = 0, _EVENTS_AT_ONCE
@@ -187,9 +189,10 @@ class _Events:
         if number not in self._regions:
             region = self._definitions.regions[number]
             name = region.name
-            is_call = region.paradigm == self._otf2.Paradigm.MPI and name[: len(_CALL)].upper() == _CALL
-            if is_call:
-                name = name[len(_CALL) :]
+            is_named = name[: len(_CALL)].upper() == _CALL
+            is_call = is_named or region.paradigm == self._otf2.Paradigm.MPI
+            if is_named:
+                name = name[len(_CALL) :].removesuffix("()")
                 name = name.capitalize() if name.isupper() or name.islower() else name
             line = region.begin_line_number
             has_place = 0 < line < 1 << 31 and bool(region.source_file)

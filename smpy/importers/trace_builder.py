@@ -217,9 +217,8 @@ class TraceBuilder:
         import numpy as np
 
         writer = self._writer
-        spent_s = np.bincount(
-            columns["kind"], weights=columns["end_s"] - columns["start_s"], minlength=len(INTERVAL_KINDS)
-        )
+        lengths_s = columns["end_s"] - columns["start_s"]
+        spent_s = np.bincount(columns["kind"], lengths_s, len(INTERVAL_KINDS)).astype(np.float64)
         self._spent_s = spent_s if self._spent_s is None else self._spent_s + spent_s
         writer.add(
             "intervals",

@@ -540,7 +540,7 @@ def test_what_is_no_file_is_refused_at_once(path: str, tmp_path: Path):
 
 def test_without_the_package_a_sentence_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "otf2", None)
-    with pytest.raises(UsageError, match=r"pip install 'smpy-mpi\[otf2\]'"):
+    with pytest.raises(UsageError, match=r"pip install '\.\[otf2\]'"):
         smpy.import_trace(REAL / "ping_pong" / "traces.otf2", tmp_path / "trace")
 
 
