@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from smpy.importers.call_sorts import NO_CALL, CallSort
-from smpy.importers.held_rows import HeldRows
+from smpy.importers.held_rows import HeldRows, Row
 
 
 @dataclass(slots=True, eq=False)
@@ -103,6 +103,7 @@ class RealRank:
     n_requests: int = 0
     sends: list[tuple[int, int, int, int]] = field(default_factory=list)  # of this call: comm, peer, tag, bytes
     receives: list[tuple[int, int, int, int]] = field(default_factory=list)
+    begun: dict[int, Row] = field(default_factory=dict)  # sends that this call starts
     waited: list[int] = field(default_factory=list)
     sent: list[RealMessage] = field(default_factory=list)
     got: list[RealReceive] = field(default_factory=list)

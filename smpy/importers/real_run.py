@@ -88,6 +88,10 @@ class RealRun:
             return
         if date_s < state.since_s:
             self._refuse_date(state, date_s)
+        if state.begun:
+            for row in state.begun.values():
+                state.actions.add(row)
+            state.begun.clear()
         if state.sends or state.receives:
             self._act_on_messages(state)
         if state.waited:
@@ -148,7 +152,7 @@ class RealRun:
             number = state.new_request()
             state.open_sends[request] = number, message
             mode = _MODES.get(state.sort.call, STANDARD)
-            state.actions.add((0.0, nbytes, rank, _ISEND, state.site, comm, peer, tag, number, mode))
+            state.begun[number] = 0.0, nbytes, rank, _ISEND, state.site, comm, peer, tag, number, mode
         self._matching.send(message, (comm, rank, target, tag))
 
     def receive_posted(self, rank: int, request: int) -> None:
@@ -181,8 +185,12 @@ class RealRun:
         """Complete a send that was started as `request`."""
         state = self._in_call(rank)
         number, message = self._started(state, state.open_sends, request)
-        state.waited.append(number)
-        state.sent.append(message)
+        if number in state.begun:
+            state.begun[number] = 1.0, *state.begun[number][1:]  # complete at once: nobody waits for it
+            message.done_s = message.sent_s
+        else:
+            state.waited.append(number)
+            state.sent.append(message)
 
     def request_cancelled(self, rank: int, request: int) -> None:
         """Cancel a receive, or a send, that was started as `request`."""

@@ -185,8 +185,8 @@ class TraceBuilder:
     def actions(self, rows: NDArray[Any]) -> None:
         """Add rows of actions (`smpy.engine.trace.dtype_of("actions")`): `account` is a site, 0 none; `comm` -1 none.
 
-        Each rank's rows end with `end`. The `amount` of an `isend` is 0, as the machine decides whether it is complete
-        at once; that of a `send` is 1.
+        Each rank's rows end with `end`. The `amount` of an `isend` is 1 if it was complete at once, and nobody waits
+        for it; that of a `send` is 1.
         """
         import numpy as np
 
