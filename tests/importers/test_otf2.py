@@ -103,6 +103,21 @@ def test_a_real_trace_is_explained_like_a_simulated_one(real: tuple[Path, Trace]
     assert "load balance" in told["pop"]
 
 
+@pytest.mark.parametrize(
+    ("name", "latency_us", "bandwidth_gb_per_s"), [("ping_pong", 6.05, 3.517), ("ping_pong_papi", 7.85, 3.159)]
+)
+def test_a_replay_on_a_machine_that_is_fitted_to_the_messages_takes_about_as_long(
+    name: str, latency_us: float, bandwidth_gb_per_s: float, tmp_path: Path
+):
+    trace = smpy.import_trace(REAL / name / "traces.otf2", tmp_path / "trace")
+    calls = dict(enumerate(["", *trace.table("sites")["call"].to_pylist()]))
+    rows = [(calls[row["site"] or 0], row) for row in trace.table("intervals").to_pylist()]
+    began_s = max(row["end_s"] for call, row in rows if call == "Init")
+    ended_s = min(row["start_s"] for call, row in rows if call == "Finalize")
+    fitted = f"flat hosts=2 cores=1 latency={latency_us}us nic={bandwidth_gb_per_s}GB/s"
+    assert replay(trace, platform=fitted).makespan_s == pytest.approx(ended_s - began_s, rel=0.05)
+
+
 def recorded_counters() -> dict[tuple[int, str], int]:
     """Increase of counters between calls of MPI, by the package's reader."""
     last: dict[int, dict[str, int]] = {0: {}, 1: {}}
