@@ -14,22 +14,17 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from smpy.collectives.choice import selection_of
-from smpy.collectives.comm_hosts import SENT_ONCE
-from smpy.collectives.hosts import Hosts
-from smpy.engine.schedules import Instruction, ScheduleCall, calls_of
+from smpy.engine.schedules import Instruction, ScheduleCall
 from smpy.errors import UsageError
+from smpy.export.collective_calls import CollectiveCalls
+from smpy.export.communicators import ANY, OF_COLLECTIVES, Communicators
+from smpy.export.run_machine import machine_of_run
 from smpy.records.files import in_place_when_whole
-from smpy.records.recorded_machine import recorded_machine
 from smpy.records.trace import Trace
-from smpy.records.trace_layout import MACHINE, damaged
+from smpy.records.trace_layout import damaged
 from smpy.records.whole_runs import check_whole
-from smpy.replay.trace_schedules import TraceSchedules, members_of
-
-if TYPE_CHECKING:
-    from smpy.platforms.models.machine_models import CollectiveChoice
 
 SUFFIX: Final = ".goal"
 
@@ -41,11 +36,8 @@ _WAITS: Final = ("wait", "wait_all", "and")
 _WITHOUT_TIME: Final = ("noise_free", "begin_region", "end_region", "free", "took", "end")
 _PERFORMS: Final = ("collective", "start")
 _PLAIN_MODES: Final = (0, 3)  # standard sends, and those that are a part of another call
-_ANY: Final = -1
 _NS: Final = 1e9
 _LARGEST: Final = 1 << 53  # largest number that a reader of GOAL accepts
-_LARGEST_TAG: Final = (1 << 31) - 1
-_OF_COLLECTIVES: Final = -2  # instead of a tag; a strand k has the k-th number below it
 _N_STRANDS: Final = 2
 Row = dict[str, Any]
 
@@ -65,20 +57,14 @@ def write(trace: Trace, path: Path) -> None:
     UsageError
         If the trace cannot be read, GOAL lacks an operation of the run, or the file cannot be written.
     """
-    info = trace.info["trace"]
     check_whole(trace, "be written as GOAL")
-    described = recorded_machine(trace)
-    machine = described.build()
-    hosts = [host for host, n_ranks in info["hosts_of_ranks"] for _ in range(n_ranks)]
-    if max(hosts) >= machine.n_hosts:
-        raise damaged(f"{trace.folder / MACHINE} has {machine.n_hosts} hosts, and the run was on {max(hosts) + 1}")
-    communicators = _Communicators(trace)
+    machine = machine_of_run(trace)
+    communicators = Communicators(trace)
     messages = _Messages(trace, communicators)
-    collectives = _Collectives(trace, described.models.collectives, hosts, communicators)
-    reduction_byte_s = described.models.paid_calls.reduction_byte_s
+    collectives = CollectiveCalls(trace, machine, communicators)
     programs = [
-        _Program(rank, machine.speed_flop_per_s(host), reduction_byte_s, communicators, messages, collectives)
-        for rank, host in enumerate(hosts)
+        _Program(rank, speed_flop_per_s, machine.reduction_byte_s, communicators, messages, collectives)
+        for rank, speed_flop_per_s in enumerate(machine.speed_flop_per_s)
     ]
     for row in _rows(trace):
         programs[row["rank"]].add(trace, row)
@@ -93,54 +79,10 @@ def _rows(trace: Trace) -> Iterator[Row]:
         yield from batch.to_pylist()
 
 
-class _Communicators:
-    """World ranks of the run's communicators, and the tags of their messages in GOAL, which knows the world alone."""
-
-    def __init__(self, trace: Trace) -> None:
-        self._path: Final = trace.folder / "actions.parquet"
-        self._members, self._other_of = members_of(trace)
-        self._rank_of: Final[dict[int, dict[int, int]]] = {}
-        self._tags: Final[dict[tuple[int, int], int]] = {}
-
-    def rank(self, comm: int, world_rank: int) -> int:
-        """Rank in a communicator."""
-        if comm not in self._rank_of:
-            self._rank_of[comm] = {member: rank for rank, member in enumerate(self._members[comm])}
-        if world_rank not in self._rank_of[comm]:
-            raise damaged(f"{self._path}: rank {world_rank} takes part in communicator {comm}, and is no member")
-        return self._rank_of[comm][world_rank]
-
-    def size(self, comm: int) -> int:
-        """Number of ranks in a communicator, or on its side of one between groups."""
-        return len(self._members[comm])
-
-    def world_rank(self, comm: int, peer: int) -> int:
-        """World rank of the other end of a message; any source stays any."""
-        peers = self._members[self._other_of[comm]]
-        if not -1 <= peer < len(peers):
-            raise damaged(f"{self._path}: communicator {comm} has {len(peers)} ranks to send to, and none is {peer}")
-        return peer if peer == _ANY else peers[peer]
-
-    def joint(self, comm: int) -> int:
-        """Number that both sides of a communicator have in common."""
-        return min(comm, self._other_of[comm])
-
-    def tag(self, comm: int, tag: int) -> int:
-        """Tag in GOAL: the program's own in the world; others, and those of collectives, are the largest."""
-        if comm == 0 and tag > _OF_COLLECTIVES:
-            return tag
-        return self._tags.setdefault((self.joint(comm), tag), _LARGEST_TAG - len(self._tags))
-
-    @property
-    def tags_end(self) -> int:
-        """The first tag that the program cannot have in the world."""
-        return _LARGEST_TAG + 1 - len(self._tags)
-
-
 class _Messages:
     """The messages of the run: sizes of those not yet received, and matches of receives from any source."""
 
-    def __init__(self, trace: Trace, communicators: _Communicators) -> None:
+    def __init__(self, trace: Trace, communicators: Communicators) -> None:
         self._communicators: Final = communicators
         self._sizes: Final[dict[tuple[int, int, int], dict[int, deque[tuple[int, int]]]]] = {}
         self._took: Final[dict[tuple[int, int], tuple[int, int]]] = {}
@@ -154,55 +96,21 @@ class _Messages:
                 self._took[row["rank"], row["request"]] = row["peer"], row["tag"]
             elif row["action"] in _PERFORMS:
                 for strand in range(1 + _N_STRANDS):
-                    communicators.tag(row["comm"], _OF_COLLECTIVES - strand)
+                    communicators.tag(row["comm"], OF_COLLECTIVES - strand)
 
     def taken_by(self, row: Row) -> tuple[int, int, int]:
         """Source, tag and size of the message that a receive takes; those of the receive if it took none."""
         comm, peer, tag = row["comm"], row["peer"], row["tag"]
-        if peer == _ANY:
+        if peer == ANY:
             peer, tag = self._took.get((row["rank"], row["request"]), (peer, tag))
         source = self._communicators.world_rank(comm, peer)
         of_tag = self._sizes.get((self._communicators.joint(comm), source, row["rank"]), {})
-        left = [(sizes[0], sent) for sent, sizes in of_tag.items() if sizes and tag in (_ANY, sent)]
+        left = [(sizes[0], sent) for sent, sizes in of_tag.items() if sizes and tag in (ANY, sent)]
         if not left:
-            return source, tag if tag == _ANY else self._communicators.tag(comm, tag), min(row["bytes"], _LARGEST)
+            return source, tag if tag == ANY else self._communicators.tag(comm, tag), min(row["bytes"], _LARGEST)
         (_, size), tag = min(left)
         of_tag[tag].popleft()
         return source, self._communicators.tag(comm, tag), size
-
-
-class _Collectives:
-    """The collectives of the run, as calls of each rank; stores the programs of their schedules."""
-
-    def __init__(
-        self, trace: Trace, choice: CollectiveChoice, host_of_rank: list[int], communicators: _Communicators
-    ) -> None:
-        self._communicators: Final = communicators
-        self._words: Final[list[tuple[int, ...]]] = []
-        pairs = [(operation, name) for operation, name in trace.info["trace"]["algorithms"]]
-        self._schedules: Final = TraceSchedules(
-            trace, self, selection_of(choice, pairs), lambda ranks: Hosts(host_of_rank[rank] for rank in ranks)
-        )
-        self._due: Final[dict[tuple[int, int], frozenset[str]]] = {}  # searches for hosts, by rank and communicator
-        self._calls: Final[dict[tuple[int, ...], list[ScheduleCall]]] = {}
-
-    def new_schedule(self, words: Iterable[int]) -> int:
-        """Store a program and return its number."""
-        self._words.append(tuple(words))
-        return len(self._words) - 1
-
-    def calls(self, rank: int, row: Row, tables: dict[int, list[int]]) -> list[ScheduleCall]:
-        """The calls of a rank of the world in a collective, from its row in `actions` and its tables of numbers."""
-        comm, root, nbytes = row["comm"], row["peer"], row["bytes"]
-        number, self._due[rank, comm] = self._schedules(row["detail"], comm, self._due.get((rank, comm), SENT_ONCE))
-        member, n_ranks = self._communicators.rank(comm, rank), self._communicators.size(comm)
-        key = member, number, root, nbytes
-        if tables or key not in self._calls:
-            schedule_calls = calls_of(self._words[number], member, n_ranks, root, nbytes, tables)
-            if tables:
-                return schedule_calls
-            self._calls[key] = schedule_calls
-        return self._calls[key]
 
 
 class _Program:
@@ -213,9 +121,9 @@ class _Program:
         rank: int,
         speed_flop_per_s: float,
         reduction_byte_s: float,
-        communicators: _Communicators,
+        communicators: Communicators,
         messages: _Messages,
-        collectives: _Collectives,
+        collectives: CollectiveCalls,
     ) -> None:
         self.lines: Final[list[str]] = []
         self._communicators = communicators
@@ -292,7 +200,7 @@ class _Program:
             elif call.code == Instruction.COMBINE:
                 self._calculate(call.bytes_in * self._reduction_byte_s)
             else:
-                started += self._send_and_receive(comm, call, self._communicators.tag(comm, _OF_COLLECTIVES - strand))
+                started += self._send_and_receive(comm, call, self._communicators.tag(comm, OF_COLLECTIVES - strand))
         self._needs += ends
         return [label for label in started if label]
 

@@ -1,0 +1,68 @@
+"""Communicators of a run, for formats that know the world alone."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from smpy.records.trace import Trace
+from smpy.records.trace_layout import damaged
+from smpy.replay.trace_schedules import members_of
+
+ANY: Final = -1
+"""Any source, or any tag."""
+
+LARGEST_TAG: Final = (1 << 31) - 1
+"""The first tag that stands for those of another communicator, or of collectives; the next ones are below."""
+
+OF_COLLECTIVES: Final = -2
+"""Stands for a tag in messages of collectives; a strand k has the k-th number below it."""
+
+
+class Communicators:
+    """World ranks of the run's communicators, and the tags of their messages in a format that knows the world alone.
+
+    Parameters
+    ----------
+    trace : Trace
+        Trace of a run.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self._path: Final = trace.folder / "actions.parquet"
+        self._members, self._other_of = members_of(trace)
+        self._rank_of: Final[dict[int, dict[int, int]]] = {}
+        self._tags: Final[dict[tuple[int, int], int]] = {}
+
+    def rank(self, comm: int, world_rank: int) -> int:
+        """Rank in a communicator."""
+        if comm not in self._rank_of:
+            self._rank_of[comm] = {member: rank for rank, member in enumerate(self._members[comm])}
+        if world_rank not in self._rank_of[comm]:
+            raise damaged(f"{self._path}: rank {world_rank} takes part in communicator {comm}, and is no member")
+        return self._rank_of[comm][world_rank]
+
+    def size(self, comm: int) -> int:
+        """Number of ranks in a communicator, or on its side of one between groups."""
+        return len(self._members[comm])
+
+    def world_rank(self, comm: int, peer: int) -> int:
+        """World rank of the other end of a message; any source stays any."""
+        peers = self._members[self._other_of[comm]]
+        if not -1 <= peer < len(peers):
+            raise damaged(f"{self._path}: communicator {comm} has {len(peers)} ranks to send to, and none is {peer}")
+        return peer if peer == ANY else peers[peer]
+
+    def joint(self, comm: int) -> int:
+        """Number that both sides of a communicator have in common."""
+        return min(comm, self._other_of[comm])
+
+    def tag(self, comm: int, tag: int) -> int:
+        """Tag in the format: the program's own in the world; others, and those of collectives, are the largest."""
+        if comm == 0 and tag > OF_COLLECTIVES:
+            return tag
+        return self._tags.setdefault((self.joint(comm), tag), LARGEST_TAG - len(self._tags))
+
+    @property
+    def tags_end(self) -> int:
+        """The first tag that the program cannot have in the world."""
+        return LARGEST_TAG + 1 - len(self._tags)
