@@ -15,10 +15,11 @@ from smpy.errors import UsageError
 @click.option(
     "--to",
     "form",
-    type=click.Choice(["perfetto", "csv", "goal", "parquet", "extrap"]),
+    type=click.Choice(["perfetto", "csv", "goal", "ti", "parquet", "extrap"]),
     required=True,
     help="perfetto: JSON for https://ui.perfetto.dev and chrome://tracing; csv: of a trace a folder with a file for "
     "each table, of a study its table; goal: of a trace a program of LogGOPSim, which smpy replay performs, too; "
+    "ti: of a trace a folder with a time-independent trace, for smpirun -replay and smpy replay; "
     "parquet: a study's table; extrap: JSON for Extra-P (extrap --json).",
 )
 @click.option(

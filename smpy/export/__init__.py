@@ -12,6 +12,7 @@ FORMATS: Final = {
     "perfetto": "smpy.export.perfetto",
     "csv": "smpy.export.csv",
     "goal": "smpy.export.goal",
+    "ti": "smpy.export.ti",
 }
 """Names of formats, each with the module that writes it."""
 
@@ -31,7 +32,7 @@ def export(trace: Trace, form: str, path: Path | None = None) -> Path:
     Parameters
     ----------
     trace : Trace
-        Trace to write; only `goal` takes memory that grows with it.
+        Trace to write. Memory grows with it only for `goal`, and for `ti` with receives from any source or of any tag.
     form : str
         One of `FORMATS`.
     path : Path, optional

@@ -32,6 +32,7 @@ class Communicators:
         self._members, self._other_of = members_of(trace)
         self._rank_of: Final[dict[int, dict[int, int]]] = {}
         self._tags: Final[dict[tuple[int, int], int]] = {}
+        self._is_world: Final[dict[int, bool]] = {}
 
     def rank(self, comm: int, world_rank: int) -> int:
         """Rank in a communicator."""
@@ -51,6 +52,12 @@ class Communicators:
         if not -1 <= peer < len(peers):
             raise damaged(f"{self._path}: communicator {comm} has {len(peers)} ranks to send to, and none is {peer}")
         return peer if peer == ANY else peers[peer]
+
+    def is_world(self, comm: int) -> bool:
+        """Whether a communicator has the ranks of the world, in their order."""
+        if comm not in self._is_world:
+            self._is_world[comm] = self._other_of[comm] == comm and self._members[comm] == self._members[0]
+        return self._is_world[comm]
 
     def joint(self, comm: int) -> int:
         """Number that both sides of a communicator have in common."""

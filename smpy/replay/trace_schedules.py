@@ -53,7 +53,7 @@ class TraceSchedules:
         self._folder = trace.folder
         self._maker = maker
         self._known = Algorithms(selection)
-        self._asked = _asked(trace)
+        self._asked = queries_of(trace)
         self._choice_of = {
             number: _choice(record)
             for record in trace.info["trace"].get("choices", ())
@@ -101,7 +101,8 @@ def members_of(trace: Trace) -> tuple[dict[int, list[int]], dict[int, int]]:
     return members, other_of
 
 
-def _asked(trace: Trace) -> dict[int, tuple[str, Query]]:
+def queries_of(trace: Trace) -> dict[int, tuple[str, Query]]:
+    """Operation of each schedule of a trace, and the query by which its algorithm is chosen."""
     queries = {}
     for row in trace.table("collectives").to_pylist():
         if row["operation"] not in OPERATIONS:

@@ -1,0 +1,41 @@
+"""Files of ranks that are written piece by piece, in the order of a trace, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from smpy.export.rank_program import RankProgram, RunFacts
+
+_ROWS_AT_ONCE: Final = 1 << 17
+
+
+def write_rank_files(run: RunFacts, programs: Sequence[RankProgram], paths: Sequence[Path]) -> None:
+    """Add the actions of a run to the programs of its ranks, and append their lines to the files of the ranks.
+
+    Parameters
+    ----------
+    run : RunFacts
+        The run.
+    programs : sequence of RankProgram
+        Program of each rank; it may have first lines.
+    paths : sequence of Path
+        File of each rank.
+    """
+    for n_rows, row in enumerate(run.rows(), start=1):
+        programs[row.rank].add(row)
+        if not n_rows % _ROWS_AT_ONCE:
+            _append_all(programs, paths)
+    for program in programs:
+        program.end()
+    _append_all(programs, paths)
+    run.check_tags()
+
+
+def _append_all(programs: Sequence[RankProgram], paths: Sequence[Path]) -> None:
+    for path, program in zip(paths, programs, strict=True):
+        if program.lines:
+            with path.open("a", encoding="utf-8") as file:
+                file.write("\n".join(program.lines) + "\n")
+            program.lines.clear()
