@@ -13,6 +13,7 @@ FORMATS: Final = {
     "csv": "smpy.export.csv",
     "goal": "smpy.export.goal",
     "ti": "smpy.export.ti",
+    "otf2": "smpy.export.otf2",
 }
 """Names of formats, each with the module that writes it."""
 

@@ -46,6 +46,14 @@ class Communicators:
         """Number of ranks in a communicator, or on its side of one between groups."""
         return len(self._members[comm])
 
+    def members(self, comm: int) -> list[int]:
+        """World ranks of a communicator, or of its side of one between groups."""
+        return self._members[comm]
+
+    def is_between_groups(self, comm: int) -> bool:
+        """Whether it is an intercommunicator."""
+        return self._other_of[comm] != comm
+
     def world_rank(self, comm: int, peer: int) -> int:
         """World rank of the other end of a message; any source stays any."""
         peers = self._members[self._other_of[comm]]

@@ -1,0 +1,357 @@
+"""MPI calls of each rank with their dates, in order, as a tracing tool would have seen them under the program.
+
+A trace has actions without dates, and intervals and messages with dates. Both are in the order of their rank, so that
+the intervals of an action are those of its line that follow the intervals of the action before. A message says when
+its sides were posted, and when it had arrived. Calls of one line that follow each other and take no time in between
+share their intervals: collectives among them end with the last one, which then has all of the time.
+
+The rows of a rank are in memory, and those of other ranks beside it up to a limit.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from smpy.export.communicators import ANY, Communicators
+from smpy.export.rows_of_ranks import RowsOfRanks, groups_of_ranks
+from smpy.records.columns import is_known, numbers
+from smpy.records.profile import INTERVAL_KINDS
+from smpy.records.trace import Trace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_SENDS: Final = ("send", "isend")
+_RECEIVES: Final = ("recv", "irecv", "irecv_held")
+_LISTS: Final = ("wait_all", "wait_any", "test_any")
+_COLLECTIVES: Final = ("collective", "start")
+_TESTS: Final = ("test", "get_status")
+_REGIONS: Final = ("begin_region", "end_region")
+_NO_CALLS: Final = (*("noise_free", "took", "end", "free", "latch", "launch", "launched", "host_state", "complete"),)
+_ACTION_COLUMNS: Final = ("rank", "action", "site", "comm", "peer", "tag", "bytes", "amount", "request", "detail")
+_NULL: Final = {"site": 0, "comm": -1}
+
+
+class TracedMessage(NamedTuple):
+    """One side of a message of the program's.
+
+    Attributes
+    ----------
+    number, source, target, tag, bytes
+        Columns of `messages`.
+    posted_s, ended_s : float
+        Dates at which this side was posted, and at which the message had arrived.
+    comm, request : int
+        Communicator, and the rank's number of the request.
+    is_receive : bool
+        Whether this is the side that receives.
+    """
+
+    number: int
+    source: int
+    target: int
+    tag: int
+    bytes: int
+    posted_s: float
+    ended_s: float
+    comm: int
+    request: int
+    is_receive: bool
+
+
+class DatedCall(NamedTuple):
+    """An action of a rank, with its dates.
+
+    Attributes
+    ----------
+    action : str
+        Its name.
+    begin_s, end_s : float
+        Dates at which it began and ended.
+    site, comm, peer, tag, bytes, amount, request, detail
+        Columns of `actions`.
+    message : TracedMessage or None
+        The message that it sent, or posted a receive for.
+    completed : sequence of TracedMessage
+        Messages whose requests it completed.
+    collectives : sequence of DatedCall
+        Started collectives that it completed.
+    tables : dict
+        Tables of a collective.
+    """
+
+    action: str
+    begin_s: float
+    end_s: float
+    site: int
+    comm: int
+    peer: int
+    tag: int
+    bytes: int
+    amount: float
+    request: int
+    detail: int
+    message: TracedMessage | None
+    completed: Sequence[TracedMessage]
+    collectives: Sequence[DatedCall]
+    tables: dict[int, list[int]]
+
+
+class DatedRank(NamedTuple):
+    """Calls and computing of one rank, in order; and its intervals, as rows."""
+
+    rank: int
+    calls: list[DatedCall]
+    intervals: NDArray[np.void]
+
+
+def dated_ranks(trace: Trace, communicators: Communicators) -> Iterator[DatedRank]:
+    """Yield the calls of each rank, in the order of ranks.
+
+    Parameters
+    ----------
+    trace : Trace
+        Trace of a whole run.
+    communicators : Communicators
+        Those of the trace.
+    """
+    group_of_rank = groups_of_ranks(trace.n_rows("actions") + trace.n_rows("intervals"), trace.n_ranks)
+    with TemporaryDirectory(prefix="smpy-export-") as name:
+        folder = Path(name)
+        actions, names = _actions(trace, RowsOfRanks(folder, "actions", group_of_rank))
+        intervals = _intervals(trace, RowsOfRanks(folder, "intervals", group_of_rank))
+        sent = _messages(trace, "send", "source", RowsOfRanks(folder, "sent", group_of_rank))
+        received = _messages(trace, "receive", "target", RowsOfRanks(folder, "received", group_of_rank))
+        rank = 0
+        for group in range(int(group_of_rank[-1]) + 1):
+            tables = [table.read(group) for table in (actions, intervals, sent, received)]
+            for _ in range(np.count_nonzero(group_of_rank == group)):
+                of_rank = [table.pop(rank, None) for table in tables]
+                walk = _Walk(communicators, names, *of_rank)
+                yield DatedRank(rank, walk.calls(), walk.intervals)
+                rank += 1
+
+
+def _rows(columns: dict[str, NDArray[Any]]) -> NDArray[np.void]:
+    """A structured array of columns."""
+    dtype = np.dtype([(name, column.dtype) for name, column in columns.items()])
+    rows = np.empty(len(columns["rank"]), dtype)
+    for name, column in columns.items():
+        rows[name] = column
+    return rows
+
+
+def _actions(trace: Trace, table: RowsOfRanks) -> tuple[RowsOfRanks, list[str]]:
+    names: dict[str, int] = {}
+    for batch in trace.batches("actions", _ACTION_COLUMNS):
+        codes = _coded(batch["action"], names)
+        columns = {
+            name: codes if name == "action" else numbers(batch[name], null=_NULL.get(name)) for name in _ACTION_COLUMNS
+        }
+        table.add(_rows(columns))
+    return table, list(names)
+
+
+def _coded(column: Any, names: dict[str, int]) -> NDArray[np.int8]:
+    """Numbers of words; new ones are added to the known ones."""
+    codes = [names.setdefault(word, len(names)) for word in column.dictionary.to_pylist()]
+    coded: NDArray[np.int8] = np.array(codes, np.int8)[numbers(column.indices)]
+    return coded
+
+
+def _intervals(trace: Trace, table: RowsOfRanks) -> RowsOfRanks:
+    names = {kind: number for number, kind in enumerate(INTERVAL_KINDS)}
+    for batch in trace.batches("intervals", ["rank", "start_s", "end_s", "kind", "site"]):
+        columns = {name: numbers(batch[name], null=_NULL.get(name)) for name in ("rank", "start_s", "end_s", "site")}
+        table.add(_rows(columns | {"kind": _coded(batch["kind"], names)}))
+    return table
+
+
+def _messages(trace: Trace, side: str, rank: str, table: RowsOfRanks) -> RowsOfRanks:
+    """The program's own messages, without those of collectives, as rows of the ranks at one side."""
+    posted, site = f"{side}_posted_s", f"{side}_site"
+    columns = ["message", "source", "target", "tag", "bytes", site, posted, "ended_s"]
+    for batch in trace.batches("messages", columns):
+        is_own = is_known(batch["tag"]) & is_known(batch[site]) & is_known(batch[posted]) & is_known(batch["ended_s"])
+        rows = {name: numbers(batch[name])[is_own] for name in columns}
+        table.add(_rows({"rank": rows[rank], "site": rows.pop(site), "posted_s": rows.pop(posted), **rows}))
+    return table
+
+
+class _Walk:
+    """Walk along the actions of a rank, beside its intervals."""
+
+    def __init__(
+        self,
+        communicators: Communicators,
+        names: Sequence[str],
+        actions: NDArray[np.void] | None,
+        intervals: NDArray[np.void] | None,
+        sent: NDArray[np.void] | None,
+        received: NDArray[np.void] | None,
+    ) -> None:
+        self._communicators = communicators
+        self._rows = _lists(actions, _ACTION_COLUMNS)
+        self._rows["action"] = [names[code] for code in self._rows["action"]]
+        self.intervals = np.empty(0, _INTERVAL) if intervals is None else intervals
+        of_intervals = _lists(intervals, ("start_s", "end_s", "site", "kind"))
+        self._start_s, self._end_s = of_intervals["start_s"], of_intervals["end_s"]
+        self._site, self._kind = of_intervals["site"], of_intervals["kind"]
+        self._next = 0  # interval
+        self._now_s = 0.0
+        self._sent = _by_site(sent, "target")
+        self._received = _by_site(received, "source")
+        self._took = {
+            request: (peer, tag)
+            for action, request, peer, tag in zip(*(self._rows[name] for name in _TOOK_COLUMNS), strict=True)
+            if action == "took"
+        }
+        self._open: dict[int, TracedMessage] = {}
+        self._started: dict[int, DatedCall] = {}  # collectives
+
+    def calls(self) -> list[DatedCall]:
+        """The calls, in order."""
+        calls: list[DatedCall] = []
+        left = deque(zip(*(self._rows[name] for name in _ACTION_COLUMNS), strict=True))
+        while left:
+            _, action, site, comm, peer, tag, nbytes, amount, request, detail = left.popleft()
+            if action in _NO_CALLS:
+                continue
+            begin_s = self._now_s
+            message: TracedMessage | None = None
+            waited: Sequence[int] = ()
+            completed: Sequence[TracedMessage] = ()
+            tables: dict[int, list[int]] = {}
+            if action in _LISTS:
+                listed = [request, *_following(left, "and", _REQUEST)]
+                waited = listed if action == "wait_all" else listed[detail - 1 : detail] if detail else ()
+                completed = self._wait(site, waited, is_poll=action == "test_any")
+            elif action in _COLLECTIVES:
+                tables = self._collective(site, left)
+            elif action in _SENDS or action in _RECEIVES:
+                begin_s, message = self._post(action, site, comm, peer, tag, request)
+                if action == "recv" or (action == "send" and amount == 1):
+                    self._pass(site, message and message.ended_s)
+                    completed = (message,) if message else ()
+                elif message is not None:
+                    self._open[request] = message
+            elif action in _ALONE:
+                self._pass_one(_ALONE[action], amount)
+            elif action == "wait" or (action in _TESTS and detail):
+                waited = (request,)
+                completed = self._wait(site, waited, is_poll=action != "wait")
+            elif action not in _REGIONS:
+                self._pass(site)
+            collectives = [self._started.pop(each) for each in waited if each in self._started]
+            columns = site, comm, peer, tag, nbytes, amount, request, detail
+            found = message, completed, collectives, tables
+            calls.append(DatedCall(action, begin_s, self._now_s, *columns, *found))
+            if action == "start":
+                self._started[request] = calls[-1]
+        return calls
+
+    def _collective(self, site: int, left: deque[tuple[Any, ...]]) -> dict[int, list[int]]:
+        """Go to the end of a collective, unless another one of its line follows; return its tables."""
+        tables: dict[int, list[int]] = {}
+        while left and left[0][_ACTION] == "entry":
+            entry = left.popleft()
+            tables.setdefault(entry[_DETAIL], []).append(entry[_BYTES])
+        if not left or left[0][_SITE] != site or left[0][_ACTION] not in _COLLECTIVES:
+            self._pass(site)
+        return tables
+
+    def _wait(self, site: int, requests: Sequence[int], *, is_poll: bool) -> list[TracedMessage]:
+        """Go to the end of a wait; return the messages whose requests it completed."""
+        completed = [self._open.pop(request) for request in requests if request in self._open]
+        ended_s = max((each.ended_s for each in completed), default=None)
+        self._pass(site, None if is_poll else ended_s)
+        return completed
+
+    def _pass(self, site: int, until_s: float | None = None) -> None:
+        """Go to the end of the next intervals of a line; with a date, of those that end until then, and an overhead."""
+        while self._next < len(self._site) and self._site[self._next] == site:
+            if until_s is not None and self._end_s[self._next] > until_s:
+                if self._kind[self._next] != _OVERHEAD or self._start_s[self._next] < until_s:
+                    return
+                until_s = -1.0  # the overhead of a receive; no more
+            self._now_s = self._end_s[self._next]
+            self._next += 1
+
+    def _pass_one(self, kind: int, amount: float) -> None:
+        """Go to the end of the next interval, if it is of a kind."""
+        if amount > 0 and self._next < len(self._site) and self._kind[self._next] == kind:
+            self._now_s = self._end_s[self._next]
+            self._next += 1
+
+    def _post(
+        self, action: str, site: int, comm: int, peer: int, tag: int, request: int
+    ) -> tuple[float, TracedMessage | None]:
+        """Go to the date at which a message was posted; return the begin of the call, and the message."""
+        is_receive = action in _RECEIVES
+        if is_receive and (peer == ANY or action == "irecv_held"):
+            peer, tag = self._took.get(request, (peer, tag))
+        other = peer if peer == ANY else self._communicators.world_rank(comm, peer)
+        columns = _taken((self._received if is_receive else self._sent).get(site, {}), other, tag)
+        message = None if columns is None else TracedMessage._make((*columns, comm, request, is_receive))
+        begin_s = self._now_s
+        if message is None:
+            return begin_s, None
+        while self._next < len(self._site) and self._end_s[self._next] <= message.posted_s:
+            self._now_s = self._end_s[self._next]
+            if self._site[self._next] != site:
+                begin_s = self._now_s  # an interval of a call before
+            self._next += 1
+        return begin_s, message
+
+
+_INTERVAL: Final = np.dtype(
+    [("rank", "i4"), ("start_s", "f8"), ("end_s", "f8"), ("site", "i4"), ("kind", "i1")],
+)
+_MESSAGE_COLUMNS: Final = ("message", "source", "target", "tag", "bytes", "posted_s", "ended_s")
+_TAG: Final = _MESSAGE_COLUMNS.index("tag")
+_TOOK_COLUMNS: Final = ("action", "request", "peer", "tag")
+_ACTION, _SITE, _BYTES, _REQUEST, _DETAIL = map(_ACTION_COLUMNS.index, ("action", "site", "bytes", "request", "detail"))
+_OVERHEAD: Final = INTERVAL_KINDS.index("overhead")
+_ALONE: Final = {name: INTERVAL_KINDS.index(name) for name in ("compute", "sleep", "overhead")}
+"""Actions of one interval each, with its kind."""
+
+_Columns = tuple[Any, ...]
+_BySite = dict[int, dict[int, deque[_Columns]]]
+
+
+def _lists(rows: NDArray[np.void] | None, names: Sequence[str]) -> dict[str, list[Any]]:
+    return {name: [] if rows is None else rows[name].tolist() for name in names}
+
+
+def _by_site(rows: NDArray[np.void] | None, other: str) -> _BySite:
+    """Messages of a rank by line and by the rank at the other side, in the order in which they were matched."""
+    messages: _BySite = defaultdict(lambda: defaultdict(deque))
+    if rows is not None:
+        rows = rows[np.argsort(rows["message"], kind="stable")]
+        columns = (rows[name].tolist() for name in ("site", other, *_MESSAGE_COLUMNS))
+        for site, rank, *fields in zip(*columns, strict=True):
+            messages[site][rank].append(tuple(fields))
+    return messages
+
+
+def _following(left: deque[tuple[Any, ...]], action: str, column: int) -> Iterator[Any]:
+    """A column of the next rows, as long as they are of an action; they are taken off."""
+    while left and left[0][_ACTION] == action:
+        yield left.popleft()[column]
+
+
+def _taken(messages: dict[int, deque[_Columns]], other: int, tag: int) -> _Columns | None:
+    """Take the first message of a rank, or of any, with a tag, or with any."""
+    candidates = [messages[other]] if other in messages else [] if other != ANY else list(messages.values())
+    for queue in candidates:
+        for place, message in enumerate(queue):
+            if tag in (ANY, message[_TAG]):
+                del queue[place]
+                return message
+    return None

@@ -1,0 +1,96 @@
+"""MPI's names of the actions of a run, and the bytes that a rank moves in a collective."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from smpy.export.dated_calls import DatedCall
+
+_SEND_MODES: Final = ("", "s", "b", "")
+_NAMES: Final = {
+    "recv": "Recv",
+    "irecv": "Irecv",
+    "irecv_held": "Imrecv",
+    "wait": "Wait",
+    "wait_all": "Waitall",
+    "wait_any": "Waitany",
+    "test": "Test",
+    "test_any": "Testany",
+    "get_status": "Request_get_status",
+    "iprobe": "Iprobe",
+    "improbe": "Improbe",
+    "probe": "Probe",
+    "mprobe": "Mprobe",
+    "cancel": "Cancel",
+    "rget": "Rget",
+    "lock": "Win_lock",
+    "unlock": "Win_unlock",
+}
+_ACCESSES: Final = {0: "Put", 1: "Get", 2: "Accumulate", 3: "Rput", 5: "Raccumulate"}
+_OTHER_NAMES: Final = {"split": "Comm_split", "neighbour": "Neighbor_alltoallv", "ineighbour": "Ineighbor_alltoallv"}
+
+OF_ROOT: Final = ("bcast", "reduce", "gather", "gatherv", "scatter", "scatterv")
+"""Collectives with a root."""
+
+
+def name_of(call: DatedCall, operation: str) -> str:
+    """Name of MPI's function without its prefix, such as "Send"; "" for what is none, and for reads of the clock.
+
+    Parameters
+    ----------
+    call : DatedCall
+        The call.
+    operation : str
+        Operation of a collective; "" for one that does nothing.
+    """
+    action = call.action
+    if action in ("send", "isend"):
+        name = f"{_SEND_MODES[call.detail]}send"
+        return (name if action == "send" and call.amount == 1 else f"i{name}").capitalize()
+    if action in ("collective", "start"):
+        return _OTHER_NAMES.get(operation, operation.removeprefix("inter_").capitalize())
+    if action == "access":
+        return _ACCESSES.get(call.detail, "Accumulate")
+    if action in ("file_access", "file_iaccess"):
+        return f"File_{'i' * (action == 'file_iaccess')}{'write' if call.detail % 2 else 'read'}"
+    return _NAMES.get(action, "")
+
+
+def bytes_of(call: DatedCall, operation: str, n_ranks: int, rank: int) -> tuple[int, int]:
+    """Bytes that a rank sends and receives in a collective in all, as Score-P counts them.
+
+    A rank's own block is among both; a bcast sends a block to each rank; a reduction counts like the collective that
+    moves its operands.
+
+    Parameters
+    ----------
+    call : DatedCall
+        The call.
+    operation : str
+        Its operation, without an `i` before it.
+    n_ranks, rank : int
+        Size of the communicator, and the rank in it.
+    """
+    n, own = n_ranks, call.bytes
+    totals = {number: table[-1] for number, table in call.tables.items() if table}
+    is_root = rank == call.peer
+    sizes: Mapping[str, tuple[int, int]] = {
+        "bcast": (n * own * is_root, own),
+        "scatter": (n * own * is_root, own),
+        "scatterv": (totals.get(0, 0), own),
+        "gather": (own, n * own * is_root),
+        "gatherv": (own, totals.get(1, 0)),
+        "reduce": (own, n * own * is_root),
+        "allreduce": (n * own, n * own),
+        "allgather": (n * own, n * own),
+        "alltoall": (n * own, n * own),
+        "allgatherv": (n * own, totals.get(1, 0)),
+        "alltoallv": (totals.get(0, 0), totals.get(1, 0)),
+        "alltoallw": (totals.get(0, 0), totals.get(1, 0)),
+        "reduce_scatter": (totals.get(0, 0), n * own),
+        "reduce_scatter_block": (n * own, n * own),
+        "scan": ((n - rank) * own, (rank + 1) * own),
+        "exscan": ((n - rank - 1) * own, rank * own),
+    }
+    return sizes.get(operation, (0, 0))
