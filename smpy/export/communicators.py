@@ -46,6 +46,10 @@ class Communicators:
         """Number of ranks in a communicator, or on its side of one between groups."""
         return len(self._members[comm])
 
+    def numbers(self) -> list[int]:
+        """Numbers of all communicators."""
+        return sorted(self._members)
+
     def members(self, comm: int) -> list[int]:
         """World ranks of a communicator, or of its side of one between groups."""
         return self._members[comm]
