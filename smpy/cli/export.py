@@ -15,11 +15,12 @@ from smpy.errors import UsageError
 @click.option(
     "--to",
     "form",
-    type=click.Choice(["perfetto", "csv", "goal", "ti", "otf2", "paraver", "parquet", "extrap"]),
+    type=click.Choice(["perfetto", "csv", "goal", "ti", "otf2", "paraver", "dimemas", "parquet", "extrap"]),
     required=True,
     help="perfetto: JSON for https://ui.perfetto.dev and chrome://tracing; csv: of a trace a folder with a file for "
     "each table, of a study its table; goal: of a trace a program of LogGOPSim, which smpy replay performs, too; "
     "ti: of a trace a folder with a time-independent trace, for smpirun -replay and smpy replay; "
+    "dimemas: of a trace a .dim; "
     "paraver: of a trace a .prv, with its .pcf and .row; "
     "otf2: of a trace a folder with an archive for Vampir, Scalasca and the like; "
     "parquet: a study's table; extrap: JSON for Extra-P (extrap --json).",

@@ -14,6 +14,7 @@ FORMATS: Final = {
     "goal": "smpy.export.goal",
     "ti": "smpy.export.ti",
     "otf2": "smpy.export.otf2",
+    "dimemas": "smpy.export.dimemas",
     "paraver": "smpy.export.paraver",
 }
 """Names of formats, each with the module that writes it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from smpy.export.dated_calls import DatedCall
@@ -57,7 +57,9 @@ def name_of(call: DatedCall, operation: str) -> str:
     return _NAMES.get(action, "")
 
 
-def bytes_of(call: DatedCall, operation: str, n_ranks: int, rank: int) -> tuple[int, int]:
+def bytes_of(
+    operation: str, own: int, tables: Mapping[int, Sequence[int]], n_ranks: int, rank: int, root: int
+) -> tuple[int, int]:
     """Bytes that a rank sends and receives in a collective in all, as Score-P counts them.
 
     A rank's own block is among both; a bcast sends a block to each rank; a reduction counts like the collective that
@@ -65,16 +67,18 @@ def bytes_of(call: DatedCall, operation: str, n_ranks: int, rank: int) -> tuple[
 
     Parameters
     ----------
-    call : DatedCall
-        The call.
     operation : str
-        Its operation, without an `i` before it.
-    n_ranks, rank : int
-        Size of the communicator, and the rank in it.
+        The operation, without an `i` before it.
+    own : int
+        Bytes of the message, or of the rank's block.
+    tables : mapping
+        Tables of offsets.
+    n_ranks, rank, root : int
+        Size of the communicator; the rank and the root in it.
     """
-    n, own = n_ranks, call.bytes
-    totals = {number: table[-1] for number, table in call.tables.items() if table}
-    is_root = rank == call.peer
+    n = n_ranks
+    totals = {number: table[-1] for number, table in tables.items() if table}
+    is_root = rank == root
     sizes: Mapping[str, tuple[int, int]] = {
         "bcast": (n * own * is_root, own),
         "scatter": (n * own * is_root, own),

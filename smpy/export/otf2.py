@@ -267,7 +267,7 @@ class _Events:
         definitions = self._definitions
         comm = definitions.comm(call.comm)
         rank, n_ranks = definitions.communicators.rank(call.comm, self._dated.rank), len(comm.group.members)
-        sizes = bytes_of(call, operation, n_ranks, rank)
+        sizes = bytes_of(operation, call.bytes, call.tables, n_ranks, rank, call.peer)
         root = call.peer if operation in OF_ROOT else _NO_ROOT
         return definitions.operation(operation), comm, root, *sizes
 

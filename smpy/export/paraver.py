@@ -225,7 +225,7 @@ class _Events:
         if query is not None:
             rank = self._communicators.rank(call.comm, self._dated.rank)
             plain = operation.removeprefix("inter_").removeprefix("i") if call.action == "start" else operation
-            sizes = bytes_of(call, plain, query.n_ranks, rank)
+            sizes = bytes_of(plain, call.bytes, call.tables, query.n_ranks, rank, call.peer)
             collective = *sizes, int(plain in OF_ROOT and rank == call.peer), call.comm + 1
         self._bracket(begin_ns, end_ns, kind, value, self._calls.line_of_site[call.site], collective)
 
