@@ -78,8 +78,8 @@ def write(trace: Trace, path: Path) -> None:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="smpy-export-")))
         records = DateSort(folder, _spans(trace))
         for dated in dated_ranks(trace, communicators):
-            records.add(_states(dated))
             records.add(_Events(trace, calls, communicators, dated).records())
+            records.add(_states(dated))  # behind events of their date, as prv2dim wants
         _add_messages(trace, records)
         with prv.open("wb") as file:
             file.write(_header(trace, machine, communicators).encode())
@@ -197,8 +197,8 @@ class _Events:
                 self._compute(call)
             else:
                 self._call(call)
-        end_ns = _ns(dated.calls[-1].end_s) if dated.calls else 0
-        self._bracket(end_ns, end_ns, *self._calls.of_call("Finalize", is_collective=False), line=0)
+        finish_ns = _ns(dated.calls[-1].end_s) if dated.calls else 0
+        self._bracket(finish_ns, finish_ns, *self._calls.of_call("Finalize", is_collective=False), line=0)
         rows = np.array(self._rows, np.int64)
         records = np.zeros(len(rows), _dtype())
         records["rank"] = dated.rank
