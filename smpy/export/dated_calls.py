@@ -250,8 +250,8 @@ class _Walk:
                 self._pass(site)
             collectives = [self._started.pop(each) for each in waited if each in self._started]
             columns = site, comm, peer, tag, nbytes, amount, request, detail
-            found = message, completed, collectives, tables
-            calls.append(DatedCall(action, begin_s, self._now_s, *columns, *found))
+            parts = message, completed, collectives, tables
+            calls.append(DatedCall(action, begin_s, self._now_s, *columns, *parts))
             if action == "start":
                 self._started[request] = calls[-1]
         return calls

@@ -53,7 +53,7 @@ def write(trace: Trace, path: Path) -> None:
         import otf2
         from otf2 import writer
     except ImportError as error:
-        raise UsageError(f"OTF2 needs the package otf2: {error}; pip install 'smpy-mpi[otf2]'") from error
+        raise UsageError(f"OTF2 needs the package otf2: {error}; pip install '.[otf2]'") from error
     check_whole(trace, "be written as OTF2")
     communicators = Communicators(trace)
     with new_folder_when_whole(path) as folder, writer.open(str(folder), timer_resolution=_NS) as archive:
