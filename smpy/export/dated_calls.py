@@ -31,6 +31,7 @@ _SENDS: Final = ("send", "isend")
 _RECEIVES: Final = ("recv", "irecv", "irecv_held")
 _LISTS: Final = ("wait_all", "wait_any", "test_any")
 _COLLECTIVES: Final = ("collective", "start")
+_BUFFERED: Final = 2  # mode of a send that nobody waits for
 _TESTS: Final = ("test", "get_status")
 _REGIONS: Final = ("begin_region", "end_region")
 _NO_CALLS: Final = (*("noise_free", "took", "end", "free", "latch", "launch", "launched", "host_state", "complete"),)
@@ -236,11 +237,8 @@ class _Walk:
                 tables = self._collective(site, left)
             elif action in _SENDS or action in _RECEIVES:
                 begin_s, message = self._post(action, site, comm, peer, tag, request)
-                if action == "recv" or (action == "send" and amount == 1):
-                    self._pass(site, message and message.ended_s)
-                    completed = (message,) if message else ()
-                elif message is not None:
-                    self._open[request] = message
+                if message is not None:
+                    completed = self._end_of_post(action, site, amount, detail, message)
             elif action in _ALONE:
                 self._pass_one(_ALONE[action], amount)
             elif action == "wait" or (action in _TESTS and detail):
@@ -308,6 +306,18 @@ class _Walk:
                 begin_s = self._now_s  # an interval of a call before
             self._next += 1
         return begin_s, message
+
+    def _end_of_post(
+        self, action: str, site: int, amount: float, detail: int, message: TracedMessage
+    ) -> Sequence[TracedMessage]:
+        """Go to the end of a call that waits for its message, or open its request; return the message if it is over."""
+        if action in _SENDS and detail == _BUFFERED:
+            return (message,)
+        if action == "recv" or (action == "send" and amount == 1):
+            self._pass(site, message.ended_s)
+            return (message,)
+        self._open[message.request] = message
+        return ()
 
 
 _INTERVAL: Final = np.dtype(

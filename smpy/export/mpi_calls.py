@@ -47,7 +47,7 @@ def name_of(call: DatedCall, operation: str) -> str:
     action = call.action
     if action in ("send", "isend"):
         name = f"{_SEND_MODES[call.detail]}send"
-        return (name if action == "send" and call.amount == 1 else f"i{name}").capitalize()
+        return (name if call.completed else f"i{name}").capitalize()
     if action in ("collective", "start"):
         return _OTHER_NAMES.get(operation, operation.removeprefix("inter_").capitalize())
     if action == "access":

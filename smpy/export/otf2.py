@@ -257,6 +257,8 @@ class _Events:
             elif call.message is None:
                 self._writer.mpi_isend_complete(date_ns, message.request)
         for started in call.collectives:
+            if started.detail not in self._definitions.queries:
+                continue  # it does nothing
             facts = self._facts(started, self._definitions.queries[started.detail][0].removeprefix("i"))
             self._writer.non_blocking_collective_complete(date_ns, *facts, started.request)
         if call.action == "test" and not call.detail:

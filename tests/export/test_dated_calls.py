@@ -1,0 +1,120 @@
+"""Calls of a rank get the dates of their intervals and messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from smpy.export.communicators import Communicators
+from smpy.export.dated_calls import DatedCall, dated_ranks
+from smpy.export.mpi_calls import bytes_of, name_of
+from smpy.records.trace import Trace
+
+LATENCY_S, GAP_S_PER_BYTE, FLOP_PER_S = 1e-3, 1e-6, 1e9
+BEGIN = """
+import numpy, smpy
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+rank = comm.rank
+sent, taken = numpy.zeros(1001, "u1"), numpy.zeros(1001, "u1")
+"""
+
+
+@pytest.fixture
+def dated(emulated: Callable, tmp_path: Path) -> Callable[[str], list[list[DatedCall]]]:
+    def here(source: str, **config: object) -> list[list[DatedCall]]:
+        machine = {"platform": "flat hosts=2 cores=1 speed=1Gf", "network": "loggp:L=1ms,o=0s,g=0s,G=1us,O=0s,S=65535B"}
+        ran = emulated(BEGIN + source, 2, trace=tmp_path / "trace", **machine | config)
+        assert ran.outcome.error is None
+        trace = Trace(tmp_path / "trace")
+        return [of_rank.calls for of_rank in dated_ranks(trace, Communicators(trace))]
+
+    return here
+
+
+def dates_of(calls: list[DatedCall]) -> list[tuple[str, float, float]]:
+    return [(call.action, pytest.approx(call.begin_s), pytest.approx(call.end_s)) for call in calls]
+
+
+def test_a_wait_ends_when_its_message_has_arrived(dated: Callable):
+    _, receiver = dated("""
+if rank == 0:
+    smpy.execute(2e6)
+    comm.Send(sent, 1)
+else:
+    request = comm.Irecv(taken, 0)
+    smpy.execute(1e6)
+    request.Wait()
+    smpy.execute(1e6)
+""")
+    assert dates_of(receiver) == [("irecv", 0, 0), ("compute", 0, 1e-3), ("wait", 1e-3, 4e-3), ("compute", 4e-3, 5e-3)]
+    assert receiver[2].completed == [receiver[0].message]
+
+
+def test_receives_of_one_line_that_wait_one_after_the_other_have_their_own_dates(dated: Callable):
+    _, receiver = dated("""
+for step in range(3):
+    if rank == 0:
+        smpy.execute(2e6)
+        comm.Send(sent[:1], 1, step)
+    else:
+        comm.Recv(taken, 0, step)
+""")
+    ends_s = [2e-3 * (step + 1) + LATENCY_S for step in range(3)]
+    assert dates_of(receiver) == list(zip(["recv"] * 3, [0, *ends_s[:2]], ends_s, strict=True))
+
+
+def test_messages_without_time_in_between_are_calls_in_their_order(dated: Callable):
+    sender, _ = dated("""
+if rank == 0:
+    for tag in (5, 3, 4):
+        comm.Send(sent[:tag], 1, tag)
+else:
+    for tag in (3, 4, 5):
+        comm.Recv(taken, 0, tag)
+""")
+    assert [(call.message.tag, call.message.bytes) for call in sender] == [(5, 5), (3, 3), (4, 4)]
+    assert [call.begin_s for call in sender] == [0, *(call.end_s for call in sender[:2])]
+
+
+def test_a_receive_from_any_source_has_the_message_that_it_took(dated: Callable):
+    receiver, _ = dated("comm.Send(sent[:7], 0, 9) if rank else comm.Recv(taken)")
+    (message,) = receiver[0].completed
+    assert (message.source, message.tag, message.bytes, message.is_receive) == (1, 9, 7, True)
+
+
+def test_a_buffered_send_is_complete_in_its_own_call(dated: Callable):
+    sender, _ = dated("""
+MPI.Attach_buffer(bytearray(5000))
+comm.Bsend(sent, 1) if rank == 0 else comm.Recv(taken, 0)
+""")
+    (call,) = (call for call in sender if call.action == "send")
+    assert (name_of(call, ""), list(call.completed), call.end_s) == ("Bsend", [call.message], 0)
+
+
+def test_a_collective_that_was_started_is_complete_in_its_wait(dated: Callable):
+    first, _ = dated("comm.Iallreduce(sent[:8], taken[:8]).Wait()")
+    assert first[-1].collectives == [first[-2]]
+    assert (first[-2].action, first[-2].end_s) == ("start", 0)
+
+
+BYTES = {
+    "bcast": ([40, 0, 0, 0], [10, 10, 10, 10]),
+    "gather": ([10, 10, 10, 10], [40, 0, 0, 0]),
+    "scatter": ([40, 0, 0, 0], [10, 10, 10, 10]),
+    "reduce": ([10, 10, 10, 10], [40, 0, 0, 0]),
+    "allreduce": ([40] * 4, [40] * 4),
+    "alltoall": ([40] * 4, [40] * 4),
+    "scan": ([40, 30, 20, 10], [10, 20, 30, 40]),
+    "exscan": ([30, 20, 10, 0], [0, 10, 20, 30]),
+    "barrier": ([0] * 4, [0] * 4),
+}
+
+
+@pytest.mark.parametrize("operation", BYTES)
+def test_ranks_send_as_many_bytes_in_a_collective_as_they_receive(operation: str):
+    sent, received = zip(*(bytes_of(operation, 10, {}, 4, rank, 0) for rank in range(4)), strict=True)
+    assert (list(sent), list(received)) == BYTES[operation]
+    assert sum(sent) == sum(received)
