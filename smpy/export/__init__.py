@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
 from pathlib import Path
 from typing import Final, Protocol, cast
@@ -53,5 +54,11 @@ def export(trace: Trace, form: str, path: Path | None = None) -> Path:
     """
     writer = cast("Writer", import_module(FORMATS[form]))
     path = path or Path(trace.folder.resolve().name + writer.SUFFIX)
-    writer.write(trace, path)
+    has_collector = gc.isenabled()
+    gc.disable()  # rows make no cycles, and a collector would walk through all that are held
+    try:
+        writer.write(trace, path)
+    finally:
+        if has_collector:
+            gc.enable()
     return path

@@ -206,8 +206,8 @@ class _Walk:
         self._site, self._kind = of_intervals["site"], of_intervals["kind"]
         self._next = 0  # interval
         self._now_s = 0.0
-        self._sent = _by_site(sent, "target")
-        self._received = _by_site(received, "source")
+        self._sent = _by_line(sent, "target")
+        self._received = _by_line(received, "source")
         self._took = {
             request: (peer, tag)
             for action, request, peer, tag in zip(*(self._rows[name] for name in _TOOK_COLUMNS), strict=True)
@@ -295,7 +295,7 @@ class _Walk:
         if is_receive and (peer == ANY or action == "irecv_held"):
             peer, tag = self._took.get(request, (peer, tag))
         other = peer if peer == ANY else self._communicators.world_rank(comm, peer)
-        columns = _taken((self._received if is_receive else self._sent).get(site, {}), other, tag)
+        columns = _taken(self._received if is_receive else self._sent, site, other, tag)
         message = None if columns is None else TracedMessage._make((*columns, comm, request, is_receive))
         begin_s = self._now_s
         if message is None:
@@ -332,21 +332,21 @@ _ALONE: Final = {name: INTERVAL_KINDS.index(name) for name in ("compute", "sleep
 """Actions of one interval each, with its kind."""
 
 _Columns = tuple[Any, ...]
-_BySite = dict[int, dict[int, deque[_Columns]]]
+_ByLine = dict[tuple[int, int], deque[_Columns]]
 
 
 def _lists(rows: NDArray[np.void] | None, names: Sequence[str]) -> dict[str, list[Any]]:
     return {name: [] if rows is None else rows[name].tolist() for name in names}
 
 
-def _by_site(rows: NDArray[np.void] | None, other: str) -> _BySite:
+def _by_line(rows: NDArray[np.void] | None, other: str) -> _ByLine:
     """Messages of a rank by line and by the rank at the other side, in the order in which they were matched."""
-    messages: _BySite = defaultdict(lambda: defaultdict(deque))
+    messages: _ByLine = defaultdict(deque)
     if rows is not None:
         rows = rows[np.argsort(rows["message"], kind="stable")]
-        columns = (rows[name].tolist() for name in ("site", other, *_MESSAGE_COLUMNS))
-        for site, rank, *fields in zip(*columns, strict=True):
-            messages[site][rank].append(tuple(fields))
+        columns = zip(*(rows[name].tolist() for name in _MESSAGE_COLUMNS), strict=True)
+        for site, rank, message in zip(rows["site"].tolist(), rows[other].tolist(), columns, strict=True):
+            messages[site, rank].append(message)
     return messages
 
 
@@ -356,12 +356,13 @@ def _following(left: deque[tuple[Any, ...]], action: str, column: int) -> Iterat
         yield left.popleft()[column]
 
 
-def _taken(messages: dict[int, deque[_Columns]], other: int, tag: int) -> _Columns | None:
-    """Take the first message of a rank, or of any, with a tag, or with any."""
-    candidates = [messages[other]] if other in messages else [] if other != ANY else list(messages.values())
-    for queue in candidates:
+def _taken(messages: _ByLine, site: int, other: int, tag: int) -> _Columns | None:
+    """Take the first message of a line and a rank, or of any, with a tag, or with any."""
+    keys = [(site, other)] if other != ANY else [key for key in messages if key[0] == site]
+    for key in keys:
+        queue = messages.get(key, ())
         for place, message in enumerate(queue):
             if tag in (ANY, message[_TAG]):
-                del queue[place]
+                del messages[key][place]
                 return message
     return None

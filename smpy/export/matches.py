@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict, deque
-from typing import Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -12,7 +13,11 @@ from smpy.export.communicators import ANY, Communicators
 from smpy.records.columns import numbers
 from smpy.records.trace import Trace
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 _COLUMNS: Final = ("rank", "action", "comm", "peer", "tag", "bytes", "request")
+_NUMBERS: Final = ("rank", "comm", "peer", "tag", "request")
 _SENDS: Final = ("send", "isend")
 _RECEIVES: Final = ("recv", "irecv")
 _UNKNOWN: Final = -2  # tag of a receive that took no message
@@ -44,15 +49,14 @@ class Matches:
         self._next: Final = [0] * trace.n_ranks
         has_any_tag = False
         for batch in trace.batches("actions", _COLUMNS):
-            action = batch["action"].to_numpy(zero_copy_only=False)
-            is_send = np.isin(action, _SENDS)
+            is_send = _is_one_of(batch["action"], _SENDS)
             if is_send.any():
                 self.largest_bytes = max(self.largest_bytes, int(numbers(batch["bytes"])[is_send].max()))
                 in_world = numbers(batch["tag"])[is_send & (numbers(batch["comm"], ANY) == 0)]
                 self.largest_tag = max(self.largest_tag, int(in_world.max(initial=0)))
-            is_any = np.isin(action, _RECEIVES) & (numbers(batch["tag"]) == ANY)
+            is_any = _is_one_of(batch["action"], _RECEIVES) & (numbers(batch["tag"]) == ANY)
             has_any_tag |= bool((is_any & (numbers(batch["peer"]) != ANY)).any())
-            for row in batch.take(np.flatnonzero(action == "took")).to_pylist():
+            for row in batch.take(np.flatnonzero(_is_one_of(batch["action"], ("took",)))).to_pylist():
                 self._took[row["rank"], row["request"]] = row["peer"], row["tag"]
         if has_any_tag:
             self._match(trace, communicators)
@@ -72,9 +76,10 @@ class Matches:
         sent: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)  # tags of sends that nobody has taken
         posted: dict[tuple[int, int, int], deque[tuple[int, int]]] = defaultdict(deque)  # tags, and their indices
         for batch in trace.batches("actions", _COLUMNS):
-            action = batch["action"].to_numpy(zero_copy_only=False)
-            rows = batch.take(np.flatnonzero(np.isin(action, (*_SENDS, *_RECEIVES))))
-            for rank, name, comm, peer, tag, _, request in zip(*(rows[c].to_pylist() for c in _COLUMNS), strict=True):
+            rows = batch.take(np.flatnonzero(_is_one_of(batch["action"], (*_SENDS, *_RECEIVES))))
+            names = rows["action"].to_numpy(zero_copy_only=False).tolist()
+            others = (numbers(rows[column]).tolist() for column in _NUMBERS)
+            for name, rank, comm, peer, tag, request in zip(names, *others, strict=True):
                 if name in _SENDS:
                     key = communicators.joint(comm), rank, communicators.world_rank(comm, peer)
                     if not self._take(posted[key], tag, key[2]):
@@ -107,3 +112,10 @@ class Matches:
                 del posted[place]
                 return True
         return False
+
+
+def _is_one_of(column: Any, words: Sequence[str]) -> NDArray[np.bool_]:
+    """Mask of the rows with one of some words."""
+    is_word = np.array([word in words for word in column.dictionary.to_pylist()], np.bool_)
+    mask: NDArray[np.bool_] = is_word[numbers(column.indices)]
+    return mask

@@ -7,6 +7,7 @@ the begin and end of calls. Ranks are tasks of one thread; hosts are nodes. Date
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -47,6 +48,7 @@ SUFFIX: Final = ".prv"
 
 _NS: Final = 1e9
 _VALUES: Final = tuple("abcdef")
+_ZEROS: Final = (0,) * len(_VALUES)
 _STATE, _EVENT, _CALL, _COLLECTIVE, _MESSAGE = range(1, 6)  # kinds of records
 Record = tuple[int, ...]
 
@@ -175,7 +177,7 @@ class _Events:
     def __init__(self, trace: Trace, calls: CallNumbers, communicators: Communicators, dated: DatedRank) -> None:
         self._trace, self._calls, self._communicators, self._dated = trace, calls, communicators, dated
         self._queries = queries_of(trace)
-        self._rows: list[Record] = []
+        self._values = array("q")
         self._flop, self._told_flop = 0.0, 0
 
     def records(self) -> NDArray[np.void]:
@@ -199,7 +201,7 @@ class _Events:
                 self._call(call)
         finish_ns = _ns(dated.calls[-1].end_s) if dated.calls else 0
         self._bracket(finish_ns, finish_ns, *self._calls.of_call("Finalize", is_collective=False), line=0)
-        rows = np.array(self._rows, np.int64)
+        rows = np.frombuffer(self._values, np.int64).reshape(-1, 2 + len(_VALUES))
         records = np.zeros(len(rows), _dtype())
         records["rank"] = dated.rank
         for place, name in enumerate(("kind", "date", *_VALUES)):
@@ -236,7 +238,7 @@ class _Events:
         self._add(_CALL, begin_ns, kind, value, line, self._new_flop())
         if collective is not None:
             self._add(_COLLECTIVE, begin_ns, *collective)
-        self._add(_CALL, end_ns, kind, 0, 0, self._new_flop())
+        self._add(_CALL, end_ns, kind, 0, 0, 0)
 
     def _new_flop(self) -> int:
         """Whole operations since the last time."""
@@ -245,7 +247,7 @@ class _Events:
         return new
 
     def _add(self, kind: int, date_ns: int, *values: int) -> None:
-        self._rows.append((kind, date_ns, *values, *(0,) * (len(_VALUES) - len(values))))
+        self._values.extend((kind, date_ns, *values, *_ZEROS[len(values) :]))
 
 
 def _ns(date_s: float) -> int:

@@ -80,6 +80,7 @@ class CallNumbers:
 
     def __init__(self, trace: Trace) -> None:
         self.names: dict[int, dict[str, int]] = {kind: dict(values) for kind, values in _VALUES.items()} | {FILES: {}}
+        self._known = {name: (kind, value) for kind, values in _VALUES.items() for name, value in values.items()}
         self.regions: Sequence[str] = trace.info["trace"]["regions"]
         lines: dict[str, int] = {}
         kernels: dict[str, int] = {}
@@ -92,16 +93,17 @@ class CallNumbers:
 
     def of_call(self, name: str, *, is_collective: bool) -> tuple[int, int]:
         """Type and value of a call."""
-        for kind, values in self.names.items():
-            if name in values:
-                return kind, values[name]
+        if name in self._known:
+            return self._known[name]
         kind = COLLECTIVES if is_collective else OTHERS
         if name.startswith(("Win_", "Rput", "Rget", "Racc")):
             kind = ONE_SIDED
         elif name.startswith("File_"):
             kind = FILES
-        number = _OWN_VALUES + sum(map(len, self.names.values()))
-        return kind, self.names[kind].setdefault(name, number)
+        number = _OWN_VALUES + len(self._known)
+        self.names[kind][name] = number
+        self._known[name] = kind, number
+        return kind, number
 
 
 def pcf_text(calls: CallNumbers) -> str:
