@@ -51,15 +51,17 @@ def write(trace: Trace, path: Path) -> None:
     """
     try:
         import otf2
-        from otf2 import writer
+        from otf2 import event_writer, writer
     except ImportError as error:
         raise UsageError(f"OTF2 needs the package otf2: {error}; pip install '.[otf2]'") from error
     check_whole(trace, "be written as OTF2")
     communicators = Communicators(trace)
     with new_folder_when_whole(path) as folder, writer.open(str(folder), timer_resolution=_NS) as archive:
         definitions = _Definitions(otf2, archive, trace, communicators)
+        # The package would open a writer of each location again for the definitions, which empties its file.
+        archive.event_writer_from_location = lambda location: None
         for dated in dated_ranks(trace, communicators):
-            _Events(definitions, dated).write()
+            _Events(definitions, dated, event_writer.EventWriter).write()
 
 
 class _Definitions:
@@ -157,9 +159,9 @@ class _Definitions:
 class _Events:
     """Events of one rank."""
 
-    def __init__(self, definitions: _Definitions, dated: DatedRank) -> None:
+    def __init__(self, definitions: _Definitions, dated: DatedRank, writer: Any) -> None:
         self._definitions, self._dated = definitions, dated
-        self._writer = definitions.archive.event_writer_from_location(definitions.locations[dated.rank])
+        self._writer = writer(definitions.archive, definitions.locations[dated.rank])
         self._now_ns = 0
         self._flop = 0.0
         self._entered: list[Any] = []
@@ -182,6 +184,7 @@ class _Events:
         end_s = self._dated.calls[-1].end_s if self._dated.calls else 0.0
         while self._entered:
             self._leave(end_s)
+        self._writer.close()  # now, as the package holds what is not closed in memory
 
     def _call(self, call: DatedCall) -> None:
         definitions = self._definitions

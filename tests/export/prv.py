@@ -71,6 +71,7 @@ def read(path: Path) -> Prv:
         assert last_ns <= date_ns <= trace.end_ns, "records are sorted"
         last_ns = date_ns
         if kind == 1:
+            assert date_ns < fields[5]
             trace.states[task - 1].append((date_ns, fields[5], fields[6]))
             assert len(fields) == 7
         elif kind == 2:

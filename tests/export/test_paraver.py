@@ -122,6 +122,15 @@ def test_a_trace_that_is_written_in_many_spans_and_groups_is_the_same(
     assert (tmp_path / "x.prv").read_text() == whole
 
 
+def test_a_state_shorter_than_a_nanosecond_is_left_out(emulated: Callable, tmp_path: Path):
+    source = "import smpy\nfor flop in (1e3, 0.2, 1e3, 0.4, 0.4): smpy.execute(flop)"
+    emulated(source, 1, trace=tmp_path / "trace", platform="flat hosts=1 cores=1 speed=1Gf")
+    trace = Trace(tmp_path / "trace")
+    prv = written(trace, tmp_path)
+    check_states(trace, prv, values_of(tmp_path / "x.pcf")[0])
+    assert [(begin_ns, end_ns) for begin_ns, end_ns, _ in prv.states[0]] == [(0, 1000), (1000, 2000), (2000, 2001)]
+
+
 def test_threads_are_refused(emulated: Callable, tmp_path: Path):
     source = PROGRAM + "import threading; threading.Thread(target=comm.Barrier).start()"
     emulated(source, 2, trace=tmp_path / "trace")
