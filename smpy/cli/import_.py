@@ -10,6 +10,7 @@ import click
 from smpy.cli.click_classes import GroupedCommand, grouped_option
 from smpy.cli.results import errors_told
 from smpy.cli.run_options import run_options
+from smpy.importers.formats import FORMATS
 from smpy.units import parse_frequency_hz
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _frequency(ctx: click.Context, param: click.Parameter, value: str | None) ->
     "--from",
     "form",
     group="Records",
-    type=click.Choice(["otf2"]),
+    type=click.Choice(list(FORMATS)),
     help="Format of FILE. Without it: found by looking at the file.",
 )
 @grouped_option("--overwrite", group="Records", is_flag=True, help="Replace a trace of another program.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import subprocess
@@ -16,6 +17,8 @@ import pytest
 from click.testing import CliRunner
 
 import smpy
+from smpy.analysis.pop_metrics import pop
+from smpy.analysis.run_bounds import bounds
 from smpy.cli.main import main
 from smpy.errors import UsageError
 from smpy.records.trace import Trace
@@ -26,6 +29,7 @@ otf2 = pytest.importorskip("otf2")
 REAL = Path(__file__).parents[1] / "oracle" / "otf2"
 FLAT = "flat hosts=4 cores=1 latency=1us nic=1GB/s"
 NO_ROOT = 2**32 - 1
+EVENTS_OF_RANK_1 = 5737  # place of their number in traces.def of ping_pong
 CALLS = (
     *("MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Waitall", "MPI_Sendrecv", "MPI_Ssend"),
     *("MPI_Allreduce", "MPI_Bcast", "MPI_Iallreduce", "MPI_Put", "MPI_File_write", "MPI_Comm_split", "MPI_Test"),
@@ -101,6 +105,22 @@ def test_a_real_trace_is_explained_like_a_simulated_one(real: tuple[Path, Trace]
     assert "late receiver  Send" in told["waits"]
     assert "ping-pong.c:5" in told["critical-path"]
     assert "load balance" in told["pop"]
+    assert "cannot be replayed: it was imported, and names no machine" in told["pop"]
+
+
+def test_bounds_of_a_real_trace_are_shares_of_its_replay(tmp_path: Path):
+    trace = smpy.import_trace(REAL / "ping_pong" / "traces.otf2", tmp_path / "trace", platform="flat hosts=2")
+    result = bounds(trace, replay)
+    assert result.makespan_s == replay(trace).makespan_s < 0.1 * trace.makespan_s
+    assert all(abs(part.share) < 1.01 for part in result.bounds)
+
+
+def test_efficiencies_of_a_real_trace_count_no_operations_in_its_seconds(tmp_path: Path):
+    source = REAL / "ping_pong" / "traces.otf2"
+    in_seconds = smpy.import_trace(source, tmp_path / "seconds")
+    in_flop = smpy.import_trace(source, tmp_path / "flop", host_speed_flop_per_s=2e9)
+    operations = [pop([trace], None).runs[0].operations for trace in (in_seconds, in_flop)]
+    assert operations == [None, pytest.approx(2e9 * sum(replay(in_seconds, platform=FLAT).computing_s))]
 
 
 @pytest.mark.parametrize(
@@ -253,6 +273,19 @@ def test_requests_are_waited_for_where_they_were_complete(written):
     assert replay(trace, platform=FLAT).messages == 2
 
 
+def test_a_send_that_was_complete_at_once_is_not_waited_for(written):
+    run = written(2)
+    with run.call(0, "Isend", 10, 20) as events:
+        events.mpi_isend(15, 1, run.world, 3, 100, 8)
+        events.mpi_isend_complete(15, 8)
+    with run.call(1, "Recv", 30, 40) as events:
+        events.mpi_recv(35, 0, run.world, 3, 100)
+    trace = run.import_to()
+    assert actions(trace, 0, "amount") == [("isend", 1.0)]
+    [row] = trace.table("messages").to_pylist()
+    assert row["started_s"] == row["send_posted_s"] == 0
+
+
 def test_messages_match_in_the_order_in_which_their_receives_were_posted(written):
     run = written(2)
     for k in (0, 1):
@@ -335,6 +368,15 @@ def test_a_collective_waits_for_the_last_rank_that_entered_before_the_end(writte
     assert intervals(trace, 1)[1:3] == [(5, 30, "late_members", 2), (30, 50, "transfer", None)]
     [row] = trace.table("collectives").to_pylist()
     assert (row["operation"], row["bytes"], row["algorithm"], row["n_ranks"]) == ("bcast", 100, "", 3)
+
+
+def test_a_root_that_is_not_told_is_rank_0_and_counted(written):
+    run = written(2)
+    for rank in (0, 1):
+        meet(run, rank, "Bcast", 10, 20, otf2.CollectiveOp.BCAST, NO_ROOT, 200 * (rank == 0), 100)
+    trace = run.import_to()
+    assert actions(trace, 1, "peer") == [("collective", 0)]
+    assert [each["text"] for each in trace.info["remarks"]] == ["a root that the trace does not tell is taken to be 0"]
 
 
 def test_a_replay_chooses_the_algorithm_of_a_collective(written):
@@ -529,11 +571,21 @@ def cut_off(folder: Path) -> None:
     path.write_bytes(path.read_bytes()[:400])
 
 
+def with_fewer_events_than_it_says(folder: Path) -> None:
+    path = folder / "traces.def"
+    data = bytearray(path.read_bytes())
+    assert data[EVENTS_OF_RANK_1] == 60
+    data[EVENTS_OF_RANK_1] += 1
+    path.write_bytes(data)
+
+
 def of_zeros(folder: Path) -> None:
     (folder / "traces.def").write_bytes(bytes(4096))
 
 
-@pytest.mark.parametrize("damage", [without_its_folder, without_a_rank, cut_off, of_zeros])
+@pytest.mark.parametrize(
+    "damage", [without_its_folder, without_a_rank, cut_off, with_fewer_events_than_it_says, of_zeros]
+)
 def test_a_damaged_trace_is_one_line_and_no_folder(damage, tmp_path: Path):
     folder = tmp_path / "run"
     shutil.copytree(REAL / "ping_pong", folder)
@@ -544,6 +596,12 @@ def test_a_damaged_trace_is_one_line_and_no_folder(damage, tmp_path: Path):
     assert len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith(f"smpy: {folder}")
     assert [each.name for each in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path):
+    os.mkfifo(tmp_path / "traces.otf2")
+    with pytest.raises(UsageError, match="is no plain file"):
+        smpy.import_trace(tmp_path / "traces.otf2", tmp_path / "trace")
 
 
 @pytest.mark.parametrize("path", ["/dev/zero", "nothing.otf2", "."])

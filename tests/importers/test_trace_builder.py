@@ -12,6 +12,7 @@ import pytest
 import smpy
 from smpy.engine.trace import ACTIONS, dtype_of
 from smpy.errors import UsageError
+from smpy.export import export
 from smpy.importers import formats
 from smpy.importers.import_options import ImportOptions
 from smpy.importers.real_run import RealRun
@@ -77,6 +78,12 @@ def test_a_trace_without_dates_says_so_to_an_analysis(import_with):
     for ask in (lambda: trace.makespan_s, lambda: trace.table("intervals"), lambda: list(trace.batches("messages"))):
         with pytest.raises(UsageError, match="has no dates, as its format has none: replay it with --trace"):
             ask()
+
+
+def test_csv_of_a_trace_without_dates_has_the_tables_that_there_are(import_with, tmp_path: Path):
+    export(import_with(read_undated), "csv", tmp_path / "csv")
+    names = {path.name for path in (tmp_path / "csv").iterdir()}
+    assert names == {"actions.csv", "collectives.csv", "comms.csv", "sites.csv", "run.json"}
 
 
 def test_a_machine_that_is_written_in_needs_no_name_later(import_with):
