@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 def names_machine(trace: Trace) -> bool:
     """Whether a trace says on what machine to replay it; an imported one need not."""
-    return MACHINE in trace.info["trace"]["files"]
+    traced = trace.info["trace"]
+    return "imported" not in traced or MACHINE in traced["files"]
 
 
 def recorded_machine(trace: Trace) -> Description:

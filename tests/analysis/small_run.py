@@ -92,6 +92,7 @@ class InMemory:
     def __init__(self, run: SyntheticTrace) -> None:
         self.n_ranks, self.makespan_s = len(run.now_s), max(run.now_s)
         self.info, self.folder = {"trace": {"can_replay": True}}, Path("in memory")
+        self.keeps_seconds = False
         self._rows = run.rows
         for rank, now_s in enumerate(run.now_s):
             if now_s < self.makespan_s:
