@@ -19,6 +19,7 @@ from smpy.importers.real_run import RealRun
 from smpy.importers.trace_builder import TraceBuilder
 from smpy.records.trace import Trace
 from smpy.replay import replay
+from smpy.replay.trace_schedules import members_of
 
 FLAT = "flat hosts=4 cores=1 speed=2Gf latency=1us nic=1GB/s"
 
@@ -159,3 +160,100 @@ def test_an_import_that_fails_leaves_the_trace_that_was_there(import_with, tmp_p
     with pytest.raises(UsageError, match="ranks: there can be"):
         import_with(lambda path, builder, options: builder.begin(0))
     assert Trace(tmp_path / "trace").n_rows("actions") == 5
+
+
+def test_rows_wait_for_what_is_under_way_and_not_for_the_end(import_with, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("smpy.importers.real_run._CALLS_AT_ONCE", 16)
+    written = []
+
+    def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
+        builder.begin(1)
+        run = RealRun(builder, options)
+        for number in range(1000):
+            run.call_begins(0, 2.0 * number, "Comm_rank")
+            run.call_ends(0, 2.0 * number + 1)
+            written.append(len(run._ranks[0].intervals))
+        run.end()
+
+    trace = import_with(read)
+    assert max(written) <= 2 * 16
+    assert trace.n_rows("intervals") == 1999
+
+
+def test_a_send_whose_receive_is_far_away_is_taken_not_to_have_waited(import_with, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("smpy.importers.real_run._CALLS_AT_ONCE", 16)
+    monkeypatch.setattr("smpy.importers.run_tables._ROWS_HELD", 64)
+
+    def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
+        builder.begin(2)
+        run = RealRun(builder, options)
+        run.call_begins(0, 0.0, "Send")
+        run.message_sent(0, 0, 1, 7, 100)
+        run.call_ends(0, 1.0)
+        for number in range(1, 200):
+            run.call_begins(0, 2.0 * number, "Comm_rank")
+            run.call_ends(0, 2.0 * number + 1)
+            held.append(len(run._ranks[0].intervals))
+        run.call_begins(1, 0.5, "Recv")
+        run.message_received(1, 0, 0, 7, 100)
+        run.call_ends(1, 900.0)
+        run.end()
+
+    held: list[int] = []
+    trace = import_with(read)
+    assert max(held) <= 64 + 2 * 16
+    assert intervals(trace, 0)[0] == (0.0, 1.0, "overhead", None)
+    assert trace.n_rows("messages") == 1
+
+
+def test_receives_are_matched_although_one_before_them_stays_open(import_with, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("smpy.importers.matching._RECEIVES_HELD", 8)
+
+    def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
+        builder.begin(2)
+        run = RealRun(builder, options)
+        run.call_begins(1, 0.0, "Irecv")
+        run.receive_posted(1, 99)
+        run.call_ends(1, 0.5)
+        for number in range(1, 30):
+            run.call_begins(0, float(number), "Send")
+            run.message_sent(0, 0, 1, number, 100)
+            run.call_ends(0, number + 0.25)
+            run.call_begins(1, number + 0.5, "Recv")
+            run.message_received(1, 0, 0, number, 100)
+            run.call_ends(1, number + 0.75)
+            waiting.append(len(run._ranks[1].posted))
+        run.call_begins(0, 40.0, "Send")
+        run.message_sent(0, 0, 1, 0, 5)
+        run.call_ends(0, 41.0)
+        run.call_begins(1, 40.0, "Wait")
+        run.message_received(1, 0, 0, 0, 5, 99)
+        run.call_ends(1, 42.0)
+        run.end()
+
+    waiting: list[int] = []
+    trace = import_with(read)
+    assert max(waiting) <= 8
+    assert sorted(row["tag"] for row in trace.table("messages").to_pylist()) == list(range(30))
+    assert replay(trace, platform=FLAT).messages == 30
+
+
+def test_what_a_rank_does_with_others_outside_of_a_call_is_refused(import_with):
+    def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
+        builder.begin(2)
+        RealRun(builder, options).message_sent(0, 0, 1, 7, 100)
+
+    with pytest.raises(UsageError, match="rank 0 has to do with others after 0 s, outside of a call"):
+        import_with(read)
+
+
+def test_members_of_a_communicator_are_told_in_their_order(import_with):
+    members = [[3, 1], [0, 2, 4, 5, 6], [7], [6, 5, 4, 3, 0]]
+
+    def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
+        builder.begin(8)
+        assert [builder.comm(each) for each in members] == [1, 2, 3, 4]
+        builder.actions(np.concatenate([row(rank, "end", comm=-1) for rank in range(8)]))
+
+    found, _ = members_of(import_with(read))
+    assert found == {0: list(range(8)), **dict(enumerate(members, start=1))}
