@@ -66,6 +66,7 @@ class TraceWriter:
         self._room: SimpleQueue[None] = SimpleQueue()
         for _ in range(_GROUPS_AHEAD):
             self._room.put(None)
+        self._is_new_folder = not folder.exists()
         _make_room(folder)
         self._thread = Thread(target=self._write_all, name="smpy trace", daemon=True)
         self._thread.start()
@@ -180,6 +181,14 @@ class TraceWriter:
             self._end()
         if self._trouble is not None:
             raise NoRoomError(self._complaint(self._trouble)) from self._trouble
+
+    def remove(self) -> None:
+        """Remove the closed tables, and the folder if it was created for them."""
+        for name in self.files:
+            (self.folder / name).unlink(missing_ok=True)
+        if self._is_new_folder:
+            with suppress(OSError):
+                self.folder.rmdir()
 
     def _end(self) -> None:
         """End the thread, and leave the tables readable as far as they are written."""

@@ -25,7 +25,7 @@ from smpy.emulate.patches import Patches
 from smpy.emulate.process.blas_threads import load_with_one_thread, remarks_on_threads
 from smpy.emulate.process.randomness import SEED
 from smpy.emulate.reports.deadlock import describe_deadlock, line_in, line_of
-from smpy.emulate.reports.profile import profile_of
+from smpy.emulate.reports.ranks_in_text import place_of
 from smpy.emulate.reports.remarks import remarks_on, remarks_on_shared_hosts
 from smpy.emulate.reports.spread import remarks_on_spread
 from smpy.emulate.reports.tracebacks import report
@@ -50,6 +50,7 @@ from smpy.platforms.description import Description
 from smpy.records.energy import run_energy
 from smpy.records.inputs import Inputs, mapping_of
 from smpy.records.remark import Remark
+from smpy.records.run_profile import profile_of
 from smpy.records.summary import Summary
 from smpy.records.time_shares import TimeShares
 
@@ -417,7 +418,7 @@ def _summarise(
     counts, finish_s, spent_s = engine.statistics(), engine.finish_s(), engine.spent_s()
     is_partial = any(map(isnan, finish_s))
     makespan_s = engine.now_s if is_partial else max(finish_s)
-    profile = profile_of(engine, home, finish_s, makespan_s)
+    profile = profile_of(engine, lambda line: place_of(*engine.place_of_line(line), home), finish_s, makespan_s)
     if observed is not None:
         profile = observed_profile(profile, observed, home)
     return Summary(

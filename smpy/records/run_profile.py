@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from smpy.emulate.reports.ranks_in_text import place_of
 from smpy.engine.accounts import Accounts
 from smpy.engine.engine import Engine
 from smpy.records.profile import CallSite, LinkLoad, MessagePairs, RunProfile
@@ -13,22 +12,30 @@ from smpy.records.profile import CallSite, LinkLoad, MessagePairs, RunProfile
 _SELF: Final = -2  # COMM_SELF, in an account
 
 
-def profile_of(engine: Engine, home: str, finish_s: Sequence[float], makespan_s: float) -> RunProfile:
+def profile_of(
+    engine: Engine,
+    place_of_line: Callable[[int], str],
+    finish_s: Sequence[float],
+    makespan_s: float,
+    count: Sequence[int] | None = None,
+) -> RunProfile:
     """Profile of a run: its time and bytes by rank and call site.
 
     Parameters
     ----------
     engine : Engine
         Its world, before it is closed.
-    home : str
-        Folder of the program.
+    place_of_line : callable
+        Returns file and line, such as "program.py:12", of the number of a line in the kernel.
     finish_s : sequence of float
         Date at which each rank ended; NaN if it had not.
     makespan_s : float
         Date at which the run ended.
+    count : sequence of int, optional
+        Number of calls of each account; by default, as the kernel has counted them.
     """
     accounts = engine.accounts()
-    sites, site = _sites(engine, home, accounts)
+    sites, site = _sites(engine, place_of_line, accounts)
     of_row: dict[tuple[int, int], int] = {}
     row = [of_row.setdefault(key, len(of_row)) for key in zip(accounts.rank, site, strict=True)]
     rows = list(of_row)
@@ -41,7 +48,7 @@ def profile_of(engine: Engine, home: str, finish_s: Sequence[float], makespan_s:
         sites=sites,
         rank=[rank for rank, _ in rows],
         site=[number for _, number in rows],
-        count=merged(accounts.count),
+        count=merged(accounts.count if count is None else count),
         spent_s=[merged(column) for column in accounts.spent_s],
         sent_bytes=merged(accounts.sent_bytes),
         received_bytes=merged(accounts.received_bytes),
@@ -68,7 +75,7 @@ def _merged(column: Sequence[float], row: Sequence[int], n_rows: int) -> Sequenc
     return sums
 
 
-def _sites(engine: Engine, home: str, accounts: Accounts) -> tuple[list[CallSite], list[int]]:
+def _sites(engine: Engine, place_of_line: Callable[[int], str], accounts: Accounts) -> tuple[list[CallSite], list[int]]:
     """Call sites, and the index of each row's site. Calls in one line are one site: the line is what a user sees.
 
     Calls in one line are one site: the line is what a user sees.
@@ -80,8 +87,9 @@ def _sites(engine: Engine, home: str, accounts: Accounts) -> tuple[list[CallSite
     for key in zip(accounts.call, accounts.line, accounts.comm, strict=True):
         if key not in known:
             call, line, comm = key
-            place = place_of(*engine.place_of_line(line), home)
-            call_site = CallSite(names[call], place, comm, engine.comm_size(comm) if comm >= 0 else int(comm == _SELF))
+            call_site = CallSite(
+                names[call], place_of_line(line), comm, engine.comm_size(comm) if comm >= 0 else int(comm == _SELF)
+            )
             known[key] = number_of.setdefault(call_site, len(number_of))
         site.append(known[key])
     return list(number_of), site
