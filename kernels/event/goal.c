@@ -328,7 +328,7 @@ static int check_receives(const reader *r)
     const trace_action *row = &r->building.row[unfed];
     int rank = 0;
     while (r->building.first_row[rank + 1] <= unfed) rank++;
-    *r->error = (goal_error){.why = GOAL_UNFED, .rank = rank, .line = row->account, .peer = row->peer, .tag = row->tag};
+    *r->error = (goal_error){.why = GOAL_UNFED, .rank = rank, .line = row->line, .peer = row->peer, .tag = row->tag};
     return NONE;
 }
 

@@ -5,7 +5,7 @@
  * number of ranks on. What else it requires are points, which are reached on other timelines.
  *
  * Invariants: (1) the rows of a rank follow each other; those of a timeline are in its order;
- *             (2) an operation's rows have its line in the file as their account;
+ *             (2) an operation's rows have its line in the file;
  *             (3) the amount of `work` is in nanoseconds, until goal_time gives it in seconds. */
 #ifndef SMPY_GOAL_H
 #define SMPY_GOAL_H

@@ -171,7 +171,7 @@ static int append_message(goal_builder *g, const goal_operation *of, int timelin
 {
     const int is_send = of->kind == GOAL_SEND, is_one_row = !is_send && !start_point;
     g->is.has_wildcards |= !is_send && (of->peer == GOAL_ANY || of->tag == GOAL_ANY);
-    const trace_action row = {.bytes = is_send ? of->amount : ROOM_BYTES, .rank = timeline, .account = of->line, .peer = of->peer,
+    const trace_action row = {.bytes = is_send ? of->amount : ROOM_BYTES, .rank = timeline, .line = of->line, .peer = of->peer,
                               .tag = of->tag, .request = request,
                               .action = is_send ? g->isend : is_one_row ? g->recv : g->irecv};
     int error = append(g, &row);
@@ -185,7 +185,7 @@ static int append_work(goal_builder *g, const goal_operation *of, int timeline, 
 {
     const int error = start_point ? append_point(g, timeline, g->reach, start_point) : 0;
     return error ? error : append(g, &(trace_action){.amount = (double)of->amount, .rank = timeline, .action = g->work,
-                                                     .account = of->line, .peer = GOAL_ANY});
+                                                     .line = of->line, .peer = GOAL_ANY});
 }
 
 static int append_operation(goal_builder *g, const order *o, const goal_operation *of, int own)

@@ -2,7 +2,7 @@
  *
  * The outside feeds rows, each rank's in its order; sim_replay_next turns the loop and appends, for the timeline whose turn it is,
  * what its next rows say, up to one whose answer decides what comes then. Rows are those of TRACE_ACTIONS, but for numbers of
- * communicators and schedules, which are this world's.
+ * communicators, schedules and accounts, which are this world's.
  *
  * Answers of the traced run decide here, too: a poll that found something is repeated until it does; one in vain is made as often
  * as it was, or until it finds something; a wait for any waits for the one that was over first.
@@ -11,6 +11,7 @@
  * polls that have to succeed. A quiet world stays as it is until one of them succeeds. */
 #include "mpi/mpi_world.h"
 #include "sim.h"
+#include "watchers/account.h"
 #include "world/performing.h"
 #include "world/row_kind.h"
 
@@ -67,6 +68,13 @@ static int settle(sim *s, int id)
     return 0;
 }
 
+/* Appended actions belong to the row's account, as those of a run to that of its open call. */
+static void begin_row(timeline *t, const trace_action *row)
+{
+    t->account_at_tail = row->account;
+    t->line_at_tail = row->line;
+}
+
 /* Appends rows up to one that has to be answered: 1 when there was something to do, 0 when rows are missing, or an error. */
 static int proceed(sim *s, int id)
 {
@@ -80,6 +88,7 @@ static int proceed(sim *s, int id)
         const int columns = kind->is.columns, n = n_together(s, of, columns);
         if (!n) break;
         if ((columns & ROW_LIST) && !(columns & ROW_COUNTED) && (row.detail < 0 || row.detail > n)) return SIM_BAD_REQUEST;
+        begin_row(&s->timelines.at[id], &row);
         const int result = kind->perform ? kind->perform(s, id, &row, n) : 0;
         if (result < 0) return result;
         if (result == ROW_ASKS) {
@@ -95,6 +104,13 @@ static int proceed(sim *s, int id)
 
 /* ---- the outside ---- */
 
+/* Is it an account of the rank, or 0: none? */
+static int is_account_of(const sim *s, int account, int rank)
+{
+    const accounts *all = accounts_of(s);
+    return account == 0 || (account > 0 && account <= all->n && all->at[account].rank == rank);
+}
+
 int sim_replay_begin(sim *s)
 {
     performing_free(s->performing);
@@ -108,7 +124,7 @@ int sim_replay_feed(sim *s, int n, const trace_action *rows)
     for (int i = 0; i < n; i++) {
         const row_kind *kind = row_kind_at(&s->row_kinds, rows[i].action);
         if (rows[i].rank < 0 || rows[i].rank >= p->n_ranks) return SIM_BAD_RANK;
-        if (!kind) return SIM_BAD_REQUEST;
+        if (!kind || !is_account_of(s, rows[i].account, s->timelines.at[rows[i].rank].rank)) return SIM_BAD_REQUEST;
         const int is_done = kind->perform || kind->is.columns & ROW_PART;
         const int error = is_done ? rows_push(&p->rank[rows[i].rank], &rows[i]) : 0;
         if (error) return error;

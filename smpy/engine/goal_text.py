@@ -37,7 +37,7 @@ class GoalRows:
     Attributes
     ----------
     rows : structured array, [rows]
-        Rows of `actions`; the amount of `work` is in nanoseconds, and the account of an operation is its line.
+        Rows of `actions`; the amount of `work` is in nanoseconds, and the line of an operation is that in the file.
     first_of_rank : array of int, [ranks + 1]
         Number of the first row of each rank, and of all rows.
     rank_of_added : array of int

@@ -32,7 +32,7 @@ static void operations_go_on_the_timeline_of_one_that_they_require(void)
     int n_of_timeline[3] = {0}, last_line = 0;
     for (int64_t i = 0; i < program->first_row[2]; i++) {
         n_of_timeline[program->row[i].rank]++;
-        if (program->row[i].account > last_line) last_line = program->row[i].account;
+        if (program->row[i].line > last_line) last_line = program->row[i].line;
     }
     assert(n_of_timeline[0] == 7);    /* begin, a, b and its wait, after the start of c, d, end */
     assert(n_of_timeline[1] == 5);    /* begin, x, y and its wait, end */
@@ -40,7 +40,7 @@ static void operations_go_on_the_timeline_of_one_that_they_require(void)
     assert(last_line == 11);
     trace_action timed[1];
     goal_time(&program->row[1], 1, 2.0, timed);
-    assert(timed[0].amount == 5 * 1e-9 / 2.0 && timed[0].account == 4);
+    assert(timed[0].amount == 5 * 1e-9 / 2.0 && timed[0].line == 4);
     goal_free(program);
 }
 

@@ -53,7 +53,6 @@ static int perform_send(sim *s, int id, const trace_action *row, int blocks)
     const int is_waited_for = row->amount > 0;
     const int request = sim_append_send(s, id, row->comm, row->peer, row->tag, row->bytes, row->detail, blocks);
     if (request < 0) return request;
-    mpi_of(s)->requests.at[request].is.line = row->account;
     if (mpi_of(s)->requests.at[request].is.is_detached && row->detail != SEND_BUFFERED) return 0;
     if (!is_waited_for) return perform_name(s, id, row->request, request);
     if (blocks) {
@@ -77,24 +76,16 @@ static int perform_isend(sim *s, int id, const trace_action *row, int n)
     return perform_send(s, id, row, 0);
 }
 
-/* Appends a receive: its request, or an error. */
-static int start_recv(sim *s, int id, const trace_action *row)
-{
-    const int request = sim_append_recv(s, id, row->comm, row->peer, row->tag, row->bytes);
-    if (request > 0) mpi_of(s)->requests.at[request].is.line = row->account;
-    return request;
-}
-
 static int perform_irecv(sim *s, int id, const trace_action *row, int n)
 {
-    const int request = start_recv(s, id, row);
+    const int request = sim_append_recv(s, id, row->comm, row->peer, row->tag, row->bytes);
     (void)n;
     return request < 0 ? request : perform_name(s, id, row->request, request);
 }
 
 static int perform_recv(sim *s, int id, const trace_action *row, int n)
 {
-    const int request = start_recv(s, id, row);
+    const int request = sim_append_recv(s, id, row->comm, row->peer, row->tag, row->bytes);
     (void)n;
     if (request < 0) return request;
     const int error = sim_append_wait(s, id, request);

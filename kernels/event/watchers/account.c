@@ -50,7 +50,7 @@ static int grow(accounts *all)
     free(all->bucket);
     all->bucket = bucket;
     all->room = room;
-    for (int i = 1; i <= all->n; i++) *find(all, &all->at[i]) = i;
+    for (int i = all->n; i > 0; i--) *find(all, &all->at[i]) = i;
     return 0;
 }
 
@@ -69,6 +69,21 @@ static int number_of(sim *s, int rank, int call, int line, int comm)
     }
     all->at[++all->n] = key;
     return *bucket = all->n;
+}
+
+int sim_new_accounts(sim *s, int n, const int *rank, const int *call, const int *line, const int *comm)
+{
+    accounts *all = accounts_of(s);
+    const int first = all->n + 1;
+    for (int i = 0; i < n; i++) {
+        if (rank[i] < 0 || rank[i] >= s->timelines.n_ranks) return SIM_BAD_RANK;
+        if (all->n + 1 >= all->room && grow(all) < 0) return SIM_OUT_OF_MEMORY;
+        const call_account key = {.rank = rank[i], .call = call[i], .line = line[i], .comm = comm[i]};
+        int *bucket = find(all, &key);
+        all->at[++all->n] = key;
+        if (!*bucket) *bucket = all->n; /* the first of equal ones, which freed communicators leave, is the one to be found */
+    }
+    return first;
 }
 
 /* ---- calls ---- */
@@ -162,7 +177,7 @@ static void charge_wait(sim *s, timeline *t, double above_idle_j)
 static void charge_time(sim *s, timeline *t)
 {
     const double now_s = s->clock.now_s;
-    if (now_s > t->since_s) {
+    if (now_s > t->since_s && t->spends != SPENT_NOTHING) {
         if (!t->account) t->account = number_of(s, t->rank, 0, 0, -1);
         const double above_idle_j = accounts_of(s)->trace ? energy_take_j(s, (int)(t - s->timelines.at)) : 0;
         if (t->spends == SPENT_WAITING) {
@@ -173,8 +188,8 @@ static void charge_time(sim *s, timeline *t)
                                     .account = t->account};
             if (!poll_row_hold(s, t, &past)) charge(s, t, &past, now_s - t->since_s, -1);
         }
-        t->since_s = now_s;
     }
+    t->since_s = now_s;
     t->met_s = INFINITY;
     t->late = 0;
     t->late_rank = -1;
@@ -301,7 +316,7 @@ void sim_spent_s(const sim *s, double *spent_s)
     for (int id = 0; id < s->timelines.n; id++) {
         const timeline *t = &s->timelines.at[id];
         poll_row_add_up(t, spent_s);
-        if (t->state == ENDED) continue;
+        if (t->state == ENDED || t->spends == SPENT_NOTHING) continue;
         const spell present = spell_of(s, t);
         add_up(spent_s, &present);
     }

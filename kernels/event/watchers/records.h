@@ -33,6 +33,9 @@ typedef struct {
 /* ---- call sites: actions appended between the two belong to the call. A call in another belongs to that ---- */
 void sim_begin_call(sim *s, int timeline, int call, int line, int comm);
 void sim_end_call(sim *s, int timeline);
+/* Makes n accounts, from arrays of their ranks, and of calls, lines and communicators as in sim_begin_call, for a replay, whose
+ * rows name accounts by number. The number of the first one, or an error. */
+int sim_new_accounts(sim *s, int n, const int *rank, const int *call, const int *line, const int *comm);
 /* Number of accounts, listed in the order of their first calls. Accounts of ranks that have not ended are brought up to date. */
 int sim_accounts(sim *s, const call_account **list);
 void sim_kept_waiting_s(const sim *s, double *kept_s);   /* [ranks] time for which each one kept others waiting */

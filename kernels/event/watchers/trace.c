@@ -74,7 +74,7 @@ static void write_wake_up(sim *s, const timeline *t, double date_s, int by)
 static void woken(sim *s, void *own, int id, int by)
 {
     const timeline *t = &s->timelines.at[id];
-    if (t->n) {
+    if (t->n && t->spends != SPENT_NOTHING) {
         wait_of(s, t)->by = by;
         return;
     }

@@ -160,12 +160,13 @@ static void add_up(sim *s, int id, const appended_action *did)
     if (!did->row.detail && all->table[TRACE_ACTIONS].n > before) of->last_overhead = last_place(all);
 }
 
-/* A wait may follow the start of its request at once. */
+/* A wait may follow the start of its request at once, in the same call. */
 static void wait_for(sim *s, int id, const appended_action *did)
 {
     const trace_rank *of = &trace_of(s)->rank[s->timelines.at[id].rank];
     trace_action *row = kept_row(trace_of(s), of->last_start);
-    if (!row || row->request != name_of(s, did->row.request)) {
+    const int is_same_call = row && row->account == s->timelines.at[id].account_at_tail;
+    if (!is_same_call || row->request != name_of(s, did->row.request)) {
         write_row(s, id, did);
         return;
     }

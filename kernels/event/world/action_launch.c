@@ -14,13 +14,21 @@ static int step(sim *s, int id, action *a)
     for (int rank = first; rank < first + n; rank++) {
         rank_state *of = &s->timelines.rank[rank];
         of->is_launched = 1;
-        if (of->waits_for_launch) action_wake(s, of->first_timeline);
+        of->run.since_s = s->clock.now_s;
+        if (!of->waits_for_launch) continue;
         of->waits_for_launch = 0;
+        tell_woken(s, of->first_timeline, id);
+        action_wake(s, of->first_timeline);
     }
     return FREE_OF_CHARGE;
 }
 
 static const action_kind kind = {.name = "launch", .step = step};
+
+static int perform_launch(sim *s, int id, const trace_action *row, int n);
+
+const row_kind launch_row = {{"launch", "ranks start, from world rank `peer` on", "their number", ROW_PEER | ROW_DETAIL},
+                             perform_launch, 0, 0};
 
 static int perform_launch(sim *s, int id, const trace_action *row, int n)
 {
@@ -30,11 +38,9 @@ static int perform_launch(sim *s, int id, const trace_action *row, int n)
     if (!a) return SIM_OUT_OF_MEMORY;
     a->launch.first = row->peer;
     a->launch.n = row->detail;
+    if (is_watched(s)) tell_appended(s, id, &(appended_action){.kind = &launch_row, .row = *row});
     return 0;
 }
-
-const row_kind launch_row = {{"launch", "ranks start, from world rank `peer` on", "their number", ROW_PEER | ROW_DETAIL},
-                             perform_launch, 0, 0};
 
 /* ---- a rank that is launched ---- */
 
@@ -44,7 +50,7 @@ static int step_launched(sim *s, int id, action *a)
     if (a->stage == NEW && !of->is_launched) {
         a->stage = WAITS;
         of->waits_for_launch = 1;
-        return action_block(s, id, SPENT_SLEEPING);
+        return action_block(s, id, SPENT_NOTHING);
     }
     action_end(s, id);
     return FREE_OF_CHARGE;
@@ -58,14 +64,17 @@ static void describe(const sim *s, const action *a, waiting *out)
 
 static const action_kind launched_kind = {.name = "launched", .step = step_launched, .describe = describe};
 
-static int perform_launched(sim *s, int id, const trace_action *row, int n)
-{
-    (void)row;
-    (void)n;
-    return action_append(s, id, &launched_kind) ? 0 : SIM_OUT_OF_MEMORY;
-}
+static int perform_launched(sim *s, int id, const trace_action *row, int n);
 
 const row_kind launched_row = {{"launched", "its rank starts, when another one launches it", "", 0}, perform_launched, 0, 0};
+
+static int perform_launched(sim *s, int id, const trace_action *row, int n)
+{
+    (void)n;
+    if (!action_append(s, id, &launched_kind)) return SIM_OUT_OF_MEMORY;
+    if (is_watched(s)) tell_appended(s, id, &(appended_action){.kind = &launched_row, .row = *row});
+    return 0;
+}
 
 int sim_tell_launch(sim *s, int id, int first, int n)
 {

@@ -5,7 +5,7 @@
 #include "world/actions.h"
 #include "world/clock_events.h"
 #include "world/performing.h"
-#include "world/world.h"
+#include "world/tell.h"
 
 /* Operations of a rank that are ordered by what they require, on several timelines: work of the rank's one CPU, points that a
  * timeline reaches, and timelines that go on after another one has reached such a point. */
@@ -32,6 +32,12 @@ static int step_work(sim *s, int id, action *a)
 
 static const action_kind work_kind = {.name = "work", .step = step_work, .nature = ACTION_TIME};
 
+static int perform_work(sim *s, int id, const trace_action *row, int n);
+
+const row_kind work_row = {
+    {"work", "`amount` seconds of the one CPU of its rank, after what that has to do already; only in replays of GOAL", "",
+     ROW_AMOUNT | ROW_SECONDS}, perform_work, 0, 0};
+
 static int perform_work(sim *s, int id, const trace_action *row, int n)
 {
     (void)n;
@@ -39,6 +45,7 @@ static int perform_work(sim *s, int id, const trace_action *row, int n)
     if (!a) return SIM_OUT_OF_MEMORY;
     a->sleep.seconds = row->amount;
     s->performing->is_ordered = 1;
+    if (is_watched(s)) tell_appended(s, id, &(appended_action){.kind = &work_row, .row = *row});
     return 0;
 }
 
@@ -119,9 +126,6 @@ static int perform_after(sim *s, int id, const trace_action *row, int n)
     return append_point(s, id, &after_kind, row->detail);
 }
 
-const row_kind work_row = {
-    {"work", "`amount` seconds of the one CPU of its rank, after what that has to do already; only in replays of GOAL", "",
-     ROW_AMOUNT | ROW_SECONDS}, perform_work, 0, 0};
 const row_kind reach_row = {{"reach", "reaches a point, for timelines of any rank; only in replays of GOAL", "number of the point",
                              ROW_DETAIL}, perform_reach, 0, 0};
 const row_kind after_row = {{"after", "goes on once a point is reached; only in replays of GOAL", "number of the point",

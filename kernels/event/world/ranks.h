@@ -29,7 +29,8 @@ enum {
     SPENT_COMPUTING, SPENT_SLEEPING, SPENT_OVERHEAD, SPENT_POLLING, SPENT_PROBING, SPENT_IO, SPENT_TRANSFER,
     SPENT_LATE_SENDER, SPENT_LATE_RECEIVER, SPENT_LATE_MEMBERS,
     SPENT_KINDS,
-    SPENT_WAITING = SPENT_KINDS       /* a blocked timeline's: in a transfer, or for somebody late: its end tells */
+    SPENT_WAITING = SPENT_KINDS,      /* a blocked timeline's: in a transfer, or for somebody late: its end tells */
+    SPENT_NOTHING                     /* in a replay, of a rank that another one starts later: it is not there yet */
 };
 
 typedef struct {

@@ -25,6 +25,7 @@ typedef struct {
     double amount;
     int64_t bytes;
     int rank, action, account, comm, peer, tag, request, detail;
+    int line;                         /* of the file that the row is from, in a replay; 0: not known */
 } trace_action;
 
 /* A kind of row, in words: its name, its meaning, and that of its detail, or "". */
