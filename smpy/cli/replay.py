@@ -45,7 +45,7 @@ def _ideal(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 
 
 @click.command("replay", cls=GroupedCommand, short_help="Perform a trace on its machine, or another one.")
-@click.argument("trace", type=click.Path(path_type=Path))
+@click.argument("path", metavar="TRACE", type=click.Path(path_type=Path))
 @run_options("platform", help="Another machine, as smpy run takes it. Without it: that of the run.")
 @run_options("n_ranks", help="Number of ranks of a time-independent trace; without it, as many as it lists files.")
 @run_options(*PLACEMENT, "options", "network")
@@ -71,9 +71,14 @@ def _ideal(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     help="What there is none of: contention, bandwidth, latency, overhead (of calls, polls and reads of the clock), or "
     "all.",
 )
+@run_options(
+    "trace",
+    help="Write a trace of the replay to this folder: it is analysed, compared and replayed as that of a run.",
+)
+@run_options("overwrite")
 @json_option
 def command(
-    trace: Path,
+    path: Path,
     platform: str | None,
     n_ranks: int | None,
     options: tuple[tuple[str, str], ...],
@@ -82,6 +87,8 @@ def command(
     algorithms: tuple[tuple[str, str], ...],
     cpu: float,
     ideal: tuple[str, ...],
+    trace: Path | None,
+    overwrite: bool,
     json_path: Path | None,
     **placement: Any,
 ) -> None:
@@ -100,6 +107,7 @@ def command(
       smpy replay trace --platform dragonfly.toml --cpu 2x
       smpy replay trace --ideal latency,overhead
       smpy replay trace --network ib
+      smpy replay trace --platform fat.toml --trace trace-on-fat
       smpy replay smpi_simgrid.txt --platform cluster.xml -np 16
       smpy replay ring.goal --network loggp --set loggp.L=2500ns
     """
@@ -108,42 +116,43 @@ def command(
     with errors_told():
         changes: dict[str, Any] = {"options": options, "network": network, "collectives": collectives}
         changes |= {"algorithms": algorithms or None, "cpu": cpu, "ideal": ideal, **placement}
-        if trace.is_dir() or not trace.exists():
+        if trace is None and overwrite:
+            raise UsageError("--overwrite is for the folder of a trace: --trace FOLDER says which")
+        changes |= {"to": trace, "overwrite": overwrite}
+        if path.is_dir() or not path.exists():
             from smpy.records.trace import Trace
             from smpy.replay import replay
 
             if n_ranks is not None:
-                raise UsageError(f"-np is for time-independent traces: {str(trace)!r} has the ranks of its run")
-            read = Trace(trace)
+                raise UsageError(f"-np is for time-independent traces: {str(path)!r} has the ranks of its run")
+            read = Trace(path)
             result = replay(read, platform=platform, **changes)
             tell(_text(read, result), _record(read, result), json_path)
-        elif is_goal(trace):
+        elif is_goal(path):
             from smpy.replay.goal import replay_goal
             from smpy.replay.goal_file import read_goal
 
-            program = read_goal(trace)
+            program = read_goal(path)
             if n_ranks not in (None, program.n_ranks):
-                raise UsageError(f"-np asks for {n_ranks:,} ranks, and {trace} has {program.n_ranks:,}")
+                raise UsageError(f"-np asks for {n_ranks:,} ranks, and {path} has {program.n_ranks:,}")
             if changes.pop("algorithms") or changes.pop("collectives"):
                 raise UsageError(
-                    f"{trace} is in GOAL, which has no collectives: leave out --collectives and --algorithm"
+                    f"{path} is in GOAL, which has no collectives: leave out --collectives and --algorithm"
                 )
             result = replay_goal(program, platform, **changes)
             tell(
-                _text_of_file(trace, program.n_ranks, result),
-                _record_of_file(trace, program.n_ranks, result),
+                _text_of_file(path, program.n_ranks, result),
+                _record_of_file(path, program.n_ranks, result),
                 json_path,
             )
         else:
             from smpy.replay.time_independent import read_main_file, replay_time_independent
 
             if platform is None:
-                raise UsageError(f"{str(trace)!r} is a time-independent trace, which names no machine: say --platform")
-            listed = read_main_file(trace, n_ranks)
+                raise UsageError(f"{str(path)!r} is a time-independent trace, which names no machine: say --platform")
+            listed = read_main_file(path, n_ranks)
             result = replay_time_independent(listed, platform, **changes)
-            tell(
-                _text_of_file(trace, listed.n_ranks, result), _record_of_file(trace, listed.n_ranks, result), json_path
-            )
+            tell(_text_of_file(path, listed.n_ranks, result), _record_of_file(path, listed.n_ranks, result), json_path)
 
 
 def _text_of_file(path: Path, n_ranks: int, result: ReplayResult) -> str:

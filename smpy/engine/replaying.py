@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.engine.engine import Engine
@@ -52,10 +53,38 @@ class ReplayEngine(Engine):
         """Whether a standard send of a rank, of so many bytes, is complete when it is posted."""
         return bool(lib.sim_sends_at_once(self._sim, rank, nbytes))
 
+    def new_sites(
+        self,
+        rank: Sequence[int],
+        call: Sequence[int],
+        line: Sequence[int],
+        comm: Sequence[int],
+        calls: Mapping[str, int],
+        kernels: Collection[str],
+    ) -> int:
+        """Tell the kernel call sites that rows name as their accounts, and return the number of the first one.
+
+        Parameters
+        ----------
+        rank, call, line, comm : sequence of int, [sites]
+            Rank of each site, numbers of its call and its line, and its communicator or -1.
+        calls : mapping of str to int
+            Numbers of the calls.
+        kernels : collection of str
+            Names of calls that are kernels.
+        """
+        columns = [array("i", column) for column in (rank, call, line, comm)]
+        first = int(lib.sim_new_accounts(self._sim, len(rank), *(ffi.from_buffer("int[]", each) for each in columns)))
+        check(first)
+        self.call_numbers = dict(calls)
+        self.kernel_names = set(kernels)
+        return first
+
     def new_timeline(self, rank: int) -> int:
         """A further timeline of a rank, for rows whose `rank` is its number; the first one has the rank's."""
         timeline = int(lib.sim_timeline_new(self._sim, rank))
         check(timeline)
+        self.has_threads = True
         return timeline
 
     def perform(self, rows_for: Callable[[int], NDArray[Any] | None], on_yield: Callable[[], None]) -> None:
@@ -65,8 +94,8 @@ class ReplayEngine(Engine):
         ----------
         rows_for : callable
             Called with a rank that has no rows left: the next rows, of it and of others, each rank's in its order; None
-            when there are no more. They are `smpy.engine.trace.dtype_of("actions")`, with this world's communicators
-            and schedules.
+            when there are no more. They are `smpy.engine.trace.dtype_of("actions")`, with this world's communicators,
+            schedules and accounts.
         on_yield : callable
             Called between stretches of at most about 50 ms of the kernel's work.
 

@@ -11,23 +11,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from smpy.collectives.selection import DEFAULT
+from smpy.collectives.world_schedules import Algorithms
 from smpy.engine.messages import ANY, LeftKind
 from smpy.engine.replaying import ReplayEngine
+from smpy.engine.trace import ACTIONS
 from smpy.errors import DeadlockError
 from smpy.platforms.placement.placement import place
 from smpy.replay.changes import checked, faster
 from smpy.replay.goal_file import GoalProgram, read_goal
 from smpy.replay.replay import ReplayResult, machine_with, result_of
+from smpy.replay.replay_recording import CallSites, ReplayedProgram, ReplayRecording, check_recordable, settings_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from smpy.engine.goal_text import GoalRows
     from smpy.engine.messages import LeftOver
     from smpy.platforms.description import Description
 
 _ROWS_AT_ONCE: Final = 1 << 10
+_CALLS: Final = {
+    ACTIONS.index(action): call
+    for action, call in {"work": "calc", "isend": "send", "irecv": "recv", "recv": "recv", "wait": "wait"}.items()
+}
 _LINES_MAX: Final = 8  # lines on messages in an error
 
 
@@ -45,6 +52,8 @@ def replay_goal(
     cpu: float = 1.0,
     ideal: Iterable[str] = (),
     on_yield: Callable[[], None] = lambda: None,
+    to: str | Path | None = None,
+    overwrite: bool = False,
     **placement: Any,
 ) -> ReplayResult:
     """Perform a program in GOAL; parameters are those of `replay`.
@@ -59,19 +68,35 @@ def replay_goal(
         If it cannot be performed there.
     """
     program = program if isinstance(program, GoalProgram) else read_goal(program)
-    n_ranks = program.n_ranks
+    n_ranks, options, ideal = program.n_ranks, tuple(options), tuple(ideal)
+    if to is not None:
+        check_recordable(to, None, (), ideal)
     where = f"flat hosts={n_ranks} cores=1" if platform is None else platform
-    machine = machine_with(where, n_ranks, options, network, tuple(ideal), checked(()))
+    machine = machine_with(where, n_ranks, options, network, ideal, checked(()))
     built = machine.build()
     host_of_rank = place(built, n_ranks, **{name: value for name, value in placement.items() if value})
     engine = ReplayEngine(built, built.models, host_of_rank)
     try:
         names = [engine.host_name(rank) for rank in range(n_ranks)]
         times = faster((), cpu, host_of_rank=names, kernel_of_site=(), rank_of_site=()).flop_of_rank
+        perform, sites = engine.perform, None
+        if to is not None:
+            sites = CallSites.of_programs(n_ranks)
+            recording = ReplayRecording(
+                to,
+                engine,
+                machine,
+                ReplayedProgram.of_file(program.path, None, n_wildcards=program.goal_rows.has_wildcards),
+                sites,
+                Algorithms(DEFAULT),
+                settings=settings_of(options, network),
+                overwrite=overwrite,
+            )
+            perform = recording.perform
         for rank in program.goal_rows.rank_of_added.tolist():
             engine.new_timeline(rank)
         try:
-            engine.perform(_Rows(program.goal_rows, times.tolist()), on_yield)
+            perform(_Rows(program, times.tolist(), sites), on_yield)
         except DeadlockError as error:
             raise DeadlockError("\n".join((f"{program.path}: {error}", *_waiting(engine)))) from error
         result = result_of(engine, machine, depends_on_time=program.goal_rows.has_wildcards)
@@ -104,11 +129,13 @@ def _waiting(engine: ReplayEngine) -> list[str]:
 class _Rows:
     """The rows of a program, some at a time, for a rank that has none left."""
 
-    def __init__(self, goal_rows: GoalRows, speeds: Sequence[float]) -> None:
-        self._goal_rows = goal_rows
+    def __init__(self, program: GoalProgram, speeds: Sequence[float], sites: CallSites | None) -> None:
+        self._goal_rows = program.goal_rows
+        self._place = (program.path.name, 0)
+        self._sites = sites
         self._speeds = speeds
-        self._next = goal_rows.first_of_rank[:-1].tolist()
-        self._end = goal_rows.first_of_rank[1:].tolist()
+        self._next = self._goal_rows.first_of_rank[:-1].tolist()
+        self._end = self._goal_rows.first_of_rank[1:].tolist()
 
     def __call__(self, timeline: int) -> NDArray[np.void] | None:
         """The next rows of a rank, for one of its timelines; None if there are no more."""
@@ -117,4 +144,10 @@ class _Rows:
         first = self._next[rank]
         n = min(_ROWS_AT_ONCE, self._end[rank] - first)
         self._next[rank] += n
-        return self._goal_rows.part(first, n, self._speeds[rank]) if n else None
+        if not n:
+            return None
+        rows = self._goal_rows.part(first, n, self._speeds[rank])
+        if self._sites is not None:
+            for action, call in _CALLS.items():
+                rows["account"][rows["action"] == action] = self._sites.site(rank, call, self._place)
+        return rows

@@ -32,6 +32,7 @@ from smpy.replay.changes import (
     with_less_overhead,
 )
 from smpy.replay.noise import checked_noise, quiet_work, still_links, told_of_noise
+from smpy.replay.replay_recording import CallSites, ReplayedProgram, ReplayRecording, check_recordable, settings_of
 from smpy.replay.rows import ActionRows
 from smpy.replay.trace_schedules import TraceSchedules, members_of
 
@@ -104,6 +105,8 @@ def replay(
     better: Iterable[Better] = (),
     denoise: Iterable[str] = (),
     on_yield: Callable[[], None] = lambda: None,
+    to: str | Path | None = None,
+    overwrite: bool = False,
     **placement: Any,
 ) -> ReplayResult:
     """Perform a trace.
@@ -142,6 +145,10 @@ def replay(
         the rank computed before the same call (`smpy.replay.noise`); links do not follow profiles.
     on_yield : callable, optional
         Called between stretches of at most about 50 ms of the kernel's work.
+    to : str or path, optional
+        Folder for a trace of the replay, with the call sites of this one; None: it leaves none.
+    overwrite : bool
+        Whether the trace of another program there may be replaced.
     **placement
         `hostfile`, `ranks_per_host`, `map_by`, `host_order` and `seed`, as for `smpy.platforms.place`; by
         default, on the machine of the run, ranks keep their hosts.
@@ -149,7 +156,7 @@ def replay(
     Raises
     ------
     UsageError
-        If the trace is incomplete, or does not fit the machine.
+        If the trace is incomplete, or does not fit the machine; or if no trace can be written to that folder.
     SmpyError
         If the trace cannot be performed on the machine.
     """
@@ -158,6 +165,8 @@ def replay(
     info = trace.info["trace"]
     changes, options, quiet_parts = checked(better), tuple(options), checked_noise(denoise)
     ideal = tuple(ideal)
+    if to is not None:
+        check_recordable(to, trace, changes, ideal, quiet_parts)
     machine, is_recorded = _machine(trace, platform, options, network, ideal, changes)
     if collectives is not None:
         machine = with_collectives(machine, collectives)
@@ -177,16 +186,33 @@ def replay(
         host_of_rank = place(built, trace.n_ranks, **chosen)
     engine = ReplayEngine(built, built.models, host_of_rank)
     try:
-        rows = _rows(trace, engine, info["algorithms"] if algorithms is None else algorithms, cpu, ideal, changes)
+        forced = [(operation, name) for operation, name in (info["algorithms"] if algorithms is None else algorithms)]
+        comm_of = _new_comms(engine, *members_of(trace))
+        schedules = _schedules(trace, engine, forced)
+        rows = _rows(trace, engine, comm_of, schedules, cpu, ideal, changes)
         if trace.is_imported or not is_recorded or chosen or options or network is not None:
             rows.keep_seconds(_slowdown(trace, engine, host_of_rank))
         quiet = quiet_work(trace) if "cpu" in quiet_parts else None
         rows.without_noise(quiet)
         engine.know_memories(*memory_factors(ideal, changes))
         engine.know_places()
+        perform = engine.perform
+        if to is not None:
+            rows.name_sites()
+            perform = ReplayRecording(
+                to,
+                engine,
+                machine,
+                ReplayedProgram.of(trace),
+                CallSites.of(trace, comm_of),
+                schedules.algorithms,
+                forced=forced,
+                settings=settings_of(options, network),
+                overwrite=overwrite,
+            ).perform
         batches = iter(rows)
         try:
-            engine.perform(lambda _: next(batches, None), on_yield)
+            perform(lambda _: next(batches, None), on_yield)
         except RowsError as error:
             raise damaged(f"{trace.folder / 'actions.parquet'}: {error}") from error
         except DeadlockError as error:
@@ -250,18 +276,20 @@ def machine_with(
     return machine
 
 
+def _schedules(trace: Trace, engine: ReplayEngine, forced: Sequence[tuple[str, str]]) -> TraceSchedules:
+    selection = selection_on(engine.platform.models, forced)
+    return TraceSchedules(trace, engine, selection, lambda ranks: Hosts(engine.hosts_of(ranks)))
+
+
 def _rows(
     trace: Trace,
     engine: ReplayEngine,
-    algorithms: Iterable[tuple[str, str]],
+    comm_of: Sequence[int],
+    schedules: TraceSchedules,
     cpu: float,
     ideal: Iterable[str],
     changes: Sequence[PartImprovement],
 ) -> ActionRows:
-    members, other_of = members_of(trace)
-    comm_of = _new_comms(engine, members, other_of)
-    selection = selection_on(engine.platform.models, [(operation, name) for operation, name in algorithms])
-    schedules = TraceSchedules(trace, engine, selection, lambda ranks: Hosts(engine.hosts_of(ranks)))
     kernels = _kernel_of_site(trace)
     hosts = [engine.host_name(rank) for rank in range(engine.n_ranks)]
     divisors = faster(changes, cpu, host_of_rank=hosts, kernel_of_site=kernels, rank_of_site=trace.rank_of_site)

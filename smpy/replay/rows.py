@@ -79,6 +79,7 @@ class ActionRows:
         self._is_kernel = trace.is_kernel & (not trace.is_imported)  # kernels of a real run have seconds, too
         self._quiet: QuietWork | None = None
         self._is_noisy_next = False
+        self._names_sites = False
         self._n_rows = 0
         self._took = self._taken()
 
@@ -91,6 +92,10 @@ class ActionRows:
             Ratio of each rank's core speed in the run to that in the replay; None: work keeps its operations.
         """
         self._slowdown = slowdown
+
+    def name_sites(self) -> None:
+        """Name the call sites of rows as their accounts, which the world knows by the same numbers."""
+        self._names_sites = True
 
     def without_noise(self, quiet: QuietWork | None) -> None:
         """Replace amounts of work by noise-free ones; None keeps them."""
@@ -120,6 +125,8 @@ class ActionRows:
         rows["action"] = self._actions(batch["action"])
         site, comm = numbers(batch["site"], null=0), numbers(batch["comm"], null=-1)
         rows["comm"] = self._comm_of[comm]
+        if self._names_sites:
+            rows["account"] = site
         action = rows["action"]
         self._check_amounts(rows)
         self._bind(rows)

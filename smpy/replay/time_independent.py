@@ -23,6 +23,7 @@ from smpy.platforms.machine import with_collectives
 from smpy.platforms.placement.placement import place
 from smpy.replay.changes import Better, checked, faster, improve_links
 from smpy.replay.replay import ReplayResult, machine_with, result_of
+from smpy.replay.replay_recording import CallSites, ReplayedProgram, ReplayRecording, check_recordable, settings_of
 from smpy.replay.time_independent_actions import ROW_FIELDS, Actions, Row, ScheduleOf
 
 if TYPE_CHECKING:
@@ -110,6 +111,8 @@ def replay_time_independent(
     ideal: Iterable[str] = (),
     better: Iterable[Better] = (),
     on_yield: Callable[[], None] = lambda: None,
+    to: str | Path | None = None,
+    overwrite: bool = False,
     **placement: Any,
 ) -> ReplayResult:
     """Perform a time-independent trace; parameters are those of `replay`.
@@ -121,8 +124,11 @@ def replay_time_independent(
     SmpyError
         If it cannot be performed there.
     """
-    changes = checked(better)
-    machine = machine_with(platform, trace.n_ranks, options, network, tuple(ideal), changes)
+    changes, ideal = checked(better), tuple(ideal)
+    if to is not None:
+        check_recordable(to, None, changes, ideal)
+    options, algorithms = tuple(options), [(operation, name) for operation, name in algorithms or ()]
+    machine = machine_with(platform, trace.n_ranks, options, network, ideal, changes)
     if collectives is not None:
         machine = with_collectives(machine, collectives)
     built = machine.build()
@@ -130,7 +136,7 @@ def replay_time_independent(
     host_of_rank = place(built, trace.n_ranks, **{name: value for name, value in placement.items() if value})
     engine = ReplayEngine(built, built.models, host_of_rank)
     try:
-        known = Algorithms(selection_on(built.models, algorithms or ()))
+        known = Algorithms(selection_on(built.models, algorithms))
         hosts = HostsOfComm(lambda: Hosts(engine.hosts_of(range(trace.n_ranks))))
 
         def schedules() -> ScheduleOf:
@@ -140,14 +146,29 @@ def replay_time_independent(
 
         names = [engine.host_name(rank) for rank in range(trace.n_ranks)]
         times = faster(changes, cpu, host_of_rank=names, kernel_of_site=(), rank_of_site=()).flop_of_rank
+        recording = None
+        if to is not None:
+            recording = ReplayRecording(
+                to,
+                engine,
+                machine,
+                ReplayedProgram.of_file(trace.path, engine.platform.speed_flop_per_s(host_of_rank[0])),
+                CallSites.of_programs(trace.n_ranks),
+                known,
+                forced=algorithms,
+                settings=settings_of(options, network),
+                overwrite=overwrite,
+            )
+        site_of = None if recording is None else recording.sites.site
         rows = _RowReader(
             trace,
             [
-                Actions(rank, trace.n_ranks, schedules(), engine.sends_at_once, float(times[rank]))
+                Actions(rank, trace.n_ranks, schedules(), engine.sends_at_once, float(times[rank]), site_of)
                 for rank in range(trace.n_ranks)
             ],
         )
-        engine.perform(rows.rows_for, on_yield)
+        perform = engine.perform if recording is None else recording.perform
+        perform(rows.rows_for, on_yield)
         return result_of(engine, machine, depends_on_time=rows.has_tests)
     finally:
         engine.close()

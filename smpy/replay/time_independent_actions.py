@@ -17,10 +17,12 @@ from smpy.collectives.parts import ring_parts
 from smpy.engine.trace import ACTIONS
 from smpy.errors import UsageError, meant
 
-Row = tuple[float, int, int, int, int, int, int, int, int, int]
-ROW_FIELDS: Final = ("amount", "bytes", "rank", "action", "account", "comm", "peer", "tag", "request", "detail")
+Row = tuple[float, int, int, int, int, int, int, int, int, int, int]
+ROW_FIELDS: Final = ("amount", "bytes", "rank", "action", "account", "comm", "peer", "tag", "request", "detail", "line")
 ScheduleOf = Callable[[str, Query], int]
 """Returns the world's number for the schedule of a collective on all ranks."""
+SiteOf = Callable[[int, str, tuple[str, int]], int]
+"""Returns the number of the site of a rank's call, given its name, file and line."""
 
 _NUMBER: Final = {name: number for number, name in enumerate(ACTIONS)}
 _ANY: Final = -1
@@ -59,6 +61,8 @@ class Actions:
         Takes a rank and a number of bytes, and returns whether such a send is complete at once.
     faster : float
         Divisor of the rank's work.
+    site_of : callable, optional
+        Returns the number of a call site; without it rows have none.
 
     Attributes
     ----------
@@ -67,8 +71,8 @@ class Actions:
     """
 
     __slots__ = (
-        *("_entry_bytes", "_faster", "_is_begun", "_is_sent_at_once", "_n_requests", "_open", "_schedule_of"),
-        *("n", "rank", "rows"),
+        *("_entry_bytes", "_faster", "_is_begun", "_is_sent_at_once", "_n_requests", "_open", "_place", "_schedule_of"),
+        *("_site", "_site_of", "_sites", "n", "rank", "rows"),
     )
 
     def __init__(
@@ -78,8 +82,12 @@ class Actions:
         schedule_of: ScheduleOf,
         is_sent_at_once: Callable[[int, int], bool],
         faster: float = 1.0,
+        site_of: SiteOf | None = None,
     ) -> None:
         self.rank, self.n = rank, n_ranks
+        self._site_of, self._place = site_of, ("", 0)
+        self._sites: dict[str, int] = {}  # of the calls at this place
+        self._site = 0
         self.rows: list[Row] = []
         self._faster = faster
         self._schedule_of, self._is_sent_at_once = schedule_of, is_sent_at_once
@@ -103,7 +111,15 @@ class Actions:
         if not self._is_begun and name != "init":
             raise UsageError(f"{name} comes before init")
         perform, form = known
+        if self._site_of is not None:
+            self._site = self._sites.get(name, -1)
+            if self._site < 0:
+                self._site = self._sites[name] = self._new_site(name, self._site_of)
         perform(self, Words(words[1:], name, form))
+
+    def _new_site(self, name: str, site_of: SiteOf) -> int:
+        call = _CALLS.get(name)
+        return 0 if call is None else site_of(self.rank, call, self._place)
 
     def end(self) -> None:
         """End the rank after its last line: it waits for its open requests.
@@ -115,6 +131,7 @@ class Actions:
         """
         if not self._is_begun:
             raise UsageError(f"there is no line of rank {self.rank}")
+        self._site = 0
         self.wait_all()
         self._row("end")
 
@@ -129,7 +146,7 @@ class Actions:
         request: int = 0,
         detail: int = 0,
     ) -> None:
-        self.rows.append((amount, nbytes, self.rank, _NUMBER[action], 0, 0, peer, tag, request, detail))
+        self.rows.append((amount, nbytes, self.rank, _NUMBER[action], self._site, 0, peer, tag, request, detail, 0))
 
     # ---- alone ----
 
@@ -141,10 +158,20 @@ class Actions:
     def nothing(self, words: Words) -> None:
         """Ignore an action that takes no time."""
 
+    def location(self, words: Words) -> None:
+        """Note the place of the next calls; a line without one changes nothing."""
+        if words.n >= 2:
+            place = words.text("file"), words.number("line")
+            if place != self._place:
+                self._place = place
+                self._sites.clear()
+
     def compute(self, words: Words) -> None:
         self._compute(words.amount("flop"))
 
     def _compute(self, flop: float) -> None:
+        """Compute outside of calls, as the program does after it has received the operands of a reduction."""
+        self._site = 0
         if flop:
             self._row("compute", amount=flop / self._faster)
 
@@ -410,6 +437,10 @@ class Words:
         self._at += 1
         return word
 
+    def text(self, what: str) -> str:
+        """Read a word."""
+        return self._next(what)
+
     def amount(self, what: str) -> float:
         """Read a number of 0 or more."""
         word = self._next(what)
@@ -476,7 +507,7 @@ _ACTIONS: Final[dict[str, tuple[Callable[[Actions, Words], None], str]]] = {
     "comm_size": (Actions.nothing, ""),
     "comm_split": (Actions.nothing, ""),
     "comm_dup": (Actions.nothing, ""),
-    "location": (Actions.nothing, "FILE LINE"),
+    "location": (Actions.location, "FILE LINE"),
     "compute": (Actions.compute, "FLOP"),
     "sleep": (Actions.sleep, "SECONDS"),
     "send": (Actions.send, "DESTINATION TAG COUNT [TYPE]"),
@@ -502,6 +533,11 @@ _ACTIONS: Final[dict[str, tuple[Callable[[Actions, Words], None], str]]] = {
     "scatterv": (Actions.scatterv, "SENDCOUNT... RECVCOUNT [ROOT [SENDTYPE [RECVTYPE]]]"),
     "allgatherv": (Actions.allgatherv, "SENDCOUNT RECVCOUNT... [SENDTYPE RECVTYPE] [OFFSET...]"),
     "alltoallv": (Actions.alltoallv, "SENDSIZE SENDCOUNT... RECVSIZE RECVCOUNT... [SENDTYPE [RECVTYPE]]"),
+}
+_OUTSIDE_MPI: Final = (Actions.nothing, Actions.init, Actions.location, Actions.compute, Actions.sleep)
+_CALLS: Final = {
+    **{name: name.capitalize() for name, (perform, _) in _ACTIONS.items() if perform not in _OUTSIDE_MPI},
+    "reducescatter": "Reduce_scatter",
 }
 KNOWN: Final = tuple(_ACTIONS)
 """Names of the actions that can be performed."""

@@ -40,6 +40,8 @@ class TraceSchedules:
     ----------
     members : dict of int to list of int
         World ranks of each communicator.
+    algorithms : Algorithms
+        Algorithms of the world, with the numbers of the schedules made so far.
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class TraceSchedules:
         self.members, _ = members_of(trace)
         self._folder = trace.folder
         self._maker = maker
-        self._known = Algorithms(selection)
+        self.algorithms = Algorithms(selection)
         self._asked = queries_of(trace)
         self._choice_of = {
             number: _choice(record)
@@ -85,7 +87,7 @@ class TraceSchedules:
             )
         hosts = self._hosts_of[comm]
         hosts.search.due = set(due)
-        algorithms = algorithms_under(self._known, self._choice_of.get(schedule))
+        algorithms = algorithms_under(self.algorithms, self._choice_of.get(schedule))
         operation_schedule = algorithms.schedule(self._maker, operation, query, hosts)
         return operation_schedule, frozenset(hosts.search.due)
 
