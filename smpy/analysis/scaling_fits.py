@@ -196,8 +196,8 @@ def predict(ranks: Sequence[int], measured: Sequence[float], *, can_be_pipeline:
     x, y = np.asarray(ranks, np.float64)[order], np.asarray(measured, np.float64)[order]
     if len(np.unique(x)) < max(POINTS_MIN, len(x)):
         raise UsageError(
-            f"a prediction needs traces of at least {POINTS_MIN} different numbers of ranks, one of each: these are "
-            f"of {', '.join(f'{int(n)}' for n in x)}"
+            f"a prediction needs at least {POINTS_MIN} different numbers of ranks, one run of each: these are "
+            f"of {', '.join(f'{int(n)}' for n in x[:20])}"
         )
     curve = _chosen(x, y, can_be_pipeline=can_be_pipeline)
     subsets = [np.arange(len(x)) != i for i in range(len(x))]
@@ -207,7 +207,8 @@ def predict(ranks: Sequence[int], measured: Sequence[float], *, can_be_pipeline:
 
 
 def _chosen(x: NDArray[np.float64], y: NDArray[np.float64], *, can_be_pipeline: bool) -> Curve:
-    if float(np.ptp(y)) < _FLAT and _slope_t(x, y) < _SIGNIFICANT_T:
+    spread = float(np.ptp(y))
+    if spread < _NO_ERROR or (spread < _FLAT and _slope_t(x, y) < _SIGNIFICANT_T):
         return fitted("constant", 1, x, y)
     families: tuple[Family, ...] = ("amdahl", "pipeline") if can_be_pipeline else ("amdahl",)
     kinds = [(family, dimension) for family in families for dimension in _DIMENSIONS]

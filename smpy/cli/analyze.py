@@ -11,6 +11,7 @@ import click
 from smpy.cli.click_classes import CommandGroup
 from smpy.cli.progress import replay_progress
 from smpy.cli.results import errors_told, json_option, plot_option, show
+from smpy.errors import UsageError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -76,7 +77,15 @@ def _ranks(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
 
 
 @command.command("pop", short_help="Load balance, serialisation, transfer; of several runs, how they scale.")
-@click.argument("folders", metavar="TRACE...", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.argument("folders", metavar="[TRACE...]", type=click.Path(path_type=Path), nargs=-1)
+@click.option(
+    "--factors",
+    "table",
+    type=click.Path(path_type=Path),
+    metavar="TABLE.csv",
+    help="Predict from factors that another tool measured, and no traces: a table with the columns ranks, "
+    "load_balance, and serialisation and transfer, or communication.",
+)
 @click.option("--region", metavar="NAME", help="Only a part of the program, as `smpy.region(NAME)` named it.")
 @click.option(
     "--weak", "is_weak", is_flag=True, help="Runs on more ranks have as much work a rank, not as much together."
@@ -96,6 +105,7 @@ def _ranks(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
 @_output_options
 def pop(
     folders: tuple[Path, ...],
+    table: Path | None,
     region: str | None,
     is_weak: bool,
     predict: tuple[int, ...],
@@ -116,8 +126,20 @@ def pop(
       smpy analyze pop trace
       smpy analyze pop trace --denoise cpu
       smpy analyze pop trace8 trace16 trace32 trace64 --predict 512
+      smpy analyze pop --factors measured.csv --predict 512,4096
     """
     with errors_told():
+        if table is not None:
+            if folders or region or is_weak or denoise:
+                raise UsageError("--factors is a table in place of traces: only --predict goes with it")
+            if not predict:
+                raise UsageError("--factors is a table to predict from: --predict RANKS says for what")
+            from smpy.analysis.pop_factors import pop_from_factors
+
+            show(pop_from_factors(table, predict), json_path, plot_path)
+            return
+        if not folders:
+            raise UsageError("name a trace, or several of different numbers of ranks; or a table with --factors")
         from smpy.analysis.pop_metrics import pop
         from smpy.records.trace import Trace
         from smpy.replay import replay

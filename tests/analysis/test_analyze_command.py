@@ -76,7 +76,7 @@ def test_a_page_is_drawn_that_needs_no_network(folder: Path, tmp_path: Path, nam
     [
         (["waits", "nowhere"], "nowhere is not a trace"),
         (["bounds", "trace"], "trace cannot be replayed"),
-        (["pop", "trace", "--predict", "16"], "a prediction needs traces of at least 3 different numbers of ranks"),
+        (["pop", "trace", "--predict", "16"], "a prediction needs at least 3 different numbers of ranks"),
         (["pop", "trace", "--region", "solve"], "trace has no region 'solve': its program names none"),
         (["waits", "trace", "--plot", "a.png"], "name a file that ends with .html"),
     ],
