@@ -7,7 +7,9 @@ from typing import Final
 from smpy.engine.trace import ACTIONS, dtype_of
 from smpy.importers.held_rows import Row
 
-ACTION_ROW: Final = dtype_of("actions")
+ACTION_ROW: Final = dtype_of("actions")[
+    ["amount", "bytes", "rank", "action", "account", "comm", "peer", "tag", "request", "detail"]
+]
 """The numpy type of a row."""
 
 NUMBER: Final = {name: number for number, name in enumerate(ACTIONS)}
