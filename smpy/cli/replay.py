@@ -146,7 +146,8 @@ def command(
                 json_path,
             )
         else:
-            from smpy.replay.time_independent import read_main_file, replay_time_independent
+            from smpy.importers.time_independent_files import read_main_file
+            from smpy.replay.time_independent import replay_time_independent
 
             if platform is None:
                 raise UsageError(f"{str(path)!r} is a time-independent trace, which names no machine: say --platform")

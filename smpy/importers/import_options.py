@@ -29,6 +29,22 @@ class ImportOptions:
         if (self.cycles is None) != (self.frequency_hz is None):
             raise UsageError("--cycles names a counter and --frequency its cycles in a second: give both, or neither")
 
+    def refuse_scaling(self, reason: str) -> None:
+        """Refuse options that scale computing.
+
+        Parameters
+        ----------
+        reason : str
+            Reason why there is nothing to scale.
+
+        Raises
+        ------
+        UsageError
+            If one is there.
+        """
+        if self.host_speed_flop_per_s is not None or self.cycles is not None:
+            raise UsageError(f"{reason}: leave out --host-speed and --cycles")
+
     @property
     def flop_per_s(self) -> float:
         """Amount of a `compute` in a second of the traced machine: operations, or, without its speed, nanoseconds."""

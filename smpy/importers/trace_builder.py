@@ -261,9 +261,10 @@ class TraceBuilder:
         """Say when each rank ended; a trace without dates has no intervals, messages and regions."""
         self._finish_s = finish_s
 
-    def depends_on_time(self, *, polls: int = 0, choices: int = 0) -> None:
-        """Count calls by which the program may do something else on another machine."""
+    def depends_on_time(self, *, polls: int = 0, failed_polls: int = 0, choices: int = 0) -> None:
+        """Count calls by which the program may do something else on another machine; failed ones have an amount."""
         self._counts["polls"] += polls
+        self._counts["failed_polls"] += failed_polls
         self._counts["choices"] += choices
 
     # ---- the end ----
@@ -356,7 +357,7 @@ class TraceBuilder:
             "can_replay": True,
             "n_wildcards": 0,
             "n_polls": self._counts["polls"],
-            "n_failed_polls": 0,
+            "n_failed_polls": self._counts["failed_polls"],
             "n_choices": self._counts["choices"],
             "regions": list(self._regions),
             "hosts_of_ranks": [[host, len(list(ranks))] for host, ranks in groupby(host_of_rank)],

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from smpy.replay.time_independent import read_main_file, replay_time_independent
+from smpy.importers.time_independent_files import read_main_file
+from smpy.replay.time_independent import replay_time_independent
 from tests.peer.case import HOSTS, OVERHEADS, platform_xml
 from tests.peer.runners import compile_programs, missing_tool
 

@@ -14,11 +14,12 @@ from smpy.analysis.path_analysis import critical_path
 from smpy.analysis.wait_analysis import waits
 from smpy.cli.main import main
 from smpy.errors import DeadlockError, UsageError
+from smpy.importers.time_independent_files import read_main_file
 from smpy.records.trace import Trace
 from smpy.records.trace_layout import COLUMNS
 from smpy.replay import replay
 from smpy.replay.goal import replay_goal
-from smpy.replay.time_independent import read_main_file, replay_time_independent
+from smpy.replay.time_independent import replay_time_independent
 from tests.peer.case import Case
 from tests.peer.cases import CASES
 from tests.peer.runners import smpy_outcome

@@ -11,8 +11,9 @@ from click.testing import CliRunner
 
 from smpy.cli.replay import command
 from smpy.errors import DeadlockError, UsageError
-from smpy.replay import time_independent
-from smpy.replay.time_independent import read_main_file, replay_time_independent
+from smpy.importers import time_independent_files
+from smpy.importers.time_independent_files import read_main_file
+from smpy.replay.time_independent import replay_time_independent
 
 LATENCY_S, BANDWIDTH, ENVELOPE_BYTES = 1e-3, 1e8, 16
 FLAT = (
@@ -110,7 +111,7 @@ def test_one_file_may_have_the_lines_of_all_ranks(tmp_path: Path):
 def test_pieces_of_files_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     main = written(tmp_path, ["compute 1e6", "send 1 1 100"] * 500, ["recv 0 1 100"] * 500)
     at_once = finish_s(main)
-    monkeypatch.setattr(time_independent, "_PIECES_BYTES", 0)
+    monkeypatch.setattr(time_independent_files, "_PIECES_BYTES", 0)
     assert finish_s(main) == at_once
 
 

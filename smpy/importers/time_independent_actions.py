@@ -28,6 +28,7 @@ _NUMBER: Final = {name: number for number, name in enumerate(ACTIONS)}
 _ANY: Final = -1
 _ANY_SOURCE, _ANY_TAG = -333, -444  # SMPI's numbers
 _COMPLETE, _FOUND = 0, -1  # request names of sends that were complete at once: before a test, and after one
+_DIGITS_MAX: Final = 18
 _COUNT_MAX: Final = 1 << 40  # entries: the bytes that all ranks receive together still fit a number
 _ANY_BYTES: Final = 1 << 62
 _TAG_MAX: Final = (1 << 31) - 1
@@ -115,7 +116,7 @@ class Actions:
             self._site = self._sites.get(name, -1)
             if self._site < 0:
                 self._site = self._sites[name] = self._new_site(name, self._site_of)
-        perform(self, Words(words[1:], name, form))
+        perform(self, Words(words, name, form))
 
     def _new_site(self, name: str, site_of: SiteOf) -> int:
         call = _CALLS.get(name)
@@ -417,12 +418,12 @@ class Actions:
 
 
 class Words:
-    """Reader of the words after an action's name."""
+    """Reader of the words after an action's name, which is the first word."""
 
     __slots__ = ("_at", "_form", "_words", "action")
 
     def __init__(self, words: Sequence[str], action: str, form: str) -> None:
-        self._words, self._at = words, 0
+        self._words, self._at = words, 1
         self.action, self._form = action, form
 
     @property
@@ -431,11 +432,11 @@ class Words:
         return len(self._words) - self._at
 
     def _next(self, what: str) -> str:
-        if not self.n:
+        at = self._at
+        if at == len(self._words):
             raise UsageError(f"{self.action} does not say its {what}: it is `{self.action} {self._form}`")
-        word = self._words[self._at]
-        self._at += 1
-        return word
+        self._at = at + 1
+        return self._words[at]
 
     def text(self, what: str) -> str:
         """Read a word."""
@@ -462,7 +463,12 @@ class Words:
 
     def count(self, what: str, least: int = 0) -> int:
         """Read a number of entries."""
-        number = self.number(f"number of {what}")
+        word = self._words[self._at] if self._at < len(self._words) else ""
+        if word.isdecimal() and len(word) < _DIGITS_MAX:  # nearly all
+            self._at += 1
+            number = int(word)
+        else:
+            number = self.number(f"number of {what}")
         if not least <= number <= _COUNT_MAX:
             raise UsageError(f"{self.action}: {number} is no number of {what}")
         return number
