@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
@@ -24,6 +25,7 @@ _PIECES_BYTES: Final = 16 << 20  # size of all ranks' pieces together
 _PIECE_MIN_BYTES, _PIECE_MAX_BYTES = 4096, 1 << 20
 _LINE_MAX_BYTES: Final = 64 << 20
 _HEAD_BYTES: Final = 4096
+_NAME_SHOWN_MAX: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +98,11 @@ def is_main_file(path: Path, head: bytes) -> bool:
 
 
 def _found(main: Path, name: str) -> Path:
-    for path in (Path(name), main.parent / name):
-        if path.is_file():
-            return path
-    raise UsageError(f"{main} lists {name!r}, which is no file here, nor beside it")
+    with suppress(OSError, ValueError):  # no name of a file
+        for path in (Path(name), main.parent / name):
+            if path.is_file():
+                return path
+    raise UsageError(f"{main} lists {name[:_NAME_SHOWN_MAX]!r}, which is no file here, nor beside it")
 
 
 class RowReader:
