@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 FORMATS: Final = {
     "otf2": "smpy.importers.otf2",
     "ti": "smpy.importers.time_independent",
+    "dimemas": "smpy.importers.dimemas",
 }
 """Names of formats, each with the module that reads it."""
 

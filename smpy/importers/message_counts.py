@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,18 +27,24 @@ class MessageCounts:
     ----------
     path : Path
         File of the rows, for errors.
+    members : sequence of sequence of int
+        World ranks of each communicator, which may grow.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, members: Sequence[Sequence[int]]) -> None:
+        self._path, self._members = path, members
         self._left: Counter[tuple[int, int, int, int]] = Counter()  # by communicator, sender, receiver, tag
 
     def add(self, rows: NDArray[Any]) -> None:
-        """Count the messages of rows of actions, whose partners are ranks of the world."""
+        """Count the messages of rows of actions."""
         for actions, is_send in ((_SENDS, True), (_RECEIVES, False)):
             rank, peer, tag, comm = (
                 rows[name][np.isin(rows["action"], actions)] for name in ("rank", "peer", "tag", "comm")
             )
+            for number in np.unique(comm):
+                if number > 0:
+                    of_it = comm == number
+                    peer[of_it] = np.array(self._members[number])[peer[of_it]]
             ends = (rank, peer) if is_send else (peer, rank)
             keys, n = np.unique(np.stack((comm, *ends, tag)), axis=1, return_counts=True)
             for *key, number in zip(*keys.tolist(), n.tolist(), strict=True):

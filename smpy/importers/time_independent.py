@@ -55,7 +55,7 @@ def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
         Actions(rank, trace.n_ranks, schedule_of, lambda rank, nbytes: False, site_of=site_of)
         for rank in range(trace.n_ranks)
     ]
-    reader, counts = RowReader(trace, actions), MessageCounts(path)
+    reader, counts = RowReader(trace, actions), MessageCounts(path, builder.members)
     under_way = list(range(1 if trace.is_shared else trace.n_ranks))
     while under_way:
         for rank in list(under_way):
