@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO, Final
 
 from smpy.collectives.facts import Query
-from smpy.export.mpi_calls import OF_ROOT, bytes_of
+from smpy.export.mpi_calls import OF_ROOT, sizes_of
 from smpy.export.rank_files import write_rank_files
 from smpy.export.rank_program import RankProgram, RequestName, Row, RunFacts
 from smpy.records.files import in_place_when_whole
@@ -118,8 +118,8 @@ class _Task(RankProgram):
         if number is None:
             return False
         communicators = self.run.communicators
-        rank = communicators.rank(row.comm, self.rank)
-        sent, received = bytes_of(operation, row.bytes, tables, query.n_ranks, rank, row.peer)
+        is_root = communicators.rank(row.comm, self.rank) == row.peer
+        sent, received = sizes_of(operation, row.bytes, tables, is_root=is_root)
         root = communicators.members(row.comm)[row.peer] if operation in OF_ROOT else 0
         self._add(f"10:{self.rank}:0:{number}:{row.comm + 1}:{root}:0:{sent}:{received}:1")
         return True

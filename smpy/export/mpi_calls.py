@@ -98,3 +98,34 @@ def bytes_of(
         "exscan": ((n - rank - 1) * own, rank * own),
     }
     return sizes.get(operation, (0, 0))
+
+
+def sizes_of(operation: str, own: int, tables: Mapping[int, Sequence[int]], *, is_root: bool) -> tuple[int, int]:
+    """Bytes sent and received in a collective as Extrae notes them: the sizes that the caller passes.
+
+    Parameters
+    ----------
+    operation : str
+        The operation, without an `i` before it.
+    own : int
+        Bytes of the message, or of the rank's block.
+    tables : mapping
+        Tables of offsets.
+    is_root : bool
+        Whether the rank is the root.
+    """
+    totals = {number: table[-1] for number, table in tables.items() if table}
+    sizes: Mapping[str, tuple[int, int]] = {
+        "bcast": (own * is_root, own * (not is_root)),
+        "scatter": (own * is_root, own),
+        "scatterv": (totals.get(0, 0), own),
+        "gather": (own, own * is_root),
+        "gatherv": (own, totals.get(1, 0)),
+        "reduce": (own, own * is_root),
+        "allgatherv": (own, totals.get(1, 0)),
+        "alltoallv": (totals.get(0, 0), totals.get(1, 0)),
+        "alltoallw": (totals.get(0, 0), totals.get(1, 0)),
+        "reduce_scatter": (totals.get(0, 0), own),
+        "barrier": (0, 0),
+    }
+    return sizes.get(operation, (own, own))

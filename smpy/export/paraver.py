@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from smpy.export.communicators import Communicators
 from smpy.export.date_sort import DateHistogram, DateSort
 from smpy.export.dated_calls import DatedCall, DatedRank, dated_ranks
-from smpy.export.mpi_calls import OF_ROOT, bytes_of, name_of
+from smpy.export.mpi_calls import OF_ROOT, name_of, sizes_of
 from smpy.export.paraver_names import (
     CALLER_LINE,
     COMMUNICATOR,
@@ -225,10 +225,10 @@ class _Events:
         kind, value = self._calls.of_call(name, is_collective=is_collective)
         collective = None
         if query is not None:
-            rank = self._communicators.rank(call.comm, self._dated.rank)
+            is_root = self._communicators.rank(call.comm, self._dated.rank) == call.peer
             plain = operation.removeprefix("inter_").removeprefix("i") if call.action == "start" else operation
-            sizes = bytes_of(plain, call.bytes, call.tables, query.n_ranks, rank, call.peer)
-            collective = *sizes, int(plain in OF_ROOT and rank == call.peer), call.comm + 1
+            sizes = sizes_of(plain, call.bytes, call.tables, is_root=is_root)
+            collective = *sizes, int(plain in OF_ROOT and is_root), call.comm + 1
         self._bracket(begin_ns, end_ns, kind, value, self._calls.line_of_site[call.site], collective)
 
     def _bracket(
