@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 FORMATS: Final = {
     "otf2": "smpy.importers.otf2",
+    "paraver": "smpy.importers.paraver",
     "ti": "smpy.importers.time_independent",
     "dimemas": "smpy.importers.dimemas",
 }

@@ -133,7 +133,7 @@ class Meetings:
     def _root(self, operation: str, parts: list[MeetingPart]) -> int:
         if operation not in OF_ROOT:
             return 0
-        root = parts[0].root
+        root = max(part.root for part in parts)  # some formats tell it to the root alone
         if root < 0:
             self._builder.remarks["a root that the trace does not tell is taken to be 0"] += 1
             return 0
