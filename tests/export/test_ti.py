@@ -12,8 +12,9 @@ from click.testing import CliRunner
 from smpy.cli.main import main
 from smpy.errors import UsageError
 from smpy.export import export
+from smpy.importers.time_independent_files import read_main_file
 from smpy.records.trace import Trace
-from smpy.replay.time_independent import read_main_file, replay_time_independent
+from smpy.replay.time_independent import replay_time_independent
 from tests.export.programs import ALL, QUICK, Program
 from tests.peer.runners import missing_tool
 from tests.peer.test_time_independent import their_finish_s
