@@ -173,7 +173,8 @@ def read_names(path: Path) -> ParaverNames:
     UsageError
         If it cannot be read.
     """
-    names, types, in_values = ParaverNames(), [], False
+    names, in_values = ParaverNames(), False
+    types: list[int] = []
     for text in _text(path, "names of events").split("\n"):
         words = text.split(maxsplit=2)
         if not words or not (words[0].isdecimal() and words[0].isascii()):

@@ -93,7 +93,6 @@ def _install_numpy_random(patches: Patches) -> None:
     patches.attribute(mtrand, "_rand", of_ranks)
 
 
-
 class _MethodOf(Replacement):
     """Stands for a method of a generator; pickled together with the generator, both load as one."""
 
