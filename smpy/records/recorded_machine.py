@@ -30,7 +30,9 @@ def recorded_machine(trace: Trace) -> Description:
         If the trace's machine is missing, or is not that of the run.
     """
     if not names_machine(trace):
-        raise UsageError(f"{trace.folder} was imported, and names no machine: say --platform, here or in smpy import")
+        raise UsageError(
+            f"{trace.folder} was imported, and names no machine: say --platform to smpy import, or to smpy replay"
+        )
     path = trace.folder / MACHINE
     try:
         machine = machine_from_json(trace.file_bytes(MACHINE))
