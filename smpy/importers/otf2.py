@@ -49,17 +49,17 @@ def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
         raise UsageError(f"OTF2 is read by the package otf2: {error}; pip install '.[otf2]'") from error
     if not path.with_suffix("").is_dir():
         raise UsageError(f"{path} is the anchor of a trace whose folder {path.stem}/ is not beside it")
-    told = io.StringIO()  # the package writes tracebacks of definitions that make no sense
+    output = io.StringIO()  # the package writes tracebacks of definitions that make no sense
     try:
         with library_silenced(), collection_paused():
-            with redirect_stderr(told):
+            with redirect_stderr(output):
                 reader = otf2.reader.Reader(str(path))
             with closing(reader) as trace:
                 _Events(trace, otf2, builder, options).read(_otf2)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
     except (_otf2.Error, TraceReaderError) as error:
-        reason = next(reversed(told.getvalue().split("\n")[:-1]), str(error))
+        reason = next(reversed(output.getvalue().split("\n")[:-1]), str(error))
         raise UsageError(f"{path} is no whole trace in OTF2: {reason}") from error
     except (LookupError, AttributeError, TypeError, ValueError, ArithmeticError) as error:
         raise UsageError(f"{path} is damaged: a definition or an event of it makes no sense: {error!r}") from error

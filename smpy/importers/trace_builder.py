@@ -93,7 +93,6 @@ class TraceBuilder:
         self.members: list[Sequence[int]] = []
         self.remarks: Counter[str] = Counter()
         self._facts: dict[str, Any] = {}
-        self._comm_of: dict[Sequence[int], int] = {}
         self._sites: dict[tuple[int, str, str, int, bool], int] = {}
         self._schedules: dict[tuple[Any, ...], int] = {}
         self._regions: dict[str, int] = {}
