@@ -331,11 +331,9 @@ def pop(
     remarks: list[str] = []
     runs, noise_free = [], []
     for trace in ordered:
-        reason = why_not_whole(trace) or (None if names_machine(trace) else "it was imported, and names no machine")
+        reason = _why_not_replayed(trace)
         if replay is not None and region is None and reason is not None:
-            remarks.append(
-                f"{trace.folder} cannot be replayed: {reason}. Serialisation and transfer are not told apart."
-            )
+            remarks.append(f"{trace.folder} {reason}. Serialisation and transfer are not told apart.")
         performs = replay if region is None and reason is None else None
         runs.append(_efficiencies(trace, performs, region, remarks, progress or (lambda _: None)))
         if denoise and replay is not None:
@@ -350,6 +348,17 @@ def pop(
         remarks=remarks,
         predictions=predict_factors(runs, predict) if predict else None,
     )
+
+
+def _why_not_replayed(trace: Trace) -> str | None:
+    """Reason why replays of a trace do not compare with its timeline; None if they do."""
+    if (reason := why_not_whole(trace)) is not None:
+        return f"cannot be replayed: {reason}"
+    if not names_machine(trace):
+        return "cannot be replayed: it was imported, and names no machine"
+    if (trace.info["trace"].get("imported") or {}).get("cycles") is not None:
+        return "takes computing from cycles in replays, and not in its timeline: --denoise cpu compares replays alone"
+    return None
 
 
 def _efficiencies(

@@ -78,6 +78,7 @@ class _Events:
             hosts=[location.group.system_tree_parent.name for location in locations],
             host_speed_flop_per_s=options.host_speed_flop_per_s,
             keeps_seconds=options.host_speed_flop_per_s is None,
+            cycles=options.cycles,
         )
         self._run = RealRun(builder, options)
         self._regions: dict[int, tuple[bool, str, str, int]] = {}

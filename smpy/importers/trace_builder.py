@@ -110,6 +110,7 @@ class TraceBuilder:
         hosts: Sequence[str] = (),
         host_speed_flop_per_s: float | None = None,
         keeps_seconds: bool = False,
+        cycles: str | None = None,
     ) -> None:
         """Say of what run the trace is.
 
@@ -125,6 +126,8 @@ class TraceBuilder:
             Speed of the traced machine's cores, if computing was scaled by it.
         keeps_seconds : bool
             Whether amounts of `compute` are nanoseconds, which pass on any machine; else they are operations.
+        cycles : str, optional
+            Counter from which computing is taken in place of dates.
         """
         if not 0 < n_ranks <= RANKS_MAX:
             raise UsageError(f"{self._source} is of {n_ranks:,} ranks: there can be 1 to {RANKS_MAX:,}")
@@ -134,6 +137,7 @@ class TraceBuilder:
             "hosts": list(hosts) or [""] * n_ranks,
             "host_speed_flop_per_s": host_speed_flop_per_s,
             "keeps_seconds": keeps_seconds,
+            "cycles": cycles,
         }
         self.comm(range(n_ranks))
 
@@ -366,6 +370,7 @@ class TraceBuilder:
                 "form": self._form,
                 "path": str(self._source.absolute()),
                 "keeps_seconds": self._facts["keeps_seconds"],
+                "cycles": self._facts["cycles"],
             },
             "files": files,
         }

@@ -138,7 +138,7 @@ _is_choice: Final = _object_of(
     schedules=_list_of(_is_count),
 )
 
-_is_import: Final = _object_of(form=_is_text, path=_is_text, keeps_seconds=_is_bool)
+_is_import: Final = _object_of(form=_is_text, path=_is_text, keeps_seconds=_is_bool, cycles=_or_null(_is_text))
 
 _COUNT: Final = "a number of 0 or more"
 _RULES: Final[tuple[tuple[str, _Rule, str], ...]] = (

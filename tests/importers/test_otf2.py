@@ -174,6 +174,15 @@ def test_computing_can_be_taken_from_a_counter_of_cycles(tmp_path: Path):
         smpy.import_trace(source, tmp_path / "other", cycles="CYC", frequency_hz=2.1e9)
 
 
+def test_replays_in_cycles_are_not_compared_with_a_timeline_in_seconds(tmp_path: Path):
+    source = REAL / "ping_pong_papi" / "traces.otf2"
+    options = {"cycles": "PAPI_TOT_CYC", "frequency_hz": 2.1e9, "platform": FLAT}
+    result = pop([smpy.import_trace(source, tmp_path / "trace", **options)], replay, denoise=["cpu"])
+    assert result.runs[0].serialisation is None
+    assert "takes computing from cycles in replays, and not in its timeline" in result.remarks[0]
+    assert 0 < result.noise_free[0].serialisation <= 1 + 1e-9
+
+
 # ---- traces that are written here ----
 
 
