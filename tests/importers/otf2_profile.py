@@ -145,7 +145,7 @@ class Traced(MPI.Intracomm):
             MPI.Intracomm.Bcast(self, buf, root)
 
     def Allreduce(self, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> None:
-        size = n_bytes(recvbuf)
+        size = n_bytes(recvbuf) * self.size  # as Score-P counts it
         with collective("Allreduce", NO_ROOT, size, size):
             MPI.Intracomm.Allreduce(self, sendbuf, recvbuf, op)
 
