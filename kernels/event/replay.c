@@ -115,7 +115,9 @@ int sim_replay_begin(sim *s)
 {
     performing_free(s->performing);
     s->performing = performing_new(s->timelines.n);
-    return s->performing ? 0 : SIM_OUT_OF_MEMORY;
+    if (!s->performing) return SIM_OUT_OF_MEMORY;
+    s->performing->is_ordered = s->timelines.n > s->timelines.n_ranks;
+    return 0;
 }
 
 int sim_replay_feed(sim *s, int n, const trace_action *rows)

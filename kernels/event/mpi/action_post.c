@@ -24,6 +24,7 @@ static int step_send(sim *s, int id, action *a)
 {
     const int request = a->post.request;
     const slot *x = &mpi_of(s)->requests.at[request];
+    if (cpu_is_for_older(s, id)) return MADE_A_CALL;
     const int result = protocol_await_interface(s, id);
     if (result != MADE_A_CALL) return result;
     action_end(s, id);
@@ -31,7 +32,7 @@ static int step_send(sim *s, int id, action *a)
     return protocol_send(s, id, request);
 }
 
-static const action_kind send_kind = {.name = "post", .step = step_send};
+static const action_kind send_kind = {.name = "post", .step = step_send, .cpu_order = 1};
 
 static int append(sim *s, int id, int request)
 {

@@ -18,6 +18,7 @@ static int step_work(sim *s, int id, action *a)
     timeline *t = &s->timelines.at[id];
     const int rank = t->rank;
     int taken;
+    if (cpu_is_for_older(s, id)) return MADE_A_CALL;
     if (cpu_from_s(s, rank) >= clock_same_date_s(&s->clock))
         return clock_events_sleep_until(s, id, cpu_from_s(s, rank), SPENT_OVERHEAD);
     while ((taken = cpu_takes_older(s, rank, t->ready)) > 0)
@@ -30,7 +31,7 @@ static int step_work(sim *s, int id, action *a)
     return until_s > s->clock.now_s ? clock_events_sleep_until(s, id, until_s, SPENT_COMPUTING) : FREE_OF_CHARGE;
 }
 
-static const action_kind work_kind = {.name = "work", .step = step_work, .nature = ACTION_TIME};
+static const action_kind work_kind = {.name = "work", .step = step_work, .nature = ACTION_TIME, .cpu_order = 2};
 
 static int perform_work(sim *s, int id, const trace_action *row, int n);
 
