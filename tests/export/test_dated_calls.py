@@ -9,7 +9,7 @@ import pytest
 
 from smpy.export.communicators import Communicators
 from smpy.export.dated_calls import DatedCall, dated_ranks
-from smpy.export.mpi_calls import bytes_of, name_of
+from smpy.export.mpi_calls import bytes_of, name_of, sizes_of
 from smpy.records.trace import Trace
 
 LATENCY_S, GAP_S_PER_BYTE, FLOP_PER_S = 1e-3, 1e-6, 1e9
@@ -94,6 +94,20 @@ comm.Bsend(sent, 1) if rank == 0 else comm.Recv(taken, 0)
     assert (name_of(call, ""), list(call.completed), call.end_s) == ("Bsend", [call.message], 0)
 
 
+def test_a_started_send_lasts_until_its_message_is_posted(dated: Callable):
+    source = """
+if rank == 0:
+    requests = [comm.Isend(sent[:9], 1, tag) for tag in (1, 2)]
+else:
+    for tag in (1, 2):
+        comm.Recv(taken, 0, tag)
+"""
+    (first, second), _ = dated(source, platform=None, network=None)  # a machine with overheads of sends
+    assert (first.begin_s, second.begin_s) == (0, first.end_s)
+    for call in (first, second):
+        assert call.begin_s < call.end_s == call.message.posted_s
+
+
 def test_a_collective_that_was_started_is_complete_in_its_wait(dated: Callable):
     first, _ = dated("comm.Iallreduce(sent[:8], taken[:8]).Wait()")
     assert first[-1].collectives == [first[-2]]
@@ -111,6 +125,22 @@ BYTES = {
     "exscan": ([30, 20, 10, 0], [0, 10, 20, 30]),
     "barrier": ([0] * 4, [0] * 4),
 }
+
+
+PASSED = {
+    "bcast": [(10, 0), (0, 10)],
+    "gather": [(10, 10), (10, 0)],
+    "scatter": [(10, 10), (0, 10)],
+    "reduce": [(10, 10), (10, 0)],
+    "allreduce": [(10, 10)] * 2,
+    "barrier": [(0, 0)] * 2,
+}
+"""Sizes that a root passes, and those that others pass."""
+
+
+@pytest.mark.parametrize("operation", PASSED)
+def test_sizes_are_those_that_a_caller_passes(operation: str):
+    assert [sizes_of(operation, 10, {}, is_root=is_root) for is_root in (True, False)] == PASSED[operation]
 
 
 @pytest.mark.parametrize("operation", BYTES)
