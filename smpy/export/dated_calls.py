@@ -221,7 +221,8 @@ class _Walk:
         calls: list[DatedCall] = []
         left = deque(zip(*(self._rows[name] for name in _ACTION_COLUMNS), strict=True))
         while left:
-            _, action, site, comm, peer, tag, nbytes, amount, request, detail = left.popleft()
+            row = left.popleft()
+            _, action, site, comm, peer, tag, nbytes, amount, request, detail = row
             if action in _NO_CALLS:
                 continue
             begin_s = self._now_s
@@ -236,7 +237,7 @@ class _Walk:
             elif action in _COLLECTIVES:
                 tables = self._collective(site, left)
             elif action in _SENDS or action in _RECEIVES:
-                begin_s, message = self._post(action, site, comm, peer, tag, request)
+                begin_s, message = self._post(row)
                 if message is not None:
                     completed = self._end_of_post(action, site, amount, detail, message)
             elif action in _ALONE:
@@ -255,56 +256,83 @@ class _Walk:
         return calls
 
     def _collective(self, site: int, left: deque[tuple[Any, ...]]) -> dict[int, list[int]]:
-        """Go to the end of a collective, unless another one of its line follows; return its tables."""
+        """Go to the end of a collective, unless another one of its line follows; return its tables.
+
+        A message of its line that follows says when it was over.
+        """
         tables: dict[int, list[int]] = {}
         while left and left[0][_ACTION] == "entry":
             entry = left.popleft()
             tables.setdefault(entry[_DETAIL], []).append(entry[_BYTES])
-        if not left or left[0][_SITE] != site or left[0][_ACTION] not in _COLLECTIVES:
+        if not left or left[0][_SITE] != site:
             self._pass(site)
+        elif left[0][_ACTION] not in _COLLECTIVES:
+            found = self._find(left[0])
+            until_s = None if found is None else found[0][found[1]][_POSTED]
+            while self._is_next(site) and (until_s is None or self._end_s[self._next] <= until_s):
+                self._go_on()
         return tables
 
     def _wait(self, site: int, requests: Sequence[int], *, is_poll: bool) -> list[TracedMessage]:
         """Go to the end of a wait; return the messages whose requests it completed."""
         completed = [self._open.pop(request) for request in requests if request in self._open]
         ended_s = max((each.ended_s for each in completed), default=None)
-        self._pass(site, None if is_poll else ended_s)
+        self._pass(site, None if is_poll else ended_s, len(completed))
         return completed
 
-    def _pass(self, site: int, until_s: float | None = None) -> None:
-        """Go to the end of the next intervals of a line; with a date, of those that end until then, and an overhead."""
-        while self._next < len(self._site) and self._site[self._next] == site:
-            if until_s is not None and self._end_s[self._next] > until_s:
-                if self._kind[self._next] != _OVERHEAD or self._start_s[self._next] < until_s:
-                    return
-                until_s = -1.0  # the overhead of a receive; no more
-            self._now_s = self._end_s[self._next]
-            self._next += 1
+    def _pass(self, site: int, until_s: float | None = None, n_overheads: int = 1) -> None:
+        """Go to the end of the next intervals of a line; with a date, of those that end until then, and overheads."""
+        while self._is_next(site) and (until_s is None or self._end_s[self._next] <= until_s):
+            self._go_on()
+        while n_overheads and self._is_next(site) and self._kind[self._next] == _OVERHEAD:
+            self._go_on()
+            n_overheads -= 1
+
+    def _go_on(self) -> None:
+        """Go to the end of the next interval."""
+        self._now_s = self._end_s[self._next]
+        self._next += 1
 
     def _pass_one(self, kind: int, amount: float) -> None:
         """Go to the end of the next interval, if it is of a kind."""
         if amount > 0 and self._next < len(self._site) and self._kind[self._next] == kind:
-            self._now_s = self._end_s[self._next]
-            self._next += 1
+            self._go_on()
 
-    def _post(
-        self, action: str, site: int, comm: int, peer: int, tag: int, request: int
-    ) -> tuple[float, TracedMessage | None]:
-        """Go to the date at which a message was posted; return the begin of the call, and the message."""
-        is_receive = action in _RECEIVES
-        if is_receive and (peer == ANY or action == "irecv_held"):
-            peer, tag = self._took.get(request, (peer, tag))
+    def _is_next(self, site: int) -> bool:
+        """Whether the next interval is of a line."""
+        return self._next < len(self._site) and self._site[self._next] == site
+
+    def _find(self, row: _Columns) -> tuple[deque[_Columns], int] | None:
+        """Find the message of an action: a queue, and its place there; None: it has none."""
+        _, action, site, comm, peer, tag, _, _, request, _ = row
+        if action in _SENDS:
+            messages = self._sent
+        elif action in _RECEIVES:
+            messages = self._received
+            if peer == ANY or action == "irecv_held":
+                peer, tag = self._took.get(request, (peer, tag))
+        else:
+            return None
         other = peer if peer == ANY else self._communicators.world_rank(comm, peer)
-        columns = _taken(self._received if is_receive else self._sent, site, other, tag)
-        message = None if columns is None else TracedMessage._make((*columns, comm, request, is_receive))
+        return _place(messages, site, other, tag)
+
+    def _post(self, row: _Columns) -> tuple[float, TracedMessage | None]:
+        """Go to the date at which a message was posted; return the begin of the call, and the message."""
+        _, action, site, comm, _, _, _, _, request, _ = row
+        found = self._find(row)
+        message = None
+        if found is not None:
+            queue, place = found
+            message = TracedMessage._make((*queue[place], comm, request, action in _RECEIVES))
+            del queue[place]
         begin_s = self._now_s
         if message is None:
             return begin_s, None
         while self._next < len(self._site) and self._end_s[self._next] <= message.posted_s:
-            self._now_s = self._end_s[self._next]
-            if self._site[self._next] != site:
+            is_before = not self._is_next(site)
+            self._go_on()
+            if is_before:
                 begin_s = self._now_s  # an interval of a call before
-            self._next += 1
         return begin_s, message
 
     def _end_of_post(
@@ -324,7 +352,7 @@ _INTERVAL: Final = np.dtype(
     [("rank", "i4"), ("start_s", "f8"), ("end_s", "f8"), ("site", "i4"), ("kind", "i1")],
 )
 _MESSAGE_COLUMNS: Final = ("message", "source", "target", "tag", "bytes", "posted_s", "ended_s")
-_TAG: Final = _MESSAGE_COLUMNS.index("tag")
+_TAG, _POSTED = map(_MESSAGE_COLUMNS.index, ("tag", "posted_s"))
 _TOOK_COLUMNS: Final = ("action", "request", "peer", "tag")
 _ACTION, _SITE, _BYTES, _REQUEST, _DETAIL = map(_ACTION_COLUMNS.index, ("action", "site", "bytes", "request", "detail"))
 _OVERHEAD: Final = INTERVAL_KINDS.index("overhead")
@@ -356,13 +384,11 @@ def _following(left: deque[tuple[Any, ...]], action: str, column: int) -> Iterat
         yield left.popleft()[column]
 
 
-def _taken(messages: _ByLine, site: int, other: int, tag: int) -> _Columns | None:
-    """Take the first message of a line and a rank, or of any, with a tag, or with any."""
+def _place(messages: _ByLine, site: int, other: int, tag: int) -> tuple[deque[_Columns], int] | None:
+    """Find the first message of a line and a rank, or of any, with a tag, or with any."""
     keys = [(site, other)] if other != ANY else [key for key in messages if key[0] == site]
     for key in keys:
-        queue = messages.get(key, ())
-        for place, message in enumerate(queue):
+        for place, message in enumerate(messages.get(key, ())):
             if tag in (ANY, message[_TAG]):
-                del messages[key][place]
-                return message
+                return messages[key], place
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,20 @@ comm.Bsend(sent, 1) if rank == 0 else comm.Recv(taken, 0)
 """)
     (call,) = (call for call in sender if call.action == "send")
     assert (name_of(call, ""), list(call.completed), call.end_s) == ("Bsend", [call.message], 0)
+
+
+def test_a_message_of_the_line_of_a_collective_says_when_that_was_over(dated: Callable):
+    first, second = dated("""
+if rank == 1:
+    smpy.execute(1e6)
+total = comm.allreduce(1)
+""")
+    for calls in (first, second):
+        for before, call in pairwise(calls):
+            assert before.end_s <= call.begin_s
+            if call.message is not None:
+                assert call.begin_s <= call.message.posted_s <= call.end_s
+    assert {call.action for call in (*first, *second)} >= {"collective", "send", "recv"}
 
 
 def test_a_started_send_lasts_until_its_message_is_posted(dated: Callable):
