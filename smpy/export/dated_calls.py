@@ -34,7 +34,7 @@ _COLLECTIVES: Final = ("collective", "start")
 _BUFFERED: Final = 2  # mode of a send that nobody waits for
 _TESTS: Final = ("test", "get_status")
 _REGIONS: Final = ("begin_region", "end_region")
-_NO_CALLS: Final = (*("noise_free", "took", "end", "free", "latch", "launch", "launched", "host_state", "complete"),)
+_NO_CALLS: Final = (*("noise_free", "took", "end", "free", "latch", "launch", "launched", "host_state"),)
 _ACTION_COLUMNS: Final = ("rank", "action", "site", "comm", "peer", "tag", "bytes", "amount", "request", "detail")
 _NULL: Final = {"site": 0, "comm": -1}
 
@@ -277,7 +277,8 @@ class _Walk:
         """Go to the end of a wait; return the messages whose requests it completed."""
         completed = [self._open.pop(request) for request in requests if request in self._open]
         ended_s = max((each.ended_s for each in completed), default=None)
-        self._pass(site, None if is_poll else ended_s, len(completed))
+        is_known = not is_poll and not any(request in self._started for request in requests)
+        self._pass(site, ended_s if is_known else None, len(completed))
         return completed
 
     def _pass(self, site: int, until_s: float | None = None, n_overheads: int = 1) -> None:

@@ -26,6 +26,7 @@ _NAMES: Final = {
     "rget": "Rget",
     "lock": "Win_lock",
     "unlock": "Win_unlock",
+    "complete": "Win_flush",
 }
 _ACCESSES: Final = {0: "Put", 1: "Get", 2: "Accumulate", 3: "Rput", 5: "Raccumulate"}
 _OTHER_NAMES: Final = {"split": "Comm_split", "neighbour": "Neighbor_alltoallv", "ineighbour": "Ineighbor_alltoallv"}

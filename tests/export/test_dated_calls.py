@@ -129,6 +129,38 @@ def test_a_collective_that_was_started_is_complete_in_its_wait(dated: Callable):
     assert (first[-2].action, first[-2].end_s) == ("start", 0)
 
 
+def test_a_wait_for_a_message_and_a_collective_ends_with_the_later_one(dated: Callable):
+    first, _ = dated("""
+requests = [comm.Irecv(taken, 1 - rank), comm.Isend(sent[:9], 1 - rank)]
+if rank == 1:
+    smpy.execute(1e7)
+MPI.Request.Waitall([*requests, comm.Iallreduce(sent[:8], taken[:8])])
+smpy.execute(1e6)
+""")
+    wait, last = first[-2:]
+    assert (wait.action, len(wait.collectives), last.begin_s) == ("wait_all", 1, wait.end_s)
+    assert wait.end_s > 1e-2
+    assert last.end_s == pytest.approx(wait.end_s + 1e-3)
+
+
+def test_a_flush_has_the_time_of_its_accesses(dated: Callable):
+    first, _ = dated(
+        """
+window = MPI.Win.Create(taken, 1, comm=comm)
+window.Lock_all()
+if rank == 0:
+    window.Put(sent, 1)
+    window.Flush(1)
+    smpy.execute(1e6)
+window.Unlock_all()
+""",
+        network=None,
+    )
+    (flush,) = (call for call in first if call.action == "complete" and call.end_s > call.begin_s)
+    (work,) = (call for call in first if call.action == "compute")
+    assert (work.begin_s, work.end_s) == (flush.end_s, pytest.approx(flush.end_s + 1e-3))
+
+
 BYTES = {
     "bcast": ([40, 0, 0, 0], [10, 10, 10, 10]),
     "gather": ([10, 10, 10, 10], [40, 0, 0, 0]),
