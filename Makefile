@@ -14,7 +14,7 @@ hpl: $(VENV)/installed  ## High-Performance Linpack on 4,096 ranks of the defaul
 	    --skeleton --n 20000 --nb 120 --p 8 --q 512 --bcast 1ring
 
 test: develop  ## the default tests
-	$(VENV)/bin/python -m pytest -n auto --maxprocesses 8
+	$(VENV)/bin/python -m pytest -n auto
 
 develop: $(VENV)/developing  ## an environment to work in; afterwards, what changed in C is compiled again
 	@$(MAKE) --no-print-directory build

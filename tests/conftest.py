@@ -38,6 +38,12 @@ def pytest_collection() -> Generator[None, object, object]:
     return collected
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Processes of `-n auto`: half as many again as cores, since tests wait for processes that they start."""
+    return max(1, min(8, len(os.sched_getaffinity(0)) * 3 // 2))
+
+
 @pytest.hookimpl(tryfirst=True)  # before markers select
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
