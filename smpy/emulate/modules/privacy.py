@@ -39,7 +39,7 @@ class Privacy:
     def __init__(
         self, private: Collection[str], shared: Collection[str], home: str, path: list[str], find: Find
     ) -> None:
-        self._declared = dict.fromkeys((name.partition(".")[0] for name in sys.modules), False)  # there before the run
+        self._declared = dict.fromkeys([name.partition(".")[0] for name in sys.modules], False)  # there before the run
         self._declared.update(dict.fromkeys((*sys.builtin_module_names, "smpy"), False))
         self._declared.update({"__main__": True, "mpi4py": True})
         self._declared["numpy"] = False  # its compiled parts cannot be loaded twice, whatever its modules import
