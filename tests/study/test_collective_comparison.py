@@ -102,7 +102,7 @@ def test_the_times_of_algorithms_are_those_of_a_run(
 
 
 def test_a_run_with_the_table_of_the_best_chooses_as_compared(program: Path, tmp_path: Path) -> None:
-    sizes = [8, 512, 4096, 65_536, 524_288]
+    sizes = [8, 4096, 524_288]
     for operation in ("alltoall", "allgatherv", "bcast"):
         found = smpy.compare_collective(operation, [4, 6], sizes, platform=MACHINE)
         table = tmp_path / f"{operation}.json"
