@@ -88,9 +88,9 @@ class LastingPatches:
             for contents, before, _ in self._functions
             for name, function in before.items()
         ):
-            made = Patches()
-            self._make(made)
-            self._functions = _by_module(made.attributes)
+            recorder = Patches()
+            self._make(recorder)
+            self._functions = _by_module(recorder.attributes)
         for contents, _, replacements in self._functions:
             contents.update(replacements)
         patches.later(self._put_back)

@@ -23,6 +23,7 @@ from smpy.export.rows_of_ranks import RowsOfRanks, groups_of_ranks
 from smpy.records.columns import is_known, numbers
 from smpy.records.profile import INTERVAL_KINDS
 from smpy.records.trace import Trace
+from smpy.records.trace_layout import damaged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -135,7 +136,10 @@ def dated_ranks(trace: Trace, communicators: Communicators) -> Iterator[DatedRan
             for _ in range(np.count_nonzero(group_of_rank == group)):
                 of_rank = [table.pop(rank, None) for table in tables]
                 walk = _Walk(communicators, names, *of_rank)
-                yield DatedRank(rank, walk.calls(), walk.intervals)
+                dated = DatedRank(rank, walk.calls(), walk.intervals)
+                if not walk.is_over:
+                    raise damaged(f"{trace.folder}: the intervals of rank {rank} are not those of its actions")
+                yield dated
                 rank += 1
 
 
@@ -255,6 +259,11 @@ class _Walk:
                 self._started[request] = calls[-1]
         return calls
 
+    @property
+    def is_over(self) -> bool:
+        """Whether all intervals but the idle time at the end belong to a call."""
+        return all(kind == _IDLE for kind in self._kind[self._next :])
+
     def _collective(self, site: int, left: deque[tuple[Any, ...]]) -> dict[int, list[int]]:
         """Go to the end of a collective, unless another one of its line follows; return its tables.
 
@@ -267,8 +276,8 @@ class _Walk:
         if not left or left[0][_SITE] != site:
             self._pass(site)
         elif left[0][_ACTION] not in _COLLECTIVES:
-            found = self._find(left[0])
-            until_s = None if found is None else found[0][found[1]][_POSTED]
+            match = self._find(left[0])
+            until_s = None if match is None else match[0][match[1]][_POSTED]
             while self._is_next(site) and (until_s is None or self._end_s[self._next] <= until_s):
                 self._go_on()
         return tables
@@ -320,10 +329,10 @@ class _Walk:
     def _post(self, row: _Columns) -> tuple[float, TracedMessage | None]:
         """Go to the date at which a message was posted; return the begin of the call, and the message."""
         _, action, site, comm, _, _, _, _, request, _ = row
-        found = self._find(row)
+        match = self._find(row)
         message = None
-        if found is not None:
-            queue, place = found
+        if match is not None:
+            queue, place = match
             message = TracedMessage._make((*queue[place], comm, request, action in _RECEIVES))
             del queue[place]
         begin_s = self._now_s
@@ -357,6 +366,7 @@ _TAG, _POSTED = map(_MESSAGE_COLUMNS.index, ("tag", "posted_s"))
 _TOOK_COLUMNS: Final = ("action", "request", "peer", "tag")
 _ACTION, _SITE, _BYTES, _REQUEST, _DETAIL = map(_ACTION_COLUMNS.index, ("action", "site", "bytes", "request", "detail"))
 _OVERHEAD: Final = INTERVAL_KINDS.index("overhead")
+_IDLE: Final = INTERVAL_KINDS.index("idle")
 _ALONE: Final = {name: INTERVAL_KINDS.index(name) for name in ("compute", "sleep", "overhead")}
 """Actions of one interval each, with its kind."""
 

@@ -6,12 +6,16 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from smpy.errors import DamagedFileError
 from smpy.export.communicators import Communicators
 from smpy.export.dated_calls import DatedCall, dated_ranks
 from smpy.export.mpi_calls import bytes_of, name_of, sizes_of
 from smpy.records.trace import Trace
+from tests.records.synthetic_trace import seal
 
 LATENCY_S, GAP_S_PER_BYTE, FLOP_PER_S = 1e-3, 1e-6, 1e9
 BEGIN = """
@@ -159,6 +163,16 @@ window.Unlock_all()
     (flush,) = (call for call in first if call.action == "complete" and call.end_s > call.begin_s)
     (work,) = (call for call in first if call.action == "compute")
     assert (work.begin_s, work.end_s) == (flush.end_s, pytest.approx(flush.end_s + 1e-3))
+
+
+def test_intervals_that_are_not_those_of_the_actions_are_refused(dated: Callable, tmp_path: Path):
+    dated("smpy.execute(1e6); comm.Barrier(); smpy.execute(1e6)")
+    table = pq.read_table(tmp_path / "trace" / "actions.parquet")
+    kept = [action != "compute" for action in table["action"].to_pylist()]
+    pq.write_table(table.filter(pa.array(kept)), tmp_path / "trace" / "actions.parquet")
+    trace = Trace(seal(tmp_path / "trace"))
+    with pytest.raises(DamagedFileError, match="the intervals of rank 0 are not those of its actions"):
+        list(dated_ranks(trace, Communicators(trace)))
 
 
 BYTES = {
