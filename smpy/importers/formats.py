@@ -18,6 +18,7 @@ FORMATS: Final = {
     "paraver": "smpy.importers.paraver",
     "ti": "smpy.importers.time_independent",
     "dimemas": "smpy.importers.dimemas",
+    "goal": "smpy.importers.goal",
 }
 """Names of formats, each with the module that reads it."""
 
