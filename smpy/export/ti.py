@@ -95,6 +95,8 @@ class _Program(RankProgram):
         """Line of a collective among all ranks; None if there is none with this query."""
         n, nbytes, root = query.n_ranks, row.bytes, row.peer
         type_ = _TYPE_OF_BYTES.get(query.item_bytes)
+        if type_ is None:
+            return None
         says, line = query._replace(nbytes=nbytes), None  # what the line says
         if operation == "barrier":
             says, line = Query(n, nbytes), "barrier"
