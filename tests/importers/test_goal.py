@@ -71,6 +71,12 @@ def test_a_message_that_needs_nothing_is_started_before_the_rank_computes(tmp_pa
     )
 
 
+def test_concurrent_computing_follows_by_lines(tmp_path: Path):
+    trace = imported(tmp_path, "num_ranks 1\nrank 0 {\na: calc 30\nb: calc 10\nc: calc 20\n}\n")
+    rows = trace.table("actions").to_pylist()
+    assert [row["amount"] for row in rows if row["action"] == "compute"] == [30, 10, 20]
+
+
 @pytest.mark.parametrize("case", random.Random(5).sample(POINT_TO_POINT, 8), ids=lambda case: case.name)
 def test_messages_that_are_exported_and_imported_end_when_the_run_did(tmp_path: Path, case: Case):
     smpy_outcome(case, tmp_path, trace=tmp_path / "trace")
