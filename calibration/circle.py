@@ -105,16 +105,23 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def table(rows: Iterable[Row]) -> str:
-    """Medians over the repetitions, in milliseconds, as a table of Markdown."""
-    times: dict[tuple[str, str, str], list[tuple[float, float]]] = defaultdict(list)
+    """Medians over the repetitions, in milliseconds: real, simulated, and the error, as a table of Markdown."""
+    times: dict[tuple[str, str], dict[str, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        times[row.program.split()[0].rpartition("/")[2], row.mpi, row.call].append((row.real_s, row.simulated_s))
-    lines = ["| program | MPI | call | real, ms | simulated, ms | error |", "|---|---|---|---|---|---|"]
-    for key, pairs in times.items():
-        real_s, simulated_s = (median(column) for column in zip(*pairs, strict=True))
-        error = f"{simulated_s / real_s - 1:+.0%}" if real_s else ""
-        lines.append(f"| {' | '.join(key)} | {real_s * 1e3:.2f} | {simulated_s * 1e3:.2f} | {error} |")
+        name = row.program.split()[0].rpartition("/")[2]
+        times[name, row.call][row.mpi].append((row.real_s, row.simulated_s))
+    mpis = list(dict.fromkeys(mpi for of_mpi in times.values() for mpi in of_mpi))
+    lines = [f"| milliseconds | call | {' | '.join(mpis)} |", f"|---|---|{'---|' * len(mpis)}"]
+    lines += [f"| {' | '.join([*key, *(_told(of_mpi[mpi]) for mpi in mpis)])} |" for key, of_mpi in times.items()]
     return "\n".join(lines)
+
+
+def _told(pairs: list[tuple[float, float]]) -> str:
+    if not pairs:
+        return ""
+    real_s, simulated_s = (median(column) for column in zip(*pairs, strict=True))
+    error = f": {simulated_s / real_s - 1:+.0%}" if real_s else ""
+    return f"{real_s * 1e3:.2f}, {simulated_s * 1e3:.2f}{error}"
 
 
 def main() -> None:
