@@ -64,7 +64,6 @@ def test_limits_of_the_heap_follow_what_the_program_frees_as_glibc_does(smpy_run
 CHURN = """
     import resource
     import numpy as np
-    from mpi4py import MPI
 
     def churn(n):
         for _ in range(n):

@@ -33,9 +33,11 @@ def remarks_on_spread(
     """
     computing = machine.calibration
     if config.measures_computing:
-        from smpy.records.calibration_file import read_result  # only such runs have one
+        computing = {}
+        if calibration is not None:
+            from smpy.records.calibration_file import read_result  # the run has imported it for the speed it says
 
-        computing = read_result(calibration)["calibration"] if calibration else {}
+            computing = read_result(calibration)["calibration"]
     return _spread_of(
         computing=(computing.get("computing_spread"), spent_s.computing),
         messages=(machine.calibration.get("spread"), spent_s.communicating),
