@@ -16,7 +16,7 @@ typedef struct {
     } allocator;
 } array_handler;
 
-/* The present handler, given numpy's _ARRAY_API; NULL with an exception, or without one if it is of a version that we do not know. */
+/* The present handler, given numpy's _ARRAY_API; NULL with an exception, or without one if its version is not known. */
 const array_handler *array_handler_present(PyObject *api);
 /* Puts another one in its place; -1 with an exception. */
 int array_handler_replace(PyObject *api, array_handler *by);

@@ -1,9 +1,9 @@
 /* heap_limits.h -- limits of glibc's heap, as a process with no other program than the simulated one would have them.
  *
- * glibc maps a block from a limit on by itself, and gives the end of its heap back from another limit on, twice the first. It raises both
- * when a mapped block is freed. What smpy takes and frees would raise them, too: then an array that is made again and again costs no page
- * faults here, and costs them in a real run. So the limits begin anew with the ranks, and only blocks that Python and numpy have taken
- * since then raise them, as glibc would.
+ * glibc maps a block from a limit on by itself, and gives the end of its heap back from another limit on, twice the first. It
+ * raises both when a mapped block is freed. What smpy takes and frees would raise them, too: then an array that is made again and
+ * again costs no page faults here, and costs them in a real run. So the limits begin anew with the ranks, and only blocks that
+ * Python and numpy have taken since then raise them, as glibc would.
  * Laws: (1) the limits never fall until they begin anew;
  *       (2) a block that is not in the table, such as one from before, moves no limit. */
 #ifndef SMPY_SURFACE_HEAP_LIMITS_H
