@@ -14,7 +14,7 @@ void cpu_may_idle(sim *s, int rank);                /* to be called when a timel
  * first; 0, or an error. */
 int cpu_takes_older(sim *s, int rank, int64_t order);
 /* In a replay of ordered operations: does another timeline of the rank take the CPU first, as its operation became ready earlier?
- * Of those that became ready together, sends come before work, and timelines in their order. */
+ * Sends come before work that became ready with them, and timelines in their order. */
 int cpu_is_for_older(const sim *s, int timeline);
 
 int cpu_idles(const sim *s, int rank);              /* it has nothing to do now but to take messages */
