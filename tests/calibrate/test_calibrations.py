@@ -4,6 +4,7 @@ import runpy
 import shutil
 import tomllib
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,11 @@ def test_the_page_shows_what_the_recorded_runs_say(monkeypatch, machine):
     monkeypatch.syspath_prepend(str(FOLDER))
     tables = runpy.run_path(str(FOLDER / "truth.py"))["tell"](FOLDER / machine)
     assert tables in (FOLDER / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_page_on_exchange_shows_the_recorded_circle(monkeypatch):
+    pytest.importorskip("pyarrow")
+    monkeypatch.syspath_prepend(str(FOLDER))
+    circle = import_module("circle")
+    page = (FOLDER.parent / "docs" / "exchange.md").read_text(encoding="utf-8")
+    assert circle.table(circle.read_rows(FOLDER / "cloud-xeon-2" / "circle.csv")) in page
