@@ -3,8 +3,9 @@
     python calibration/own_kernels.py calibration/cloud-xeon/programs.toml
 
 runs the programs on one rank, at sizes that `truth.py` does not predict, and times every call of a function under
-`@kernel` whose cost `smpy calibrate blas` does not measure. Fitted are bytes, which take longer the larger the working
-set is, and what a call costs; ratios count.
+`@kernel` whose cost `smpy calibrate blas` does not measure, in `N_ROUNDS` rounds over all of them. A call of some size
+takes the median over the rounds of its mean. Fitted are the cost of a call, and of a byte: it grows with the logarithm
+of the working set, as caches are left behind, and with the working set itself, as pages are; ratios count.
 """
 
 from __future__ import annotations
@@ -27,17 +28,19 @@ from scipy.optimize import nnls
 from smpy.calibrate.result_file import toml_text
 from smpy.compute.models.expressions import over_arguments
 
+N_ROUNDS = 3
 APPS = Path(__file__).parent.parent / "apps"
 PROGRAMS = {
     "jacobi.py": [
         *(
             "--n 250 --iterations 200",
+            "--n 500 --iterations 100",
             "--n 700 --iterations 50",
             "--n 1400 --iterations 30",
             "--n 3000 --iterations 10",
         ),
     ],
-    "conjugate_gradient.py": ["--n 90", "--n 200", "--n 400", "--n 700"],
+    "conjugate_gradient.py": ["--n 90", "--n 200", "--n 350", "--n 700"],
     "fft2d.py": ["--n 600 --m 600", "--n 1500 --m 1500", "--n 2400 --m 2400", "--n 4000 --m 4000"],
     "hpl.py": ["--n 1500 --nb 128", "--n 2500 --nb 128", "--n 5000 --nb 128"],
 }
@@ -85,25 +88,32 @@ def run(program: str, line: str) -> Calls:
     return calls
 
 
-def table(calls: list[tuple[float, float, float]]) -> dict[str, object]:
-    """[kernels.NAME] of a kernel's calls."""
-    taken: defaultdict[tuple[float, float], list[float]] = defaultdict(list)
-    for moved, working_set, seconds in calls:
-        if moved:
-            taken[moved, working_set].append(seconds)
-    moved, working_set = np.array(list(taken)).T
-    means_s = np.array([np.mean(seconds) for seconds in taken.values()])
-    weights = np.array([len(seconds) for seconds in taken.values()]) ** 0.5 / means_s
-    smallest = np.log2(working_set.min()) if working_set.all() else 0.0
-    beyond = moved * (np.log2(working_set) - smallest) if working_set.all() else np.zeros_like(moved)
-    design = np.stack([moved, beyond, np.ones_like(moved)], axis=1)
+def table(rounds: list[list[tuple[float, float, float]]]) -> dict[str, object]:
+    """[kernels.NAME] of a kernel's calls in each round."""
+    means: defaultdict[tuple[float, float], list[float]] = defaultdict(list)
+    n_calls: dict[tuple[float, float], int] = {}
+    for calls in rounds:
+        taken: defaultdict[tuple[float, float], list[float]] = defaultdict(list)
+        for moved, working_set, seconds in calls:
+            if moved:
+                taken[moved, working_set].append(seconds)
+        for size, of_size in taken.items():
+            means[size].append(float(np.mean(of_size)))
+            n_calls[size] = len(of_size)
+    moved, working_set = np.array(list(means)).T
+    means_s = np.array([np.median(of_size) for of_size in means.values()])
+    weights = np.array(list(n_calls.values())) ** 0.5 / means_s
+    has_working_set = bool(working_set.all())
+    smallest = np.log2(working_set.min()) if has_working_set else 0.0
+    beyond = moved * (np.log2(working_set) - smallest) if has_working_set else np.zeros_like(moved)
+    design = np.stack([moved, beyond, moved * working_set, np.ones_like(moved)], axis=1)
     scale = design.max(axis=0) + 1e-300
     found, _ = nnls(design / scale * weights[:, None], means_s * weights)
-    per_byte_s, per_doubling_s, call_s = found / scale
+    per_byte_s, per_doubling_s, per_square_s, call_s = found / scale
     seconds = {"bytes": per_byte_s - per_doubling_s * smallest, "1": call_s}
     sizes = ["bytes"]
-    if working_set.all():
-        seconds["bytes*log2(working_set_bytes)"] = per_doubling_s
+    if has_working_set:
+        seconds |= {"bytes*log2(working_set_bytes)": per_doubling_s, "bytes*working_set_bytes": per_square_s}
         sizes.append("working_set_bytes")
     return {
         "sizes": sizes,
@@ -115,13 +125,17 @@ def table(calls: list[tuple[float, float, float]]) -> dict[str, object]:
 
 def main(path: Path) -> None:
     lines = [(program, line) for program, lines in PROGRAMS.items() for line in lines]
-    calls: defaultdict[str, list[tuple[float, float, float]]] = defaultdict(list)
+    rounds: defaultdict[str, list[list[tuple[float, float, float]]]] = defaultdict(list)
     with get_context("fork").Pool(1, maxtasksperchild=1) as pool:  # each in a process of its own, one after another
-        for of_one in pool.starmap(run, lines, chunksize=1):
-            for name, rows in of_one.items():
-                calls[name] += rows
+        for _ in range(N_ROUNDS):
+            calls: defaultdict[str, list[tuple[float, float, float]]] = defaultdict(list)
+            for of_one in pool.starmap(run, lines, chunksize=1):
+                for name, rows in of_one.items():
+                    calls[name] += rows
+            for name, rows in calls.items():
+                rounds[name].append(rows)
     told = "Written by calibration/own_kernels.py: kernels of programs in apps/, by the bytes that they say they move."
-    text = toml_text({f"kernels.{name}": table(rows) for name, rows in calls.items()}, told)
+    text = toml_text({f"kernels.{name}": table(of_name) for name, of_name in rounds.items()}, told)
     path.write_text(text, encoding="utf-8")
 
 

@@ -64,20 +64,22 @@ def test_a_program_that_fails_is_no_measurement(script: ModuleType):
 
 def test_planted_costs_are_found_to_the_digits_that_are_written(script: ModuleType):
     def planted_s(moved: float, working_set: float) -> float:
-        return 2e-6 + moved * (1e-10 + 3e-11 * log2(working_set / 1e4))
+        return 2e-6 + moved * (1e-10 + 3e-11 * log2(working_set / 1e4) + 2e-17 * working_set)
 
-    calls = [(3.0 * size, float(size), planted_s(3 * size, size)) for size in (10**4, 10**5, 10**6, 10**7)]
-    made = script.table([*calls, *calls, (0.0, 0.0, 1.0)])
+    calls = [(3.0 * size, float(size), planted_s(3 * size, size)) for size in (10**4, 10**5, 10**6, 10**7, 10**8)]
+    disturbed = [(moved, working_set, 5 * seconds) for moved, working_set, seconds in calls]
+    made = script.table([[*calls, *calls, (0.0, 0.0, 1.0)], calls, disturbed])
     assert made["sizes"] == ["bytes", "working_set_bytes"]
-    assert (made["smallest"], made["largest"]) == ([3 * 10**4, 10**4], [3 * 10**7, 10**7])
+    assert (made["smallest"], made["largest"]) == ([3 * 10**4, 10**4], [3 * 10**8, 10**8])
     found = made["seconds"]
     for moved, working_set, seconds in calls:
         beyond = found["bytes*log2(working_set_bytes)"] * log2(working_set)
+        beyond += found["bytes*working_set_bytes"] * working_set
         assert found["1"] + moved * (found["bytes"] + beyond) == pytest.approx(seconds, rel=1e-3)
 
 
 def test_without_a_working_set_there_are_bytes_and_calls(script: ModuleType):
-    made = script.table([(size, 0.0, 1e-6 + 2e-9 * size) for size in (100.0, 1000.0, 10_000.0)])
+    made = script.table([[(size, 0.0, 1e-6 + 2e-9 * size) for size in (100.0, 1000.0, 10_000.0)]])
     assert (made["sizes"], made["smallest"], made["largest"]) == (["bytes"], [100], [10_000])
     assert made["seconds"] == pytest.approx({"bytes": 2e-9, "1": 1e-6}, rel=1e-4)
 
