@@ -3,7 +3,7 @@
 #define SMPY_GOAL_RANK_H
 #include "goal.h"
 
-typedef enum { GOAL_CALC, GOAL_SEND, GOAL_RECV } goal_kind;
+typedef enum { GOAL_SEND, GOAL_RECV, GOAL_CALC } goal_kind; /* as they begin, of those that become ready together */
 
 enum { GOAL_ANY = -1 };               /* as source or tag of a receive */
 

@@ -89,9 +89,11 @@ static void list_followers(const order *o, const goal_rank *of)
     }
 }
 
-/* Number of operations that have a place in the order: fewer than there are, if some are in a cycle. */
-static int put_in_order(const order *o, int n)
+/* Puts operations in an order in which each follows what it requires; of those that become ready together, sends are before
+ * receives, and these before work. Their number: fewer than there are, if some are in a cycle. */
+static int put_in_order(const order *o, const goal_rank *of)
 {
+    const int n = of->n;
     int n_ordered = 0;
     for (int i = 0; i < n; i++) {
         o->n_missing[i] = o->first_need[i + 1] - o->first_need[i];
@@ -99,8 +101,10 @@ static int put_in_order(const order *o, int n)
     }
     for (int i = 0; i < n_ordered; i++) {
         const int done = o->order[i];
-        for (int k = o->first_follower[done]; k < o->first_follower[done + 1]; k++)
-            if (!--o->n_missing[o->follower[k]]) o->order[n_ordered++] = o->follower[k];
+        for (goal_kind kind = GOAL_SEND; kind <= GOAL_CALC; kind++)
+            for (int k = o->first_follower[done]; k < o->first_follower[done + 1]; k++)
+                if (of->operation[o->follower[k]].kind == kind && !--o->n_missing[o->follower[k]])
+                    o->order[n_ordered++] = o->follower[k];
     }
     return n_ordered;
 }
@@ -211,7 +215,7 @@ int goal_append_rank(goal_builder *g, int rank, const goal_rank *of)
     if (error) return error;
     list_needs(&o, of);
     list_followers(&o, of);
-    if (put_in_order(&o, of->n) < of->n) {
+    if (put_in_order(&o, of) < of->n) {
         int first = 0;
         while (!o.n_missing[first]) first++;
         return first;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -12,18 +12,13 @@ from smpy.replay.goal import replay_goal
 from tests.oracle.loggopsim_programs import PARAMETERS, PROGRAMS, RECORDED, binomial_tree
 
 CASES = json.loads(RECORDED.read_text(encoding="utf-8"))["cases"]
-OTHER_ORDER: Final = {("fft2d", 0), ("jacobi3d", 0), ("cg", 0), ("halo", 0), ("halo", 1)}
-"""Programs and parameters with operations of one date that LogGOPSim takes in another order."""
 
 
-def marked(case: dict[str, Any]) -> Any:
-    number = PARAMETERS.index(case["parameters"])
-    other = pytest.mark.xfail(reason="operations of one date are taken in another order", strict=True)
-    marks = other if (case["program"], number) in OTHER_ORDER else ()
-    return pytest.param(case, id=f"{case['program']}-{number}", marks=marks)
+def name_of(case: dict[str, Any]) -> str:
+    return f"{case['program']}-{PARAMETERS.index(case['parameters'])}"
 
 
-@pytest.mark.parametrize("case", [marked(case) for case in CASES])
+@pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_each_rank_ends_when_loggopsim_says(case: dict[str, Any], tmp_path: Path):
     path = PROGRAMS / f"{case['program']}.goal"
     if case["program"] == "binomial_tree":
@@ -44,3 +39,12 @@ def test_sends_that_are_concurrent_are_sent_in_the_order_of_their_lines(tmp_path
         1e9 * replay_goal(tmp_path / "x.goal", network="loggp:L=1000ns,o=100ns,g=10ns,G=1ns,O=0ns,S=65535B").finish_s
     )
     assert finish_ns == pytest.approx([300, 1300, 1400, 1200])
+
+
+def test_send_begins_before_work_that_became_ready_with_it(tmp_path: Path):
+    (tmp_path / "x.goal").write_text(
+        "num_ranks 2\nrank 0 {\na: calc 50\nb: calc 1000\nc: send 1b to 1 tag 0\nb requires a\nc requires a\n}\n"
+        "rank 1 {\na: recv 1b from 0 tag 0\n}\n"
+    )
+    network = "loggp:L=1000ns,o=100ns,g=10ns,G=1ns,O=0ns,S=65535B"
+    assert 1e9 * replay_goal(tmp_path / "x.goal", network=network).finish_s == pytest.approx([1150, 1250])

@@ -2,6 +2,8 @@
 #include "mpi/protocol.h"
 #include "world/cpus.h"
 #include "world/actions.h"
+#include "world/clock_events.h"
+#include "world/performing.h"
 #include "world/tell.h"
 
 /* Posting a send or a receive; the number of its request is known when it is appended. */
@@ -19,12 +21,24 @@ static int step(sim *s, int id, action *a)
 
 static const action_kind kind = {.name = "post", .step = step, .keeps_tail = 1};
 
+/* A receive among ordered operations is posted when the CPU has done what it did as the receive became ready, after older
+ * messages. */
+static int step_receive(sim *s, int id, action *a)
+{
+    const timeline *t = &s->timelines.at[id];
+    if (t->ready_s >= clock_same_date_s(&s->clock)) return clock_events_sleep_until(s, id, t->ready_s, SPENT_OVERHEAD);
+    int taken = 1;
+    while (taken > 0) taken = cpu_takes_older(s, t->rank, t->ready);
+    return taken < 0 ? taken : step(s, id, a);
+}
+
+static const action_kind receive_kind = {.name = "post", .step = step_receive, .cpu_order = 2};
+
 /* A send over a network that uses CPUs. */
 static int step_send(sim *s, int id, action *a)
 {
     const int request = a->post.request;
     const slot *x = &mpi_of(s)->requests.at[request];
-    if (cpu_is_for_older(s, id)) return MADE_A_CALL;
     const int result = protocol_await_interface(s, id);
     if (result != MADE_A_CALL) return result;
     action_end(s, id);
@@ -36,8 +50,9 @@ static const action_kind send_kind = {.name = "post", .step = step_send, .cpu_or
 
 static int append(sim *s, int id, int request)
 {
-    const int pays = mpi_of(s)->requests.at[request].is.is_send && cpus_are_used(s);
-    action *a = action_append(s, id, pays ? &send_kind : &kind);
+    const int is_send = mpi_of(s)->requests.at[request].is.is_send;
+    const action_kind *uses_cpu = is_send ? &send_kind : performing_is_ordered(s->performing) ? &receive_kind : &kind;
+    action *a = action_append(s, id, cpus_are_used(s) ? uses_cpu : &kind);
     if (!a) {
         request_free(s, request);
         return SIM_OUT_OF_MEMORY;

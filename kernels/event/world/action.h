@@ -44,7 +44,7 @@ typedef struct {
     void (*describe)(const sim *s, const action *a, waiting *out);
     int nature;                  /* ACTION_* */
     const row_kind *row;         /* of a poll, which tells its answer; or NULL */
-    int cpu_order;               /* it takes the CPU of its rank (cpus.h); of those that become ready together, the lower first */
+    int cpu_order;               /* of ordered operations that become ready together, the lower begins first */
     int keeps_tail;              /* the date at the timeline's tail stays known: it takes no time, or the tail includes it */
 } action_kind;
 

@@ -18,20 +18,19 @@ static int step_work(sim *s, int id, action *a)
     timeline *t = &s->timelines.at[id];
     const int rank = t->rank;
     int taken;
-    if (cpu_is_for_older(s, id)) return MADE_A_CALL;
     if (cpu_from_s(s, rank) >= clock_same_date_s(&s->clock))
         return clock_events_sleep_until(s, id, cpu_from_s(s, rank), SPENT_OVERHEAD);
     while ((taken = cpu_takes_older(s, rank, t->ready)) > 0)
         if (cpu_from_s(s, rank) > s->clock.now_s) return clock_events_sleep_until(s, id, cpu_from_s(s, rank), SPENT_OVERHEAD);
     if (taken < 0) return taken;
     const double until_s = larger(s->clock.now_s, cpu_from_s(s, rank)) + a->sleep.seconds;
-    timeline_gets_ready(s, t);
     action_end(s, id);
     cpu_load(s, rank, until_s);
+    timeline_gets_ready(s, t);
     return until_s > s->clock.now_s ? clock_events_sleep_until(s, id, until_s, SPENT_COMPUTING) : FREE_OF_CHARGE;
 }
 
-static const action_kind work_kind = {.name = "work", .step = step_work, .nature = ACTION_TIME, .cpu_order = 2};
+static const action_kind work_kind = {.name = "work", .step = step_work, .nature = ACTION_TIME, .cpu_order = 3};
 
 static int perform_work(sim *s, int id, const trace_action *row, int n);
 
@@ -79,6 +78,7 @@ static int step_reach(sim *s, int id, action *a)
     while (waiting > 0) {
         const int next = s->performing->rank[waiting - 1].next_at_point;
         action_wake(s, waiting - 1);
+        timeline_is_ready_with(&s->timelines.at[waiting - 1], &s->timelines.at[id]);
         waiting = next;
     }
     return FREE_OF_CHARGE;

@@ -1,7 +1,6 @@
 #include "world/cpus.h"
 
 #include "basics/dates.h"
-#include "world/performing.h"
 #include "world/world.h"
 
 int cpus_are_used(const sim *s)
@@ -26,26 +25,6 @@ int cpu_takes_older(sim *s, int rank, int64_t order)
 {
     const network *n = &s->network;
     return order && n->kind->take_older ? n->kind->take_older(s, n->state, rank, order) : 0;
-}
-
-/* Order of the operation that a timeline performs next, if that takes the CPU and goes on now; or 0. */
-static int cpu_order_of(const timeline *t)
-{
-    return t->state == AWAKE && t->n ? t->queue[t->first].kind->cpu_order : 0;
-}
-
-int cpu_is_for_older(const sim *s, int id)
-{
-    if (!s->performing || !s->performing->is_ordered) return 0;
-    const timeline *mine = &s->timelines.at[id];
-    const int my_order = cpu_order_of(mine);
-    for (int other = s->timelines.rank[mine->rank].first_timeline; other >= 0; other = s->timelines.at[other].next_of_rank) {
-        const timeline *t = &s->timelines.at[other];
-        const int order = cpu_order_of(t);
-        if (other == id || !order || t->ready > mine->ready) continue;
-        if (t->ready < mine->ready || order < my_order || (order == my_order && other < id)) return 1;
-    }
-    return 0;
 }
 
 /* Blocked, polling, or asleep until its host's interface takes its next message. */

@@ -13,9 +13,6 @@ void cpu_may_idle(sim *s, int rank);                /* to be called when a timel
 /* An operation that became ready when so many things had been created begins: it waits for a message that is older. 1: one is taken
  * first; 0, or an error. */
 int cpu_takes_older(sim *s, int rank, int64_t order);
-/* In a replay of ordered operations: does another timeline of the rank take the CPU first, as its operation became ready earlier?
- * Sends come before work that became ready with them, and timelines in their order. */
-int cpu_is_for_older(const sim *s, int timeline);
 
 int cpu_idles(const sim *s, int rank);              /* it has nothing to do now but to take messages */
 double cpu_from_s(const sim *s, int rank);

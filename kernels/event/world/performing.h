@@ -41,6 +41,12 @@ typedef struct performing {
     int64_t quiet_since;         /* the world's progress when it was found quiet, or -1 */
 } performing;
 
+/* Does it replay operations that are ordered by what they require? */
+static inline int performing_is_ordered(const performing *p)
+{
+    return p && p->is_ordered;
+}
+
 performing *performing_new(int n_ranks);                  /* NULL without memory */
 void performing_free(performing *p);
 

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 
 #include "basics/cache_lines.h"
+#include "basics/reserve.h"
+#include "basics/sort.h"
 #include "world/cpus.h"
+#include "world/performing.h"
 #include "world/tell.h"
 
 int timelines_init(timelines *all, int n_ranks)
@@ -31,6 +34,7 @@ void timelines_free(sim *s)
     }
     free(all->memory);
     free(all->rank_memory);
+    free(all->sorted);
     free(all->turn);
     free(all->next_turn);
 }
@@ -115,9 +119,17 @@ void action_end(sim *s, int id)
 
 /* ---- its state ---- */
 
-void timeline_gets_ready(const sim *s, timeline *t)
+void timeline_gets_ready(sim *s, timeline *t)
 {
-    if (s->performing && s->performing->is_ordered) t->ready = s->order;
+    if (!performing_is_ordered(s->performing)) return;
+    t->ready = s->order++;
+    t->ready_s = cpu_from_s(s, t->rank);
+}
+
+void timeline_is_ready_with(timeline *t, const timeline *other)
+{
+    t->ready = other->ready;
+    t->ready_s = other->ready_s;
 }
 
 void timeline_enter(sim *s, int id, int state, int spends)
@@ -165,6 +177,30 @@ void action_wake(sim *s, int id)
     timeline_runs_next(s, id);
 }
 
+static int was_ready_first(const void *x, const void *y)
+{
+    const ready_turn *a = x, *b = y;
+    if (a->ready != b->ready) return a->ready < b->ready ? -1 : 1;
+    return a->cpu_order != b->cpu_order ? a->cpu_order - b->cpu_order : a->timeline - b->timeline;
+}
+
+/* Sorts turns by when their operations became ready; of those that did together, sends are before receives, these before work. */
+static void sort_turns(sim *s)
+{
+    timelines *all = &s->timelines;
+    void *list = all->sorted;
+    const int error = reserve(&list, &all->sorted_room, all->n_turn, sizeof *all->sorted);
+    all->sorted = list;
+    keep_error(s, error);
+    if (error) return;
+    for (int i = 0; i < all->n_turn; i++) {
+        const timeline *t = &all->at[all->turn[i]];
+        all->sorted[i] = (ready_turn){t->ready, t->n ? t->queue[t->first].kind->cpu_order : 0, all->turn[i]};
+    }
+    sort_nearly(all->sorted, all->n_turn, sizeof *all->sorted, was_ready_first);
+    for (int i = 0; i < all->n_turn; i++) all->turn[i] = all->sorted[i].timeline;
+}
+
 int timeline_next_turn(sim *s)
 {
     timelines *all = &s->timelines;
@@ -173,6 +209,7 @@ int timeline_next_turn(sim *s)
     all->next_turn = turn;
     all->n_turn = all->n_next_turn;
     all->at_turn = all->n_next_turn = 0;
+    if (all->n_turn > 1 && performing_is_ordered(s->performing)) sort_turns(s);
     return all->n_turn;
 }
 

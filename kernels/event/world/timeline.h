@@ -40,13 +40,19 @@ typedef struct {
     uint8_t is_dropped;          /* ENDED for good, in the midst of its queue */
     uint8_t waits_for_interface; /* of its host, to send: while it is ASLEEP */
     double busy_until_s;         /* receive overheads of the wait under way */
-    int64_t ready;               /* in a replay of ordered operations: `order` when its next one became ready; else 0 */
+    int64_t ready;               /* in a replay of ordered operations: place of its next one in the order of readiness; else 0 */
+    double ready_s;              /* likewise: from when on the CPU of its rank was free then */
     int64_t ahead_bytes;         /* payload of sends not yet executed */
     int line_at_tail;            /* line of the open call, or 0 */
     int64_t n_sends_seen;        /* by a blocking probe that found nothing: n_sends_queued (poll.h) when it looked; else -1 */
     message_envelope wanted;     /* by a probe; then, of the message it found */
     poll_state poll;
 } timeline;
+
+typedef struct {
+    int64_t ready;
+    int cpu_order, timeline;
+} ready_turn;
 
 /* A rank's time since it last was blocked: its beginning, one label, and a lower bound of that label's part (blame.h). */
 typedef struct {
@@ -87,6 +93,8 @@ typedef struct {
     void *rank_memory;
     int n_ranks, rank_room;
     int *turn, *next_turn;       /* timelines to perform one call each; room for all */
+    ready_turn *sorted;          /* the turns of ordered operations while they are sorted, or NULL */
+    int sorted_room;
     int n_turn, n_next_turn, at_turn;
 } timelines;
 
@@ -95,7 +103,8 @@ void timelines_free(sim *s);
 int timeline_new(sim *s, int rank);                     /* AWAKE in no turn, and its host has one more; or an error */
 int timeline_rank_new(sim *s, int host);                /* a rank without timelines; or an error */
 void timeline_enter(sim *s, int timeline, int state, int spends);
-void timeline_gets_ready(const sim *s, timeline *t);    /* for its next operation: see `ready` */
+void timeline_gets_ready(sim *s, timeline *t);          /* for its next operation: see `ready` */
+void timeline_is_ready_with(timeline *t, const timeline *other); /* as the next one of another timeline of the rank is */
 void timeline_runs_next(sim *s, int timeline);          /* AWAKE, in the next turn */
 int timeline_next_turn(sim *s);                         /* 0 when nobody has one */
 
