@@ -24,6 +24,13 @@ REFUSED = {
         (3, "--length -1", "--rounds and --length are at least 1"),
         (3, "--tokens some", "invalid choice: 'some'"),
     ],
+    "sweep3d": [
+        (3, "--rows 2", "--rows divides the number of ranks, 3"),
+        (3, "--rows -1", "--rows divides the number of ranks, 3"),
+        (3, "--blocks 0", "--blocks and --numbers are at least 1"),
+        (3, "--work nan", "--work is from 1e-6 to 3600"),
+        (3, "--bandwidth 0", "--latency, --overhead and --envelope are not negative, and --bandwidth is above 0"),
+    ],
     "monte_carlo_pi": [
         (3, "--samples 0", "--samples and --block are at least 1"),
         (3, "--block -5", "--samples and --block are at least 1"),
