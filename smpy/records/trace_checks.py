@@ -132,10 +132,12 @@ class RowChecks:
             self._words(column, INTERVAL_KINDS)
         elif name == "request":
             self._within(column, -1, None, "a request below -1")
-        elif name in ("message", "line", "detail", "schedule", "n_entries", "item_bytes", "comm") or (
+        elif name in ("message", "line", "detail", "schedule", "n_entries", "comm") or (
             name == "bytes" and self._table != "actions"
         ):
             self._within(column, 0, None, f"a {name} below 0")
+        elif name == "item_bytes":
+            self._within(column, 1, None, "an entry of no bytes")
         elif name in ("n_ranks", "n_remote"):
             self._within(column, 0, known.n_ranks, "more ranks than there are")
 

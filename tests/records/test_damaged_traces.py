@@ -274,6 +274,7 @@ def rewrite(folder: Path, table: str, column: str, value: object, *, where: tupl
         ("comms", "first", 3, None),
         ("collectives", "bytes", -1, None),
         ("collectives", "n_ranks", 2**31 - 1, None),
+        ("collectives", "item_bytes", 0, None),
         ("collectives", "operation", "dance", None),
         ("sites", "site", 7, None),
     ],
