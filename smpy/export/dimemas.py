@@ -93,8 +93,8 @@ class _Task(RankProgram):
         self._spent_ns, self._written_ns = 0.0, 0
         self._posted_bytes: dict[RequestName, deque[int]] = defaultdict(deque)
 
-    def compute(self, flop: float) -> None:
-        self._spent_ns += flop / self.speed_flop_per_s * _NS
+    def compute(self, amount: float) -> None:
+        self._spent_ns += amount / self.amounts_per_s * _NS
 
     def pause(self, seconds: float) -> None:
         self._spent_ns += seconds * _NS

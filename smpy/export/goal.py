@@ -63,8 +63,8 @@ def write(trace: Trace, path: Path) -> None:
     messages = _Messages(trace, communicators)
     collectives = CollectiveCalls(trace, machine, communicators)
     programs = [
-        _Program(rank, speed_flop_per_s, machine.reduction_byte_s, communicators, messages, collectives)
-        for rank, speed_flop_per_s in enumerate(machine.speed_flop_per_s)
+        _Program(rank, amounts_per_s, machine.reduction_byte_s, communicators, messages, collectives)
+        for rank, amounts_per_s in enumerate(machine.amounts_per_s)
     ]
     for row in _rows(trace):
         programs[row["rank"]].add(trace, row)
@@ -114,12 +114,12 @@ class _Messages:
 
 
 class _Program:
-    """The operations of one rank, with the speed of its core and of its reductions."""
+    """The operations of one rank, with what its core computes in a second, and its reductions."""
 
     def __init__(
         self,
         rank: int,
-        speed_flop_per_s: float,
+        amounts_per_s: float,
         reduction_byte_s: float,
         communicators: Communicators,
         messages: _Messages,
@@ -127,7 +127,7 @@ class _Program:
     ) -> None:
         self.lines: Final[list[str]] = []
         self._communicators = communicators
-        self._speed_flop_per_s = speed_flop_per_s
+        self._amounts_per_s = amounts_per_s
         self._reduction_byte_s = reduction_byte_s
         self._rank = rank
         self._messages = messages
@@ -149,7 +149,7 @@ class _Program:
         if action in _CALCULATED:
             if row["bytes"]:
                 raise _refused(trace, row, "its time depends on the memory")
-            self._calculate(row["amount"] / (self._speed_flop_per_s if action == "compute" else 1.0))
+            self._calculate(row["amount"] / (self._amounts_per_s if action == "compute" else 1.0))
         elif action in _WAITS:
             self._needs += [f"requires {label}" for label in self._of_request.pop(row["request"], ())]
         elif action in (*_SENDS, *_RECEIVES):

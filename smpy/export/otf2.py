@@ -214,7 +214,7 @@ class _Events:
         self._leave(call.end_s)
 
     def _count(self, call: DatedCall) -> None:
-        if call.action == "compute":
+        if call.action == "compute" and not self._definitions.trace.keeps_seconds:
             self._flop += call.amount
 
     def _metric(self, date_s: float) -> None:

@@ -209,7 +209,7 @@ class _Events:
         return records
 
     def _compute(self, call: DatedCall) -> None:
-        self._flop += call.amount
+        self._flop += 0.0 if self._trace.keeps_seconds else call.amount
         kernel = self._calls.kernel_of_site[call.site]
         if kernel:
             self._add(_EVENT, _ns(call.begin_s), KERNEL, kernel)

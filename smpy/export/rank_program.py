@@ -121,7 +121,7 @@ class RankProgram:
         self.lines: list[str] = []
         self.rank = rank
         self.run = run
-        self.speed_flop_per_s = run.machine.speed_flop_per_s[rank]
+        self.amounts_per_s = run.machine.amounts_per_s[rank]
         self._row: Row | None = None  # the row whose text is being written
         self._message_of: dict[int, RequestName] = {}  # by open request
         self._open: dict[RequestName, deque[int]] = defaultdict(deque)
@@ -135,8 +135,8 @@ class RankProgram:
 
     # ---- lines, written by a format ----
 
-    def compute(self, flop: float) -> None:
-        """Write computing."""
+    def compute(self, amount: float) -> None:
+        """Write computing, of which a second has `amounts_per_s`."""
         raise NotImplementedError
 
     def pause(self, seconds: float) -> None:

@@ -56,10 +56,11 @@ class _Program(RankProgram):
 
     def __init__(self, run: RunFacts, rank: int) -> None:
         super().__init__(run, rank)
+        self._operations_per_amount = run.machine.operations_per_amount[rank]
         self.lines.append(f"{rank} init")
 
-    def compute(self, flop: float) -> None:
-        self.lines.append(f"{self.rank} compute {flop!r}")
+    def compute(self, amount: float) -> None:
+        self.lines.append(f"{self.rank} compute {amount * self._operations_per_amount!r}")
 
     def pause(self, seconds: float) -> None:
         self.lines.append(f"{self.rank} sleep {seconds!r}")

@@ -124,3 +124,12 @@ def test_mutated_programs_end_with_a_trace_or_a_sentence(tmp_path: Path, seed: i
 @pytest.mark.parametrize("seed", MANY)
 def test_many_mutated_programs_end_with_a_trace_or_a_sentence(tmp_path: Path, seed: int):
     check_mutation(tmp_path, seed)
+
+
+@pytest.mark.parametrize("form", ["goal", "ti", "dimemas"])
+def test_nanoseconds_are_written_as_those_of_the_machine(tmp_path: Path, form: str):
+    trace = imported(tmp_path, TWO, platform=FLAT)
+    written = export(trace, form, tmp_path / "again")
+    path = written / "main" if form == "ti" else written
+    again = smpy.import_trace(path, tmp_path / "trace-again", platform=FLAT)
+    assert replay(again).computing_s.tolist() == pytest.approx([1.5e-6, 1e-6])
