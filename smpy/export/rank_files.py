@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -23,10 +24,13 @@ def write_rank_files(run: RunFacts, programs: Sequence[RankProgram], paths: Sequ
     paths : sequence of Path
         File of each rank.
     """
-    for n_rows, row in enumerate(run.rows(), start=1):
-        programs[row.rank].add(row)
-        if not n_rows % _ROWS_AT_ONCE:
-            _append_all(programs, paths)
+    adds = [program.add for program in programs]
+    rows = run.rows()
+    for first in rows:
+        adds[first.rank](first)
+        for row in islice(rows, _ROWS_AT_ONCE):
+            adds[row.rank](row)
+        _append_all(programs, paths)
     for program in programs:
         program.end()
     _append_all(programs, paths)
