@@ -12,14 +12,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from smpy.engine.schedules import Instruction, ScheduleCall
 from smpy.errors import UsageError
 from smpy.export.collective_calls import CollectiveCalls
 from smpy.export.communicators import ANY, OF_COLLECTIVES, Communicators
+from smpy.export.rank_files import ROWS_AT_ONCE, append_lines
+from smpy.export.rank_program import action_rows
 from smpy.export.run_machine import machine_of_run
 from smpy.records.files import in_place_when_whole
 from smpy.records.trace import Trace
@@ -43,7 +47,7 @@ Row = dict[str, Any]
 
 
 def write(trace: Trace, path: Path) -> None:
-    """Write a trace to `path`. The program of all ranks is held in memory.
+    """Write a trace to `path`. The sizes of all messages are held in memory.
 
     Parameters
     ----------
@@ -66,17 +70,28 @@ def write(trace: Trace, path: Path) -> None:
         _Program(rank, amounts_per_s, machine.reduction_byte_s, communicators, messages, collectives)
         for rank, amounts_per_s in enumerate(machine.amounts_per_s)
     ]
-    for row in _rows(trace):
-        programs[row["rank"]].add(trace, row)
-    with in_place_when_whole(path) as scratch, scratch.open("w", encoding="utf-8") as file:
-        file.write(f"num_ranks {len(programs)}\n")
-        for rank, program in enumerate(programs):
-            file.write("\n".join((f"rank {rank} {{", *program.lines, "}\n")))
+    lines = [program.lines for program in programs]
+    with TemporaryDirectory() as folder, in_place_when_whole(path) as scratch:
+        paths = [Path(folder, f"rank-{rank}") for rank in range(len(programs))]
+        rows = _rows(trace)
+        for first in rows:
+            programs[first["rank"]].add(trace, first)
+            for row in islice(rows, ROWS_AT_ONCE):
+                programs[row["rank"]].add(trace, row)
+            append_lines(lines, paths)
+        with scratch.open("wb") as file:
+            file.write(f"num_ranks {len(programs)}\n".encode())
+            for rank, path_of_rank in enumerate(paths):
+                file.write(f"rank {rank} {{\n".encode())
+                if path_of_rank.exists():
+                    with path_of_rank.open("rb") as of_rank:
+                        copyfileobj(of_rank, file)
+                file.write(b"}\n")
 
 
 def _rows(trace: Trace) -> Iterator[Row]:
-    for batch in trace.batches("actions", _COLUMNS):
-        yield from batch.to_pylist()
+    for row in action_rows(trace, _COLUMNS):
+        yield dict(zip(_COLUMNS, row, strict=True))
 
 
 class _Messages:

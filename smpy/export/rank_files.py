@@ -9,7 +9,8 @@ from typing import Final
 
 from smpy.export.rank_program import RankProgram, RunFacts
 
-_ROWS_AT_ONCE: Final = 1 << 17
+ROWS_AT_ONCE: Final = 1 << 17
+"""Rows whose lines are held in memory."""
 
 
 def write_rank_files(run: RunFacts, programs: Sequence[RankProgram], paths: Sequence[Path]) -> None:
@@ -25,21 +26,23 @@ def write_rank_files(run: RunFacts, programs: Sequence[RankProgram], paths: Sequ
         File of each rank.
     """
     adds = [program.add for program in programs]
+    lines = [program.lines for program in programs]
     rows = run.rows()
     for first in rows:
         adds[first.rank](first)
-        for row in islice(rows, _ROWS_AT_ONCE):
+        for row in islice(rows, ROWS_AT_ONCE):
             adds[row.rank](row)
-        _append_all(programs, paths)
+        append_lines(lines, paths)
     for program in programs:
         program.end()
-    _append_all(programs, paths)
+    append_lines(lines, paths)
     run.check_tags()
 
 
-def _append_all(programs: Sequence[RankProgram], paths: Sequence[Path]) -> None:
-    for path, program in zip(paths, programs, strict=True):
-        if program.lines:
+def append_lines(lines: Sequence[list[str]], paths: Sequence[Path]) -> None:
+    """Append the lines of each rank to its file, and remove them."""
+    for path, of_rank in zip(paths, lines, strict=True):
+        if of_rank:
             with path.open("a", encoding="utf-8") as file:
-                file.write("\n".join(program.lines) + "\n")
-            program.lines.clear()
+                file.write("\n".join(of_rank) + "\n")
+            of_rank.clear()

@@ -58,6 +58,18 @@ class RequestName(NamedTuple):
     tag: int
 
 
+def action_rows(trace: Trace, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Rows of `actions`, with some of the fields of `Row`."""
+    for batch in trace.batches("actions", names):
+        columns = [
+            batch[name].to_numpy(zero_copy_only=False).tolist()
+            if name == "action"
+            else numbers(batch[name], null=_NULL.get(name)).tolist()
+            for name in names
+        ]
+        yield from zip(*columns, strict=True)
+
+
 @dataclass(frozen=True, slots=True)
 class RunFacts:
     """Facts of a run that all its ranks share."""
@@ -85,14 +97,7 @@ class RunFacts:
 
     def rows(self) -> Iterator[Row]:
         """The actions of all ranks."""
-        for batch in self.trace.batches("actions", Row._fields):
-            columns = [
-                batch[name].to_numpy(zero_copy_only=False).tolist()
-                if name == "action"
-                else numbers(batch[name], null=_NULL.get(name)).tolist()
-                for name in Row._fields
-            ]
-            yield from map(_row_of, zip(*columns, strict=True))
+        return map(_row_of, action_rows(self.trace, Row._fields))
 
     def check_tags(self) -> None:
         """Refuse a program whose own tags are those that other communicators have."""
