@@ -39,6 +39,13 @@ half.Send(sent[:10], 1, 3) if half.rank == 0 else half.Recv(taken, 0)
 comm.Iallreduce(sent[:8], taken[:8]).Wait()
 """
 
+WAITS = {
+    "late_sender": "late sender",
+    "late_receiver": "late receiver",
+    "late_members": "wait at collective",
+    "transfer": "transfer",
+}
+
 
 @pytest.fixture
 def traced(emulated: Callable, tmp_path: Path) -> Trace:
@@ -90,6 +97,31 @@ def test_waits_are_regions_with_the_dates_of_their_intervals(traced: Trace, tmp_
             if row["rank"] == rank and row["kind"] in ("late_sender", "transfer")
         ]
         assert found == told
+
+
+@pytest.mark.parametrize(
+    "name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in ALL if name not in QUICK)]
+)
+def test_waits_of_programs_are_their_intervals_to_the_nanosecond(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+):
+    monkeypatch.chdir(tmp_path)
+    trace = Trace(ALL[name].trace(tmp_path))
+    found: Counter[tuple[int, str, int, int]] = Counter()
+    for rank, events in events_of(trace, tmp_path / "x").items():
+        entered: list[int] = []
+        for event in events:
+            if isinstance(event, otf2.events.Enter):
+                entered.append(event.time)
+            elif isinstance(event, otf2.events.Leave):
+                found[rank, event.region.name, entered.pop(), event.time] += 1
+    told = Counter(
+        (row["rank"], WAITS[row["kind"]], round(row["start_s"] * 1e9), round(row["end_s"] * 1e9))
+        for row in trace.table("intervals").to_pylist()
+        if row["kind"] in WAITS
+    )
+    assert told
+    assert Counter({key: n for key, n in found.items() if key[1] in WAITS.values()}) == told
 
 
 def test_each_message_is_sent_and_received_with_its_communicator_tag_and_size(traced: Trace, tmp_path: Path):
