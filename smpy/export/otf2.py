@@ -164,6 +164,7 @@ class _Events:
         self._writer = writer(definitions.archive, definitions.locations[dated.rank])
         self._now_ns = 0
         self._flop = 0.0
+        self._has_operations = not definitions.trace.keeps_seconds
         self._entered: list[Any] = []
         self._waits = _waits(dated.intervals, definitions.waits)
         self._wait: tuple[float, float, Any] | None = next(self._waits, None)
@@ -214,7 +215,7 @@ class _Events:
         self._leave(call.end_s)
 
     def _count(self, call: DatedCall) -> None:
-        if call.action == "compute" and not self._definitions.trace.keeps_seconds:
+        if call.action == "compute" and self._has_operations:
             self._flop += call.amount
 
     def _metric(self, date_s: float) -> None:

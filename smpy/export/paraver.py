@@ -179,6 +179,7 @@ class _Events:
         self._queries = queries_of(trace)
         self._values = array("q")
         self._flop, self._told_flop = 0.0, 0
+        self._has_operations = not trace.keeps_seconds
 
     def records(self) -> NDArray[np.void]:
         """All of them, in order."""
@@ -209,7 +210,8 @@ class _Events:
         return records
 
     def _compute(self, call: DatedCall) -> None:
-        self._flop += 0.0 if self._trace.keeps_seconds else call.amount
+        if self._has_operations:
+            self._flop += call.amount
         kernel = self._calls.kernel_of_site[call.site]
         if kernel:
             self._add(_EVENT, _ns(call.begin_s), KERNEL, kernel)
