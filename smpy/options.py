@@ -410,6 +410,15 @@ class RunConfig:
         "the next seeds.",
         default=1,
     )
+    label: bool = _option(
+        "--label, -l", "Records", None, "Begin each line of the program's output with its rank, as in [3] (mpiexec -l)."
+    )
+    output_dir: Path | None = _option(
+        "--output-dir DIR",
+        "Records",
+        Path,
+        "Write what each rank prints to a file of its own, DIR/rank-N.txt, in place of the terminal.",
+    )
     quiet: bool = _option("--quiet", "Records", None, "Show neither progress nor summary.")
     is_module: bool = _option(
         "-m", "Ranks", None, "PROGRAM is a module to find and run, as python -m does.", name="module"
@@ -426,8 +435,8 @@ class RunConfig:
         return self.options if self.compat is None else (*self.options, ("smpy/compat", self.compat))
 
     def without_records(self) -> RunConfig:
-        """The same run, one time, which writes no records, traces and bursts."""
-        plain = replace(self, repeat=1, json_path=None, record=None)
+        """The same run, one time, which writes no records, traces, bursts and files of output."""
+        plain = replace(self, repeat=1, json_path=None, record=None, output_dir=None)
         return replace(plain, trace=None, overwrite=False, trace_window_s=None, trace_ranks=None)
 
     @property
@@ -464,6 +473,9 @@ class RunConfig:
         if self.chosen_message is not None and self.chosen_message[0] >= self.n_ranks:
             message = f"there is no rank {self.chosen_message[0]}: the last one is {self.n_ranks - 1}"
             raise UsageError(f"{say('chosen_message')}: {message}")
+        if self.label and self.output_dir is not None:
+            names = f"{say('label')} and {say('output_dir')}"
+            raise UsageError(f"{names} both tell whose a line is: give one of them")
         if self.host is not None and self.host_speed_flop_per_s is not None:
             names = f"{say('host')} and {say('host_speed_flop_per_s')}"
             raise UsageError(f"{names} both say how fast this machine is: give one of them")

@@ -38,6 +38,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "record": st.none(),
     "replay": st.none(),
     "host": st.none(),
+    "output_dir": st.none(),
     "host_speed_flop_per_s": st.floats(1, 1e15),
     "governor": st.tuples(
         st.sampled_from(["performance", "powersave", "ondemand", "conservative"]), st.floats(1e-6, 1e6)
@@ -86,7 +87,7 @@ def test_a_machine_made_in_python_is_in_the_json_of_a_run():
 
 
 def test_every_option_of_a_run_has_one_name_in_python():
-    assert len(KEYWORDS) == len(OPTIONS) == len({flag for option in OPTIONS.values() for flag in option.flags}) - 2
+    assert len(KEYWORDS) == len(OPTIONS) == len({flag for option in OPTIONS.values() for flag in option.flags}) - 3
 
 
 def test_simulate_names_and_describes_every_option():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _ERRORS: Final = "surrogateescape"  # bytes that are no valid text are passed through
 _UNFLUSHED_MAX: Final = 1 << 16  # characters
 _WAITING_MAX: Final = 1 << 24  # characters that wait for their date
+_LINE: Final = re.compile(r"(?:^|(?<=\n)|(?<=\r)(?!\n))(?!\r(?!\n))(?=.)", re.DOTALL)  # place of a line's label
 
 
 @named_call("")
@@ -38,16 +40,25 @@ class Outlet:
     The run continues in silence when the reader is gone, as in `smpy run ... | head`, or when the disk is full; the
     latter is reported at the end.
 
+    Parameters
+    ----------
+    stream : text stream
+        The real stream.
+    is_labelled : bool
+        Whether each line begins with the number of its rank.
+
     Attributes
     ----------
     trouble : OSError or None
         Why output was lost.
     """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, *, is_labelled: bool = False) -> None:
         self.stream = stream
         self.trouble: OSError | None = None
+        self._is_labelled = is_labelled
         self._is_given_up = False
+        self._begins_line = True
         self._unfinished_by: int | None = None
         self._left: dict[int, Callable[[], None]] = {}  # in the order of printing, numbered
         self._n_left = 0
@@ -86,6 +97,13 @@ class Outlet:
         with self._undisturbed():
             self._flush()
 
+    def finish(self) -> None:
+        """Write what is held here, at the end of the run: nothing but what the stream holds."""
+
+    def enter_child(self, stream: TextIO) -> None:
+        """Write to another stream, in a child process."""
+        self.stream = stream
+
     def hurry(self) -> None:
         """Stop writing to a stream that nobody reads: the run will end. A signal handler may call this."""
         getattr(self.stream, "hurry", _nothing)()
@@ -111,47 +129,67 @@ class Outlet:
 
     def _write(self, rank: int, text: str) -> None:
         """Write a rank's text; first end a line that another rank left unfinished."""
-        if self._unfinished_by not in (None, rank):
-            text = "\n" + text
+        end = "\n" if self._unfinished_by not in (None, rank) else ""
+        if self._is_labelled and rank >= 0:
+            text = _labelled(text, f"[{rank}] ", begins_line=self._begins_line or bool(end))
         self._unfinished_by = None if text.endswith("\n") else rank
-        if self._is_given_up:
-            return
-        try:
-            try:
-                self.stream.write(text)
-            except UnicodeEncodeError:
-                self._write_bytes(text)
-        except OSError as error:
-            self._give_up(error)
+        self._begins_line = text.endswith(("\n", "\r"))
+        text = end + text
+        self._try(partial(self._put, text))
         self._n_unflushed += len(text)
         if self._n_unflushed > _UNFLUSHED_MAX:
             self._flush()
 
+    def _put(self, text: str) -> None:
+        try:
+            self.stream.write(text)
+        except UnicodeEncodeError:
+            self._write_bytes(text)
+
     def _flush(self) -> None:
         self._n_unflushed = 0
+        self._try(self.stream.flush)
+
+    def _try(self, action: Callable[[], object]) -> None:
+        """Call a function that writes, unless the stream is given up; give it up if it raises OSError."""
         if self._is_given_up:
             return
         try:
-            self.stream.flush()
+            action()
         except OSError as error:
-            self._give_up(error)
-
-    def _give_up(self, error: OSError) -> None:
-        self._is_given_up = True
-        if not isinstance(error, BrokenPipeError):
-            self.trouble = error
+            self._is_given_up = True
+            if not isinstance(error, BrokenPipeError):
+                self.trouble = error
 
     def _write_bytes(self, text: str) -> None:
-        encoding = self.stream.encoding or "utf-8"
-        try:
-            raw = text.encode(encoding, _ERRORS)
-        except UnicodeEncodeError:
-            raw = text.encode(encoding, "backslashreplace")
+        raw = encoded(text, self.stream)
         if (buffer := getattr(self.stream, "buffer", None)) is None:
-            self.stream.write(raw.decode(encoding, "backslashreplace"))
+            self.stream.write(raw.decode(self.stream.encoding or "utf-8", "backslashreplace"))
         else:
             self.stream.flush()
             buffer.write(raw)
+
+
+def encoded(text: str, stream: TextIO) -> bytes:
+    """Bytes of a rank's text in the encoding of a stream."""
+    encoding = stream.encoding or "utf-8"
+    try:
+        return text.encode(encoding, _ERRORS)
+    except UnicodeEncodeError:
+        return text.encode(encoding, "backslashreplace")
+
+
+def _labelled(text: str, label: str, *, begins_line: bool) -> str:
+    r"""Text with a label before each of its lines; a carriage return begins a line, too.
+
+    Examples
+    --------
+    >>> _labelled("a\n\nb\r\nc", "[3] ", begins_line=False)
+    'a\n[3] \n[3] b\r\n[3] c'
+    >>> _labelled("\r10 %\r20 %", "[0] ", begins_line=True)
+    '\r[0] 10 %\r[0] 20 %'
+    """
+    return _LINE.sub(lambda place: label if begins_line or place.start() else "", text)
 
 
 class RankOutput(io.TextIOBase):

@@ -60,7 +60,7 @@ def _become_child(state: RankState) -> None:
     state.is_child = True
     state.unfinished = None  # the parent prints it
     for descriptor, outlet in enumerate(_outlets, start=1):
-        outlet.stream = open(  # noqa: SIM115  # as long as the process
+        stream = open(  # noqa: SIM115  # as long as the process
             descriptor,
             "w",
             encoding=outlet.stream.encoding or "utf-8",
@@ -68,6 +68,7 @@ def _become_child(state: RankState) -> None:
             closefd=False,
             buffering=1,
         )
+        outlet.enter_child(stream)
     for number in _handled_by_the_run():
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 

@@ -237,7 +237,7 @@ def _turn(
 ) -> tuple[int, SmpyError | None, Lifetime]:
     """Run the ranks: exit code, error, and their `Lifetime`."""
     patches = Patches()
-    outlets = Outlet(sys.stdout), Outlet(sys.stderr)
+    outlets = _outlets(config)
     try:
         interrupts = Interrupts(engine, outlets, patches)
         lifetime = install_surroundings(patches, config, engine, program, supply, outlets)
@@ -255,12 +255,24 @@ def _turn(
         lifetime.write_unfinished()
     finally:
         patches.undo()
+        for outlet in outlets:
+            outlet.finish()
     trouble = outlets[0].trouble or outlets[1].trouble
     if trouble is not None and error is None:
         exit_code = interrupts.exit_code or EXIT_FAILURE
         error = NoRoomError(f"the program's output was lost: {trouble.strerror}; make room for it")
     _suspended.extend(engine.suspended())
     return exit_code, error, lifetime
+
+
+def _outlets(config: RunConfig) -> tuple[Outlet, Outlet]:
+    """Outlets of standard output and standard error."""
+    if config.output_dir is None:
+        return Outlet(sys.stdout, is_labelled=config.label), Outlet(sys.stderr, is_labelled=config.label)
+    from smpy.emulate.modules.output_files import FileOutlet, OutputFiles  # most runs need not import it
+
+    files = OutputFiles(config.output_dir, config.n_ranks)
+    return FileOutlet(sys.stdout, files), FileOutlet(sys.stderr, files)
 
 
 def _run_engine(
