@@ -37,14 +37,16 @@ _IMPORTED: Final = """\
 import pickle
 from importlib import import_module
 from operator import attrgetter
+from smpy.emulate.run.returned_values import keep_returned
 with open({values!r}, "rb") as file:
     args = pickle.load(file)["args"]
-attrgetter({function!r})(import_module({module!r}))(*args)
+keep_returned(attrgetter({function!r})(import_module({module!r}))(*args))
 """
 _PROGRAM: Final = """\
 import pickle as _pickle
 from importlib import import_module as _import_module
 from operator import attrgetter as _attribute
+from smpy.emulate.run.returned_values import keep_returned as _keep_returned
 for _name, _module, _inside in {imports!r}:
     globals()[_name] = _attribute(_inside)(_import_module(_module)) if _inside else _import_module(_module)
 for _file, _line, _text in {sources!r}:
@@ -52,7 +54,7 @@ for _file, _line, _text in {sources!r}:
 with open({values!r}, "rb") as _opened:
     _values = _pickle.load(_opened)
 globals().update(_values["named"])
-{function}(*_values["args"])
+_keep_returned({function}(*_values["args"]))
 """
 
 
@@ -105,6 +107,7 @@ def _importing(function: Any, args: tuple[object, ...], folder: str) -> MadeProg
         (top,) if is_ours else (),
         _path(),
         tuple(map(reprlib.repr, args)),
+        is_function=True,
     )
 
 
@@ -133,7 +136,8 @@ def _making(function: Any, args: tuple[object, ...], folder: str) -> MadeProgram
     file = getattr(sys.modules[_MAIN], "__file__", None)
     home = os.getcwd() if file is None else os.path.dirname(os.path.realpath(file))
     args_told = tuple(map(reprlib.repr, args))
-    return MadeProgram(_write(folder, function.__name__, text), function.__name__, home, (), _path(), args_told)
+    file = _write(folder, function.__name__, text)
+    return MadeProgram(file, function.__name__, home, (), _path(), args_told, is_function=True)
 
 
 class _Search:

@@ -50,6 +50,8 @@ class MadeProgram:
         Folders to search for modules after `sys.path`.
     args : tuple of str
         The program's arguments, for the record.
+    is_function : bool
+        Whether it calls a function, whose value each rank keeps.
     """
 
     file: str
@@ -58,6 +60,7 @@ class MadeProgram:
     private: tuple[str, ...] = ()
     path: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
+    is_function: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,8 @@ class Reply:
         Files and variables that it has read, if the request has `notes_reads`.
     fingerprint : str
         Fingerprint of the machine and its costs, if it was only read.
+    returned : tuple of bytes or None
+        Pickled value of each rank's function, which is None if the rank ended before; empty if the program is a file.
     """
 
     exit_code: int
@@ -136,6 +141,7 @@ class Reply:
     trace: Path | None = None
     reads: RunInputs = field(default_factory=RunInputs)
     fingerprint: str = ""
+    returned: tuple[bytes | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,9 @@ class Run:
         Folder of the recorded trace, if the run had `trace`.
     reads : RunInputs
         Files and environment variables that it has read, if they were noted.
+    returned : tuple of object
+        Value that the program, a function, returned on each rank: None if the rank called `sys.exit`. Empty if the
+        program is a file.
     stdout_file, stderr_file : TextIO or None
         All that the program printed, if that was more than 16 MiB: a file without a name, open for reading, which is
         gone with the run.
@@ -49,6 +52,7 @@ class Run:
     exit_code: int = 0
     trace_folder: Path | None = None
     reads: RunInputs = field(default_factory=RunInputs)
+    returned: tuple[Any, ...] = ()
     stdout_file: TextIO | None = None
     stderr_file: TextIO | None = None
 

@@ -311,7 +311,10 @@ def _perform(request: RunRequest, threads: str, imported: frozenset[str]) -> Rep
     if json_path is not None:
         summary.write_json(json_path)
     encoding = sys.stdout.encoding or "utf-8"
-    return Reply(outcome.exit_code, outcome.error, outcome.first_exit, summary, encoding, trace)
+    returned: tuple[bytes | None, ...] = ()
+    if made_program is not None and made_program.is_function:
+        returned = tuple(map(outcome.returned.get, range(run.n_ranks)))
+    return Reply(outcome.exit_code, outcome.error, outcome.first_exit, summary, encoding, trace, returned=returned)
 
 
 def _with_flushed_streams(reply: Reply) -> Reply:

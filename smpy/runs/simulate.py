@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pickle import UnpicklingError
-from typing import Final, TypedDict
+from typing import Any, Final, TypedDict
 
 from smpy.arguments import BYTES_MAX, RANKS_MAX, seconds, text, whole_number
 from smpy.engine import running
@@ -71,7 +72,7 @@ def simulate(
     Returns
     -------
     Run
-        The run: its summary and its output.
+        The run: its summary, its output, and the values that a function has returned.
 
     Raises
     ------
@@ -301,7 +302,19 @@ def _value(
     if exit_code:
         return _raise(error(RunError, reply.first_exit or f"the run's process ended with exit code {code}"))
     assert summary is not None  # runs that end well have one
-    return Run(summary, out.text, err.text, exit_code, reply.trace, reads, out.file, err.file)
+    try:
+        returned = tuple(_returned(rank, data) for rank, data in enumerate(reply.returned))
+    except UsageError as unreadable:
+        return _raise(error(RunError, str(unreadable)))
+    return Run(summary, out.text, err.text, exit_code, reply.trace, reads, returned, out.file, err.file)
+
+
+def _returned(rank: int, data: bytes | None) -> Any:
+    """Value that a rank's function has returned."""
+    try:
+        return None if data is None else pickle.loads(data)  # noqa: S301  # written by the run of this process
+    except Exception as error:  # noqa: BLE001  # classes raise what they like
+        raise UsageError(f"the value that rank {rank} returned cannot be read here: {error}") from None
 
 
 def _raise(error: RunError) -> Run:

@@ -81,8 +81,11 @@ SCRIPT = """
         print(comm.rank, twice(n), point, offset.sum(), type(c.deque()).__name__)
         if fails:
             raise ValueError("as asked")
+        return Point(twice(comm.rank))
 
-    print(smpy.simulate(main, Point(4), 5, ranks=2, compute="none").stdout, end="")
+    run = smpy.simulate(main, Point(4), 5, ranks=2, compute="none")
+    print(run.stdout, end="")
+    print(run.returned == (Point(0), Point(2)))
     for program, *args in ((main, Point(4), 5, True), (lambda: None,), (main, open(__file__)), (partial(main, 1),)):
         try:
             smpy.simulate(program, *args, ranks=1, compute="none")
@@ -95,8 +98,9 @@ SCRIPT = """
 def test_a_function_of_the_script_that_runs_is_sent_with_what_it_names(tmp_path: Path):
     write_files(tmp_path, {"script.py": SCRIPT})
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    first, second, *rest = done.stdout.splitlines()
+    first, second, returned, *rest = done.stdout.splitlines()
     assert {first, second} == {f"{rank} 10 Point(x=4) 3 deque" for rank in (0, 1)}
+    assert returned == "True"
     told = "\n".join(rest)
     assert f'File "{tmp_path / "script.py"}", line 24, in main\n    raise ValueError("as asked")' in told
     assert "UsageError a lambda cannot be a program" in told
@@ -112,3 +116,105 @@ def test_a_function_that_uses_variables_of_the_one_around_it_is_refused(program:
 
     with pytest.raises(UsageError, match="function inner uses size of the function around it: give it as an argument"):
         smpy.simulate(inner, ranks=1)
+
+
+RETURNING = """
+    import sys
+    import numpy as np
+    from dataclasses import dataclass
+    from mpi4py import MPI
+
+    @dataclass
+    class Part:
+        rank: int
+        values: list
+
+    def part(values, combine=sum):
+        comm = MPI.COMM_WORLD
+        part = Part(comm.rank, [comm.allreduce(combine(values)), np.full(2, comm.rank)])
+        return part
+
+    def changed_later():
+        kept = [MPI.COMM_WORLD.rank]
+        import atexit
+        atexit.register(kept.clear)
+        return kept
+
+    def last_one_leaves():
+        if MPI.COMM_WORLD.rank == MPI.COMM_WORLD.size - 1:
+            sys.exit()
+        return True
+
+    def stream():
+        return sys.stdout.buffer if MPI.COMM_WORLD.rank else None
+
+    class Stubborn:
+        def __reduce__(self):
+            return int, ("x",)
+
+    def stubborn():
+        return Stubborn()
+
+    def rank():
+        return MPI.COMM_WORLD.rank
+
+    class Slow:
+        def __reduce__(self):
+            return int, (sum(range(10**7)),)  # a tenth of a second
+
+    def slowly_pickled():
+        return Slow()
+"""
+
+
+@pytest.fixture
+def returning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """A module with functions that return values."""
+    write_files(tmp_path, {"a_returning.py": RETURNING})
+    monkeypatch.syspath_prepend(tmp_path)
+    yield import_module("a_returning")
+    del sys.modules["a_returning"]
+
+
+def test_a_run_has_the_value_that_each_rank_has_returned(returning: ModuleType):
+    run = smpy.simulate(returning.part, [1, 2], max, ranks=3, compute="none")
+    assert [part.rank for part in run.returned] == [0, 1, 2]
+    assert all(type(part) is returning.Part and part.values[0] == 6 for part in run.returned)
+    assert [part.values[1].tolist() for part in run.returned] == [[0, 0], [1, 1], [2, 2]]
+
+
+def test_a_value_is_kept_as_it_was_when_it_was_returned(returning: ModuleType):
+    assert smpy.simulate(returning.changed_later, ranks=2, compute="none").returned == ([0], [1])
+
+
+def test_a_rank_that_exits_has_returned_nothing(returning: ModuleType):
+    assert smpy.simulate(returning.last_one_leaves, ranks=3, compute="none").returned == (True, True, None)
+
+
+def test_a_program_in_a_file_returns_nothing(program: Callable[[str], str]):
+    assert smpy.simulate(program("x = 1"), ranks=2).returned == ()
+
+
+def test_a_value_that_cannot_be_sent_fails_the_run_and_names_the_rank(returning: ModuleType):
+    with pytest.raises(
+        smpy.RunError, match=r"(?s)rank 1 failed at .*it returned <.*which cannot be sent to the caller"
+    ):
+        smpy.simulate(returning.stream, ranks=2, compute="none")
+
+
+def test_a_value_that_cannot_be_read_fails_the_call_and_keeps_the_summary(returning: ModuleType):
+    with pytest.raises(
+        smpy.RunError, match="the value that rank 0 returned cannot be read here: invalid lit"
+    ) as raised:
+        smpy.simulate(returning.stubborn, ranks=1, compute="none")
+    assert raised.value.summary is not None
+
+
+def test_pickling_a_value_is_no_computing_of_the_rank(returning: ModuleType):
+    run = smpy.simulate(returning.slowly_pickled, ranks=1, compute="measured")
+    assert run.returned == (49_999_995_000_000,)
+    assert run.makespan_s < 0.05
+
+
+def test_a_thousand_ranks_return_values(returning: ModuleType):
+    assert smpy.simulate(returning.rank, ranks=1000, compute="none").returned == tuple(range(1000))

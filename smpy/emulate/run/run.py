@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from math import isnan
 from time import perf_counter
@@ -36,6 +36,7 @@ from smpy.emulate.run.lifetime import Lifetime
 from smpy.emulate.run.observation import observed_profile, start_sampler
 from smpy.emulate.run.poll_watch import PollWatch
 from smpy.emulate.run.program import Program, open_program
+from smpy.emulate.run.returned_values import returned_of
 from smpy.emulate.run.run_end_reserves import Rescue
 from smpy.emulate.run.surroundings import install_surroundings
 from smpy.engine import running
@@ -103,12 +104,15 @@ class Outcome:
         Error that ended the run before all ranks had ended.
     first_exit : str
         Rank with that exit code, and the date of its end; empty when all ended with 0.
+    returned : mapping of int to bytes
+        Pickled values that a function returned, by rank.
     """
 
     summary: Summary
     exit_code: int
     error: SmpyError | None = None
     first_exit: str = ""
+    returned: Mapping[int, bytes] = field(default_factory=dict)
 
 
 def run(
@@ -194,10 +198,11 @@ def run(
             tracing.finish(summary, machine, host_of_rank)
         except SmpyError as lost:
             exit_code, error = exit_code or EXIT_FAILURE, error or lost
+    returned = returned_of(engine)
     engine.close()
     if config.strict and error is None:
         exit_code, error = _judged(remarks, exit_code)
-    return Outcome(summary, exit_code, error, lifetime.first_exit)
+    return Outcome(summary, exit_code, error, lifetime.first_exit, returned)
 
 
 def _tracing(config: RunConfig, engine: Engine, home: str) -> TraceRecording | None:
