@@ -359,6 +359,15 @@ class RunConfig:
         "it; includes --check.",
         write=chosen_message_text,
     )
+    pdb: bool = _option(
+        "--pdb", "Developer", None, "Open the debugger, pdb, at the terminal where the first rank fails."
+    )
+    pdb_rank: int | None = _option(
+        "--pdb-rank RANK",
+        "Developer",
+        WholeNumber(0),
+        "Do as --pdb, and stop this rank at its first line; breakpoint() stops no other rank.",
+    )
     json_path: Path | None = _option("--json FILE", "Records", Path, "Write the summary as JSON, too.")
     profile: bool = _option(
         "--profile",
@@ -435,14 +444,19 @@ class RunConfig:
         return self.options if self.compat is None else (*self.options, ("smpy/compat", self.compat))
 
     def without_records(self) -> RunConfig:
-        """The same run, one time, which writes no records, traces, bursts and files of output."""
-        plain = replace(self, repeat=1, json_path=None, record=None, output_dir=None)
+        """The same run, one time, without debugger, which writes no records, traces, bursts and files of output."""
+        plain = replace(self, repeat=1, json_path=None, record=None, output_dir=None, pdb=False, pdb_rank=None)
         return replace(plain, trace=None, overwrite=False, trace_window_s=None, trace_ranks=None)
 
     @property
     def is_checked(self) -> bool:
         """Whether mistakes are looked for."""
         return self.checks or self.check_wildcards or self.chosen_message is not None
+
+    @property
+    def is_debugged(self) -> bool:
+        """Whether a debugger waits for a failure."""
+        return self.pdb or self.pdb_rank is not None
 
     def check(self, spelt: Callable[[Option], str]) -> None:
         """Refuse options that contradict each other.
@@ -470,6 +484,9 @@ class RunConfig:
         if self.trace_ranks is not None and self.trace_ranks[-1] >= self.n_ranks:
             message = f"there is no rank {self.trace_ranks[-1]}: the last one is {self.n_ranks - 1}"
             raise UsageError(f"{say('trace_ranks')}: {message}")
+        if self.pdb_rank is not None and self.pdb_rank >= self.n_ranks:
+            message = f"there is no rank {self.pdb_rank}: the last one is {self.n_ranks - 1}"
+            raise UsageError(f"{say('pdb_rank')}: {message}")
         if self.chosen_message is not None and self.chosen_message[0] >= self.n_ranks:
             message = f"there is no rank {self.chosen_message[0]}: the last one is {self.n_ranks - 1}"
             raise UsageError(f"{say('chosen_message')}: {message}")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _NOT_OF_A_POINT: Final = (
     "n_ranks", "json_path", "profile", "quiet", "repeat", "trace", "overwrite", "trace_window_s", "trace_ranks",
+    "label", "output_dir", "pdb", "pdb_rank",
 )  # fmt: skip
 
 

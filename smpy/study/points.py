@@ -16,7 +16,7 @@ from smpy.study.axes import Settings, Value
 from smpy.study.definition import GROUPS, Definition
 
 _PLACE: Final = re.compile(r"\{([^{}\s]+)\}")
-_OWN: Final = ("json", "trace", "quiet", "profile", "output_dir")  # options that the study sets itself
+_OWN: Final = ("json", "trace", "quiet", "profile", "output_dir", "pdb", "pdb_rank")  # a study sets these itself
 
 
 @dataclass(frozen=True, slots=True)

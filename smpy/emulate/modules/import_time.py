@@ -21,6 +21,9 @@ from smpy.engine.running import named_call
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
 
+_DEBUGGERS: Final = frozenset({"pdb", "bdb", "readline", "smpy.emulate.run.rank_debugger"})
+"""Modules that take no time: `breakpoint` imports them."""
+
 
 class Loading:
     """Keeps the clock of ranks that import.
@@ -102,7 +105,7 @@ class LateImports:
         began_s = self._processor_s()
         yield
         taken_s = self._processor_s() - began_s
-        if taken_s >= THRESHOLD_S and self._engine.is_here():
+        if taken_s >= THRESHOLD_S and name not in _DEBUGGERS and self._engine.is_here():
             self.seconds[name] = taken_s
             self._ranks[name] = set()
 

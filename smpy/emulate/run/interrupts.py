@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from smpy.engine.engine import Engine
 
 _NAMES: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGXCPU")  # some systems lack some of these
+set_handler: Final = signal.signal
+"""The real function: a run replaces it in its module."""
+
 _DEFAULTS: Final = (signal.SIG_DFL, signal.default_int_handler)
 
 
@@ -47,14 +50,13 @@ class Interrupts:
         self._engine = engine
         self._outlets = outlets
         self._taken: list[signal.Signals] = []
-        self._set_handler = signal.signal
         if threading.current_thread() is not threading.main_thread():
             return  # signals are the main thread's
         for number in (getattr(signal, name) for name in _NAMES if hasattr(signal, name)):
             before: Any = signal.getsignal(number)
             if before not in (signal.SIG_IGN, None):
-                signal.signal(number, self._on_signal)
-                patches.later(partial(signal.signal, number, before))
+                set_handler(number, self._on_signal)
+                patches.later(partial(set_handler, number, before))
                 self._taken.append(number)
         patches.attribute(signal, "signal", self._signal)
 
@@ -63,12 +65,12 @@ class Interrupts:
         state = rank_here()
         if state is not None and not state.is_child and number in self._taken and handler in _DEFAULTS:
             handler = self._on_signal
-        return self._set_handler(number, handler)
+        return set_handler(number, handler)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.exit_code = 128 + number
         for taken in self._taken:
-            self._set_handler(taken, signal.SIG_DFL)
+            set_handler(taken, signal.SIG_DFL)
         out, err = self._outlets
         for outlet in self._outlets:
             outlet.hurry()

@@ -76,6 +76,7 @@ class Lifetime:
         self.at_begin: list[Callable[[], None]] = []
         self.before_end: list[Callable[[RankState], None]] = []
         self.at_end: list[Callable[[RankState], None]] = []
+        self.at_failure: list[Callable[[RankState, BaseException], None]] = []
         self.when_out_of_memory: Callable[[], object] = list
 
     def live(self, rank: int) -> None:
@@ -148,6 +149,8 @@ class Lifetime:
         """End the run where the rank is now, unless another rank fails at an earlier simulated time."""
         if isinstance(error, MemoryError):
             self.when_out_of_memory()
+        for action in self.at_failure:
+            action(state, error)
         try:
             text = self._last_words(error)
         except MemoryError:

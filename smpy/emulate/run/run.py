@@ -155,6 +155,7 @@ def run(
     if config.keep_memory:
         keep_freed_memory()
     check_fits(config.n_ranks * RANK_BYTES, f"{config.n_ranks:,} ranks", "run fewer (-np)")
+    outlets = _outlets(config)
     supply = CodeSupply(config.n_ranks)
     program = open_program(config.program, is_module=config.is_module, supply=supply, home=home)
     check_names(config.private, config.shared, [program.home, *sys.path])
@@ -177,7 +178,7 @@ def run(
     on_threads = () if engine.clock is None or config.replay else remarks_on_threads()
     reporter = _Reporter(engine, began_s, progress)
     try:
-        exit_code, error, lifetime = _turn(config, engine, program, supply, reporter, frozen, tracing)
+        exit_code, error, lifetime = _turn(config, engine, program, supply, outlets, reporter, frozen, tracing)
     except BaseException:
         frozen.end("its run broke")
         if tracing is not None:
@@ -236,13 +237,13 @@ def _turn(
     engine: Engine,
     program: Program,
     supply: CodeSupply,
+    outlets: tuple[Outlet, Outlet],
     reporter: _Reporter,
     frozen: BurstFileMode,
     tracing: TraceRecording | None,
 ) -> tuple[int, SmpyError | None, Lifetime]:
     """Run the ranks: exit code, error, and their `Lifetime`."""
     patches = Patches()
-    outlets = _outlets(config)
     try:
         interrupts = Interrupts(engine, outlets, patches)
         lifetime = install_surroundings(patches, config, engine, program, supply, outlets)
@@ -271,7 +272,11 @@ def _turn(
 
 
 def _outlets(config: RunConfig) -> tuple[Outlet, Outlet]:
-    """Outlets of standard output and standard error."""
+    """Outlets of standard output and standard error; a debugger wants them at a terminal."""
+    if config.is_debugged:
+        from smpy.emulate.run.rank_debugger import check_terminal  # most runs need not import it
+
+        check_terminal()
     if config.output_dir is None:
         return Outlet(sys.stdout, is_labelled=config.label), Outlet(sys.stderr, is_labelled=config.label)
     from smpy.emulate.modules.output_files import FileOutlet, OutputFiles  # most runs need not import it

@@ -6,7 +6,7 @@ import gc
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 from smpy.emulate.modules.codes import CodeSupply
 from smpy.emulate.modules.compiled_class_cache import install_generated
@@ -76,6 +76,7 @@ def install_surroundings(
     importer.install(patches)
     install_mpi4py(importer, patches)
     importer.provide("__main__")
+    stdin = sys.stdin
     streams = install_system(patches, [program.name, *config.args], outlets, importer.table)
     install_raw_output(patches, streams)
     lifetime = Lifetime(engine, program, importer, streams)
@@ -119,6 +120,10 @@ def install_surroundings(
     importer.when_imported("multiprocessing.spawn", partial(_install_spawned, patches, config, prefix))
     importer.when_imported("torch", partial(_install_torch_state, patches, switches, lifetime))
     importer.when_imported("logging", partial(_install_loggers, patches, lifetime))
+    if config.is_debugged:
+        _install_debuggers(patches, config, lifetime, stdin, outlets[0])
+    elif stdin is not None and stdin.isatty() and outlets[0].stream.isatty():
+        importer.when_imported("pdb", partial(_install_debuggers, patches, config, lifetime, stdin, outlets[0]))
     engine.launcher = _FirstLaunch(engine, partial(_new_launcher, engine, config, supply, lifetime, privacy, settings))
     install_numpy_conversions(patches, importer)
     if config.is_checked:
@@ -185,6 +190,16 @@ def _install_loggers(patches: Patches, lifetime: Lifetime) -> None:
 
     loggers.install_loggers(patches)
     lifetime.at_end.append(loggers.shut_down)
+
+
+def _install_debuggers(patches: Patches, config: RunConfig, lifetime: Lifetime, stdin: TextIO, outlet: Outlet) -> None:
+    from smpy.emulate.run.rank_debugger import RankDebuggers
+
+    debuggers = RankDebuggers(stdin, outlet, config.pdb_rank)
+    debuggers.install(patches)
+    if config.is_debugged:
+        lifetime.at_begin.append(debuggers.begin)
+        lifetime.at_failure.append(debuggers.examine)
 
 
 def _install_spawned(patches: Patches, config: RunConfig, prefix: str) -> None:
