@@ -49,7 +49,7 @@ class OneOf:
 
 def change(text: str) -> tuple[str, str]:
     """Key and value of `--set`."""
-    pair = re.match(r"([^=:]*/[^=:]*)[=:]|([^=]*[./][^=]*)=", text)
+    pair = re.match(r"((?:link|host)\[.*?\]\.\w+)=|([^=:]*/[^=:]*)[=:]|([^=]*[./][^=]*)=", text)
     if pair is None:
         from smpy.platforms.own_format.one_line import SHORT_KEYS
 
@@ -58,7 +58,7 @@ def change(text: str) -> tuple[str, str]:
         raise ValueError(
             f"{text!r} is not KEY=VALUE with a key such as host.cores, topology.oversubscription or smpi/test{advice}"
         )
-    return pair[1] or pair[2], text[pair.end() :]
+    return pair[1] or pair[2] or pair[3], text[pair.end() :]
 
 
 def algorithm(text: str) -> tuple[str, str]:

@@ -285,7 +285,7 @@ def _reach_facts(reach: Reach) -> list[tuple[str, str]]:
 
 def _bisection_text(bisection: Bisection | None) -> str:
     if bisection is None:
-        return "not known: this topology has no formula for it"
+        return "not known: there is no formula for this topology, or for one with single links changed"
     if bisection.source == "bound":
         return f"at most {_rate(bisection.bandwidth_bytes_per_s)} one way (cables between some halves of the hosts)"
     return f"{_rate(bisection.bandwidth_bytes_per_s)} one way (a formula: all that links can carry)"

@@ -29,6 +29,7 @@ from smpy.platforms.links import Coordinates, Hop, Sharing
 from smpy.platforms.models.machine_models import Models
 from smpy.platforms.models.memory import Memory
 from smpy.platforms.models.storage import Disk, Storage
+from smpy.platforms.part_changes import CHANGING, PartChange
 from smpy.platforms.part_checks import COUNT_MAX, check_cluster, check_host, check_link
 from smpy.platforms.profiles import Changing, Profile
 from smpy.units import format_bytes
@@ -39,6 +40,7 @@ LINK_BYTES: Final = 24
 NO_MEMORY: Final = Memory()
 
 ShortestRule: TypeAlias = Literal["floyd", "dijkstra"]
+_States: TypeAlias = tuple[tuple[tuple[str, str], ...], tuple[float, ...], int]  # properties, speeds, first state
 _SHORTEST_RULES: Final = {"floyd": lib.SHORTEST_FLOYD, "dijkstra": lib.SHORTEST_DIJKSTRA}
 
 
@@ -83,6 +85,8 @@ class PlatformBuilder:
         self._host_names: list[str] = []
         self._properties = HostRuns[tuple[tuple[str, str], ...]](())
         self._memory = HostRuns(NO_MEMORY)
+        self._states = HostRuns[_States](((), (), 0))
+        self._changed_states: dict[int, _States] = {}
         self._disks: dict[int, tuple[Disk, ...]] = {}
         self._sockets = array("i")
         self._links = PlatformLinks(self._handle)
@@ -155,8 +159,9 @@ class PlatformBuilder:
         self._place_at(name, zone, coordinates)
         self._properties.add(len(self._host_names), properties)
         self._memory.add(len(self._host_names), memory)
-        states = speed_flop_per_s, state_speeds_flop_per_s, first_state
-        self.power.set_hosts(len(self._host_names), 1, name, properties, *states)
+        states = properties, tuple(state_speeds_flop_per_s), first_state
+        self._states.add(len(self._host_names), states)
+        self._set_states(len(self._host_names), 1, name, speed_flop_per_s, states)
         if disks:
             self._disks[len(self._host_names)] = disks
         self._host_names.append(name)
@@ -290,9 +295,10 @@ class PlatformBuilder:
                 checked_number(
                     lib.platform_set_hosts(self._handle, first, group.n_hosts, *numbers), f"a group of {cluster.name!r}"
                 )
-            states = group.speed_flop_per_s, group.state_speeds_flop_per_s, group.first_state
+            states = group.properties, tuple(group.state_speeds_flop_per_s), group.first_state
             first_name = host_names[first - len(self._host_names)]
-            self.power.set_hosts(first, group.n_hosts, first_name, group.properties, *states)
+            self._states.add(first, states)
+            self._set_states(first, group.n_hosts, first_name, group.speed_flop_per_s, states)
             first += group.n_hosts
         self._host_names.extend(host_names)
 
@@ -409,6 +415,42 @@ class PlatformBuilder:
         if answer == lib.PLATFORM_BAD_ARGUMENT:
             raise PlatformError(f"{names} joins zones that are not both inside zone {zone!r}: declare it around them")
         checked_number(answer, names)
+
+    def change(self, change: PartChange) -> None:
+        """Change a number of all links or hosts that a pattern meets; all parts of the machine are there."""
+        names = self._links.names.all_names() if change.kind == "link" else self._host_names
+        for part in change.matches(names):
+            if (CHANGING[change.quantity], part) in self._followers:
+                raise PlatformError(f"--set {change}: {names[part]!r} follows a profile: change the profile")
+            if change.kind == "link":
+                self._change_link(change, part, names[part])
+            else:
+                self._change_host(change, part)
+
+    def _change_link(self, change: PartChange, link: int, name: str) -> None:
+        bandwidth = float(lib.platform_link_bandwidth_bytes_per_s(self._handle, link))
+        latency_s = float(lib.platform_link_latency_s(self._handle, link))
+        if change.quantity == "bandwidth":
+            bandwidth = change.after(bandwidth, name)
+        else:
+            latency_s = change.after(latency_s, name)
+        checked_number(lib.platform_set_links(self._handle, link, 1, bandwidth, latency_s), f"link {name!r}")
+
+    def _change_host(self, change: PartChange, host: int) -> None:
+        name, before = self._host_names[host], self._changed_states.get(host) or self._states.of(host)
+        properties, speeds, first_state = before
+        if len(speeds) > 1 and not change.is_factor:
+            raise PlatformError(f"--set {change}: {name!r} has several speeds: multiply them, as in x2")
+        speed = change.after(float(lib.platform_speed_flop_per_s(self._handle, host)), name)
+        cores = lib.platform_cores(self._handle, host)
+        checked_number(lib.platform_set_hosts(self._handle, host, 1, speed, cores), f"host {name!r}")
+        states = properties, tuple(change.after(each, name) for each in speeds), first_state
+        self._changed_states[host] = states
+        self._set_states(host, 1, name, speed, states)
+
+    def _set_states(self, first: int, n_hosts: int, name: str, speed_flop_per_s: float, states: _States) -> None:
+        properties, speeds, first_state = states
+        self.power.set_hosts(first, n_hosts, name, properties, speed_flop_per_s, speeds, first_state)
 
     def finish(
         self, *, fills_hosts: bool = False, sha256: str | None = None, storage: Storage | None = None

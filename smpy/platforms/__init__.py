@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from smpy.platforms.models.storage import Disk, Storage
     from smpy.platforms.own_format.settings import TomlTable
     from smpy.platforms.own_format.wanted_hosts import WantedHosts
+    from smpy.platforms.part_changes import PartChange
     from smpy.platforms.parts import Computer, Part, ReadPart, Zone
     from smpy.platforms.parts_list import CableParts, HostParts, PartsList, SwitchParts
     from smpy.platforms.placement.hostfile import read_hostfile
@@ -103,6 +104,7 @@ __all__ = [
     "NumberedNames",
     "Overhead",
     "Part",
+    "PartChange",
     "PartsList",
     "Peer",
     "Polling",
@@ -151,6 +153,7 @@ _NAMES: Final = {
     "models.network_models": ("Network", "network_model"),
     "own_format.settings": ("TomlTable",),
     "own_format.wanted_hosts": ("WantedHosts",),
+    "part_changes": ("PartChange",),
     "parts": ("Computer", "Part", "ReadPart", "Zone"),
     "parts_list": ("CableParts", "HostParts", "PartsList", "SwitchParts"),
     "placement.placement": ("place",),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from smpy.platforms.declared_parts import ProfileConnection
     from smpy.platforms.models.kernel_costs import KernelCosts
     from smpy.platforms.models.storage import Storage
+    from smpy.platforms.part_changes import PartChange
     from smpy.platforms.parts_list import PartsList
 
 
@@ -50,6 +51,8 @@ class Description:
         are equal.
     storage : Storage or None
         Storage of all files, beside the disks of single hosts; None: none is known.
+    part_changes : tuple of PartChange
+        Changes of single links and hosts, by name, in their order.
 
     Examples
     --------
@@ -73,6 +76,7 @@ class Description:
     calibration: Mapping[str, object] = field(default_factory=dict, kw_only=True, compare=False)
     prices: Prices = field(default=NO_PRICES, kw_only=True, compare=False)
     storage: Storage | None = field(default=None, kw_only=True)
+    part_changes: tuple[PartChange, ...] = field(default=(), kw_only=True)
 
     @property
     def n_hosts(self) -> int:
@@ -101,7 +105,8 @@ class Description:
         their defaults. A name, an origin, the hash of a file, and what hosts cost and draw are not of it.
         """
         parts = (self.zone, self.models, self.fills_hosts)
-        text = canonical_text((*parts, *(part for part in (self.connections, self.kernels, self.storage) if part)))
+        others = self.connections, self.kernels, self.storage, self.part_changes
+        text = canonical_text((*parts, *(part for part in others if part)))
         return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()  # names may come from any bytes of a shell
 
     def build(self) -> Platform:
@@ -123,6 +128,8 @@ class Description:
                 builder.add(self.zone)
                 for connection in self.connections:
                     builder.add(connection)
+                for change in self.part_changes:
+                    builder.change(change)
             return builder.finish(fills_hosts=self.fills_hosts, sha256=self.sha256, storage=self.storage)
         except PlatformError as wrong:
             raise located(wrong, self.origin) from None

@@ -192,7 +192,7 @@ def overview(description: Description, platform: Platform) -> Overview:
         loopbacks=loopback_kinds(platform),
         bundles_cables=description.zone.bundles_cables,
         reach=reach(description, platform) if platform.n_hosts > 1 else None,
-        bisection=bisection_of(description),
+        bisection=None if description.part_changes else bisection_of(description),
         kernels=tuple(cost.name for cost in kernels.costs) if kernels else (),
         kernels_reference_flop_per_s=kernels.reference_flop_per_s if kernels else 0.0,
         calibrated_cores=cores if type(cores := description.calibration.get("cores")) is int else 0,

@@ -1,6 +1,7 @@
 """The changes that a run makes to its machine, --set KEY=VALUE with dotted keys.
 
-Keys of `ALIKE` change every link between hosts, or every host, of any machine: to a value, or by a factor such as x2.
+A key such as link[NAME].bandwidth changes single links or hosts of any machine (`smpy.platforms.part_changes`). Keys of
+`ALIKE` change every link between hosts, or every host, of any machine: to a value, or by a factor such as x2.
 In our own formats every other key of the machine can be set, too; x2 multiplies the number that it has or defaults to.
 A key of [price] or [power] that ends in a question mark is for a machine that does not say it.
 """
@@ -11,7 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from smpy.errors import UsageError, meant
 from smpy.platforms.declared_parts import ProfileConnection
@@ -23,8 +24,11 @@ from smpy.platforms.own_format.models import with_settings
 from smpy.platforms.own_format.power_changes import HOST_POWER_KEYS, with_host_power
 from smpy.platforms.own_format.prices import PRICE_TABLES, prices_in
 from smpy.platforms.own_format.settings import TomlTable, TomlValue, Tree, number_of, put, quantity_of
+from smpy.platforms.part_changes import QUANTITIES, PartChange
 from smpy.platforms.profiles import Changing, Profile
 from smpy.units import parse_bandwidth_bytes_per_s, parse_speed_flop_per_s, parse_time_s
+
+_PART: Final = re.compile(r"(link|host)\[(.*)\]\.(\w+)", re.DOTALL)
 
 
 class SettingChange(NamedTuple):
@@ -40,6 +44,31 @@ class SettingChange(NamedTuple):
         if match is None:
             return TomlValue(self.value, origin, self.key)
         return TomlValue(None, origin, self.key, factor=float(match[1]))
+
+    def part_change(self) -> PartChange | None:
+        """The change of single links or hosts that it is; None: it is another one.
+
+        Raises
+        ------
+        UsageError
+            If they have no such number.
+        PlatformError
+            If the value cannot be read.
+        """
+        found = _PART.fullmatch(self.key)
+        if found is None:
+            return None
+        pattern, quantity = found[2], found[3]
+        kind: Literal["link", "host"] = "link" if found[1] == "link" else "host"
+        known = QUANTITIES[kind]
+        if quantity not in known:
+            raise UsageError(
+                f"--set {self.key}={self.value}: of a single {kind}, {' and '.join(known)} can be set"
+                f"{meant(quantity, known)}"
+            )
+        setting, alike = self.setting(), ALIKE[f"{'network' if kind == 'link' else 'host'}.{quantity}"]
+        number = setting.factor if setting.value is None else alike.read(setting)
+        return PartChange(kind, pattern, quantity, number, is_factor=setting.value is None)
 
 
 class _Alike(NamedTuple):
@@ -90,7 +119,7 @@ def split_options(options: Iterable[tuple[str, str]]) -> tuple[list[SettingChang
     """
     changes, others = [], []
     for key, value in options:
-        if "/" in key:
+        if "/" in key and not _PART.fullmatch(key):
             others.append((key, value))
         elif "." in key:
             changes.append(SettingChange(key, value))
@@ -114,7 +143,12 @@ def apply_changes(tree: Tree, changes: Iterable[SettingChange]) -> list[SettingC
     for change in sorted(changes, key=lambda change: change.key != KIND):  # first the changes that disable other keys
         if change.key == KIND:
             tree[KIND.partition(".")[0]] = {}
-        if change.key.endswith("?") or (change.key in ALIKE and (change.key.startswith("network.") or "group" in tree)):
+        is_of_part = _PART.fullmatch(change.key) is not None
+        if (
+            is_of_part
+            or change.key.endswith("?")
+            or (change.key in ALIKE and (change.key.startswith("network.") or "group" in tree))
+        ):
             left.append(change)
             continue
         setting, before = change.setting(), _found(tree, change.key)
@@ -146,6 +180,11 @@ def changed_alike(machine: Description, changes: Sequence[SettingChange]) -> Des
     powered: Tree = {}
     described: Tree = {}
     for change in changes:
+        if (part_change := change.part_change()) is not None:
+            if part_change.kind == "link":
+                _check_links_matter(machine.models.network, change)
+            machine = replace(machine, part_changes=(*machine.part_changes, part_change))
+            continue
         table, _, key = change.key.removesuffix("?").partition(".")
         if table in PRICE_TABLES:
             is_of_hosts = table == "power" and key in HOST_POWER_KEYS
@@ -176,7 +215,7 @@ def changed_alike(machine: Description, changes: Sequence[SettingChange]) -> Des
 
 def _check_links_matter(network: Network, change: SettingChange) -> None:
     """Refuse to change links under a model without links that has all its numbers."""
-    if change.key.startswith("network.") and type(network) in DESCRIBED.values() and not network.lacking():
+    if change.key.startswith(("network.", "link[")) and type(network) in DESCRIBED.values() and not network.lacking():
         keys = ", ".join(f"{network.name}.{each.key}" for each in parameters_of(type(network)))
         raise UsageError(
             f"--set {change.key}={change.value}: the network model {network.name} of this machine knows no links, and "

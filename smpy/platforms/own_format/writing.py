@@ -49,6 +49,8 @@ def write_toml(machine: Description) -> str:
         raise _unsayable(machine, f"{type(zone).__name__} {getattr(zone, 'name', '')!r}, {_PLAIN}", zone.origin)
     if machine.connections:
         raise _unsayable(machine, "profiles that hosts or links follow")
+    if machine.part_changes:
+        raise _unsayable(machine, "changes of single links or hosts")
     cluster: Cluster = zone.cluster  # type: ignore[attr-defined]  # every topology of ours has one
     tables: Tables = {
         **_hosts(machine, cluster),
