@@ -86,6 +86,9 @@ def _growth(ctx: click.Context, param: click.Parameter, value: str | None) -> Gr
     help="Runs at a time. By default one where computing is measured, as runs disturb each other; else one a core, but "
     "for one.",
 )
+@run_options(
+    "repeat", help="Runs on each number of ranks: median, lowest and highest time, and differences that may be noise."
+)
 @json_option
 @plot_option
 @run_options(*(name for name in OPTIONS if name not in _NOT_OF_A_POINT))
@@ -96,6 +99,7 @@ def command(
     weak: Growth | None,
     folder: Path | None,
     workers: int | None,
+    repeat: int | None,
     json_path: Path | None,
     plot_path: Path | None,
     program: str,
@@ -127,6 +131,7 @@ def command(
                     weak=weak,
                     folder=folder,
                     workers=workers,
+                    repetitions=repeat or 1,
                     progress=progress,
                     replay_progress=show_replay,
                 )

@@ -6,12 +6,13 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from hashlib import sha256
 from math import isfinite, nan
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 from warnings import warn
 
@@ -161,6 +162,7 @@ def scale(
     weak: Growth | None = None,
     folder: str | os.PathLike[str] | None = None,
     workers: int | None = None,
+    repetitions: int = 1,
     progress: Callable[[StudyProgress], None] | None = None,
     replay_progress: Callable[[str], None] | None = None,
 ) -> ProgramScaling:
@@ -185,6 +187,8 @@ def scale(
         Folder of the study; by default `PROGRAM-scale.study`.
     workers : int, optional
         Number of points that run at a time; by default one if computing is measured, else one per core, less one.
+    repetitions : int
+        Runs on each number of ranks, with seeds of their own; times are their medians.
     progress : callable, optional
         Called with the study's `StudyProgress`.
     replay_progress : callable, optional
@@ -208,6 +212,7 @@ def scale(
         "options": run_options,
         "axes": axes,
         "combine": "zip",
+        "repetitions": repetitions,
         "keep": ["trace"],
     }
     study = Study(definition, folder)
@@ -266,11 +271,19 @@ def _scaling(study: Study, weak: Growth | None) -> ProgramScaling:
     rows: list[ScalingRow] = []
     remarks: dict[str, list[int]] = {}
     reference: Efficiencies | None = None
+    runs_on: dict[int, list[dict[Hashable, Any]]] = {}
     for line in study.table().frame.to_dict("records"):
-        point = study.points[line["point"]]
+        ranks = study.points[line["point"]].ranks
         if error := f"it failed: {line['error']}" if line["error"] else "" if line["makespan_s"] > 0 else _NO_TIME:
-            remarks.setdefault(error, []).append(point.ranks)
-            continue
+            if ranks not in remarks.setdefault(error, []):
+                remarks[error].append(ranks)
+        else:
+            runs_on.setdefault(ranks, []).append(line)
+    for runs in runs_on.values():
+        runs.sort(key=lambda run: run["makespan_s"])
+        times_s = [run["makespan_s"] for run in runs]
+        line = runs[(len(runs) - 1) // 2]  # factors are those of the run in the middle
+        point = study.points[line["point"]]
         record = _factors(study, point)
         if record is None:  # removed since it was written
             raise SmpyError(f"{_factors_file(study, point)} cannot be read: run the study again")
@@ -288,12 +301,15 @@ def _scaling(study: Study, weak: Growth | None) -> ProgramScaling:
         rows.append(
             ScalingRow(
                 n_ranks=point.ranks,
-                time_s=line["makespan_s"],
+                time_s=median(times_s),
                 half_width_s=line["half_width_s"],
                 work="" if weak is None else f"{weak.argument} {line[f'args.{weak.argument}']:.6g}",
                 **factors,
                 n_hosts=n_hosts,
                 ranks_on_a_host=ranks_on_a_host,
+                n_runs=len(runs),
+                lowest_s=times_s[0] if len(runs) > 1 else nan,
+                highest_s=times_s[-1] if len(runs) > 1 else nan,
             )
         )
     sentences = [remark if remark.startswith("On ") else f"{_on(at)} {remark}" for remark, at in remarks.items()]

@@ -64,7 +64,7 @@ class ScalingRow:
     n_ranks : int
         Number of ranks.
     time_s : float
-        The makespan.
+        The makespan; of several runs, their median.
     half_width_s : float
         Half-width of its uncertainty (`smpy.study.uncertainty`); NaN: not known.
     work : str
@@ -77,6 +77,10 @@ class ScalingRow:
         Parts of that, from `smpy.analysis.pop`.
     n_hosts, ranks_on_a_host : int
         Hosts with ranks, and the most ranks that one has; 0: not known.
+    n_runs : int
+        Number of runs.
+    lowest_s, highest_s : float
+        Lowest and highest makespan of several runs; NaN: there was one.
     """
 
     n_ranks: int
@@ -97,6 +101,14 @@ class ScalingRow:
     memory: float | None = None
     n_hosts: int = 0
     ranks_on_a_host: int = 0
+    n_runs: int = 1
+    lowest_s: float = nan
+    highest_s: float = nan
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether several runs took different times."""
+        return self.highest_s > self.lowest_s
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +161,8 @@ class ProgramScaling(Result):
         """Findings in words, a sentence per line."""
         if len(self.rows) == 1:
             return f"One number of ranks tells no scaling: {_on(self.rows[0])} it takes {_time(self.rows[0])}."
-        return "\n".join([self._fastest_words(), self._knee_words(), *self._limit_words(), *self._computing_words()])
+        sentences = [self._fastest_words(), self._knee_words(), *self._limit_words(), *self._computing_words()]
+        return "\n".join([*sentences, *self._noise_words()])
 
     def _fastest_words(self) -> str:
         first, last, best = self.rows[0], self.rows[-1], self.rows[self.fastest]
@@ -219,17 +232,34 @@ class ProgramScaling(Result):
         words = f"Computing scales better than ideally, to {_percent(most)} {_on(row)}"
         return [f"{words}: smaller parts may fit a cache, or less is computed."]
 
+    def _noise_words(self) -> list[str]:
+        """Sentences on the spread of repeated runs: differences between neighbouring rows that it may explain."""
+        repeated = [row for row in self.rows if row.n_runs > 1]
+        if not repeated:
+            return []
+        if not any(row.is_spread for row in repeated):
+            return ["All runs on the same number of ranks took the same time."]
+        pairs = zip(self.rows, self.rows[1:], strict=False)
+        noise = [f"{a.n_ranks:,} and {b.n_ranks:,}" for a, b in pairs if _overlap(a, b)]
+        if not noise:
+            return ["Differences between neighbouring numbers of ranks are larger than the spread: no runs overlap."]
+        return [f"Differences that may be noise, as the times of single runs overlap: {', '.join(noise)} ranks."]
+
     def table(self) -> str:
         """Table with a line for each number of ranks, and the findings in words."""
         factors = {
             key: name for key, name in _FACTORS.items() if any(getattr(row, key) is not None for row in self.rows)
         }
         has_work = any(row.work for row in self.rows)
-        head = ["ranks", *(["argument"] if has_work else []), "time", "speed-up", "efficiency", *factors.values(), ""]
+        has_spread = any(row.n_runs > 1 for row in self.rows)
+        head = ["ranks", *(["argument"] if has_work else []), "time", *(["lowest", "highest"] if has_spread else [])]
+        head += ["speed-up", "efficiency", *factors.values(), ""]
         lines = []
         for i, (row, speedup, efficiency) in enumerate(zip(self.rows, self.speedups, self.efficiencies, strict=True)):
             marks = [word for word, at in (("knee", self._shown_knee), (self._best_word, self.fastest)) if at == i]
             line = [f"{row.n_ranks:,}", *([row.work] if has_work else []), _time(row)]
+            if has_spread:
+                line += [format_time(row.lowest_s), format_time(row.highest_s)] if row.n_runs > 1 else ["", ""]
             line += [f"{speedup:.4g}", f"{efficiency:.1%}", *(_cell(getattr(row, key)) for key in factors)]
             lines.append([*line, ", ".join(marks if len(self.rows) > 1 else [])])
         return "\n\n".join([text_table(head, lines, n_words=1), self.words(), *self.remarks])
@@ -257,6 +287,15 @@ class ProgramScaling(Result):
             "remarks": list(self.remarks),
         }
 
+    def _error_bars(self) -> dict[str, Any]:
+        """Error bars of the times: the range of repeated runs, else the uncertainty."""
+        if all(row.n_runs == 1 for row in self.rows):
+            widths = [row.half_width_s for row in self.rows]
+            return {"array": [None if width != width else width for width in widths]}
+        above = [row.highest_s - row.time_s if row.n_runs > 1 else None for row in self.rows]
+        below = [row.time_s - row.lowest_s if row.n_runs > 1 else None for row in self.rows]
+        return {"array": above, "arrayminus": below, "symmetric": False}
+
     def plot(self) -> Figure:
         """Time, speed-up and efficiency with its factors, over the number of ranks."""
         graph = needed("plotly.graph_objects", extra="study")
@@ -264,7 +303,7 @@ class ProgramScaling(Result):
         figure = subplots.make_subplots(cols=3, subplot_titles=("time (s)", "speed-up", "efficiency and its factors"))
         ranks = [row.n_ranks for row in self.rows]
         times_s = [row.time_s for row in self.rows]
-        spread = {"array": [None if row.half_width_s != row.half_width_s else row.half_width_s for row in self.rows]}
+        spread = self._error_bars()
         figure.add_trace(graph.Scatter(x=ranks, y=times_s, error_y=spread, name="time"), row=1, col=1)
         figure.add_trace(graph.Scatter(x=ranks, y=self.speedups, name="speed-up"), row=1, col=2)
         ideal = [n / ranks[0] for n in ranks]
@@ -291,6 +330,12 @@ def _ranks(row: ScalingRow) -> str:
 
 def _on(row: ScalingRow) -> str:
     return f"on {_ranks(row)}"
+
+
+def _overlap(one: ScalingRow, other: ScalingRow) -> bool:
+    """Whether ranges of times of repeated runs overlap, and differ from single points."""
+    is_known = one.n_runs > 1 and other.n_runs > 1 and (one.is_spread or other.is_spread)
+    return is_known and max(one.lowest_s, other.lowest_s) <= min(one.highest_s, other.highest_s)
 
 
 def _time(row: ScalingRow) -> str:

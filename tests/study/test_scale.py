@@ -108,6 +108,24 @@ def test_a_table_has_the_runs_of_the_shell_and_a_second_call_runs_nothing(progra
 
 
 @pytest.mark.slow
+def test_repeated_runs_have_their_median_and_their_spread(program: Path):
+    program.write_text(
+        "import smpy\nfrom mpi4py import MPI\ncomm = MPI.COMM_WORLD\n"
+        "late = comm.bcast(open('/dev/urandom', 'rb').read(1)[0] / 25_600)\n"
+        "smpy.execute(1e9 * (1 + late) / comm.size)\ncomm.Barrier()\n"
+    )
+    result = scaled(str(program), "--ranks", "1:2", "--repeat", "3", *LINE, "--json", "a.json")
+    assert result.exit_code == 0, result.output
+    rows = json.loads(Path("a.json").read_text())["rows"]
+    for row in rows:
+        assert (row["n_runs"], row["lowest_s"] <= row["time_s"] <= row["highest_s"]) == (3, True)
+        assert row["lowest_s"] < row["highest_s"]
+        factors = row["load_balance"] * row["serialisation"] * row["transfer"] * row["computing"]
+        assert row["efficiency"] == pytest.approx(factors, rel=1e-6)
+    assert "larger than the spread: no runs overlap." in result.output
+
+
+@pytest.mark.slow
 def test_factors_that_have_changed_are_not_taken_and_their_point_runs_again(program: Path):
     line = (str(program), "--ranks", "2", *LINE, "--", "--n", "1000000")
     first = scaled(*line)

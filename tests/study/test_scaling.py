@@ -224,3 +224,27 @@ def test_a_plot_has_times_speedups_and_the_knee():
     ).plot()
     assert {trace.name for trace in figure.data} == {"time", "speed-up", "ideal", "efficiency", "transfer"}
     assert [shape.x0 for shape in figure.layout.shapes] == [2, 2, 2]
+
+
+def repeated(n_ranks: int, lowest_s: float, time_s: float, highest_s: float) -> ScalingRow:
+    return ScalingRow(n_ranks, time_s, n_runs=3, lowest_s=lowest_s, highest_s=highest_s)
+
+
+def test_differences_of_times_that_overlap_may_be_noise():
+    rows = [repeated(1, 9, 10, 11), repeated(2, 5, 6, 7), repeated(4, 4, 5, 5.5), repeated(8, 3, 4.5, 4.6)]
+    it = ProgramScaling(rows, is_weak=False)
+    told = "Differences that may be noise, as the times of single runs overlap: 2 and 4, 4 and 8 ranks."
+    assert it.words().endswith(told)
+    assert it.table().splitlines()[2].split()[:7] == ["2", "6", "s", "5", "s", "7", "s"]
+    assert it.to_record()["rows"][1]["highest_s"] == 7
+
+
+def test_differences_of_times_that_do_not_overlap_are_larger_than_the_spread():
+    it = ProgramScaling([repeated(1, 9, 10, 11), repeated(2, 5, 6, 7)], is_weak=False)
+    assert it.words().endswith("larger than the spread: no runs overlap.")
+
+
+def test_runs_that_are_alike_have_no_noise():
+    it = ProgramScaling([repeated(1, 10, 10, 10), repeated(2, 10, 10, 10)], is_weak=False)
+    assert it.words().endswith("All runs on the same number of ranks took the same time.")
+    assert "overlap" not in strong({1: 1.0, 2: 1.0}).words()
