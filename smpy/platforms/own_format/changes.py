@@ -55,11 +55,11 @@ class SettingChange(NamedTuple):
         PlatformError
             If the value cannot be read.
         """
-        found = _PART.fullmatch(self.key)
-        if found is None:
+        part = _PART.fullmatch(self.key)
+        if part is None:
             return None
-        pattern, quantity = found[2], found[3]
-        kind: Literal["link", "host"] = "link" if found[1] == "link" else "host"
+        pattern, quantity = part[2], part[3]
+        kind: Literal["link", "host"] = "link" if part[1] == "link" else "host"
         known = QUANTITIES[kind]
         if quantity not in known:
             raise UsageError(
