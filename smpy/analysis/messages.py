@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from smpy.analysis.timeline import floats, integers
+from smpy.analysis.timeline import TRANSFER, Timeline, floats, integers
 from smpy.records.columns import is_known
 from smpy.records.threads import MessageSides
 
@@ -122,3 +122,23 @@ def read_messages(trace: Trace) -> Messages:
         is_sender_last=is_early | (sent_s > received_s),
         is_inner=~is_known(table["tag"])[order],
     )
+
+
+def contention_of_transfers(timeline: Timeline, messages: Messages) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Indices of intervals in which ranks waited for messages slowed by contention, and the part of each in seconds.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        Intervals of all ranks, with their messages.
+    messages : Messages
+        Messages of the same trace.
+    """
+    transfers = np.flatnonzero((timeline.kind == TRANSFER) & np.isin(timeline.message, messages.number))
+    row, duration_s = np.searchsorted(messages.number, timeline.message[transfers]), timeline.duration_s()[transfers]
+    whose = timeline.location[transfers].astype(np.int64) * len(messages.number) + row
+    _, which = np.unique(whose, return_inverse=True)
+    whole_s = np.bincount(which, weights=duration_s)[which]  # a rank that polls has a transfer in several intervals
+    seconds = duration_s * np.minimum(messages.contention_s[row] / whole_s, 1.0)
+    kept = seconds > 0
+    return transfers[kept], seconds[kept]

@@ -10,7 +10,7 @@ import numpy as np
 
 from smpy.analysis.causes import causes_of_waits
 from smpy.analysis.computing_lines import ComputingLines
-from smpy.analysis.messages import CONTENTION, Messages, hottest_links, read_messages
+from smpy.analysis.messages import CONTENTION, contention_of_transfers, hottest_links, read_messages
 from smpy.analysis.result import Result, escaped, needed
 from smpy.analysis.timeline import (
     COMPUTE,
@@ -19,7 +19,6 @@ from smpy.analysis.timeline import (
     LATE,
     POLLING,
     PROBING,
-    TRANSFER,
     Place,
     Timeline,
     read_timeline,
@@ -273,7 +272,7 @@ def waits(trace: Trace) -> Waits:
         rank_seconds=float(duration_s[timeline.kind != IDLE].sum()),
         waits=_by_rank(timeline, late, duration_s[late]),
         causes=_causes(timeline, ComputingLines(trace)),
-        contention=_by_rank(timeline, *_contention(timeline, read_messages(trace))),
+        contention=_by_rank(timeline, *contention_of_transfers(timeline, read_messages(trace))),
         polls=_by_rank(timeline, polls, duration_s[polls]),
         hottest_link=next(iter(hottest_links(trace)), ""),
         noise_s=(trace.info.get("profile") or {}).get("noise_waiting_s") or 0.0,
@@ -292,18 +291,6 @@ def _causes(timeline: Timeline, lines: ComputingLines) -> list[Cause]:
             total_s[rank, line, kind] = total_s.get((rank, line, kind), 0.0) + part_s
     largest = sorted(total_s.items(), key=lambda entry: -entry[1])
     return [Cause(rank, place, KINDS[kind], seconds) for (rank, place, kind), seconds in largest if seconds > 0]
-
-
-def _contention(timeline: Timeline, messages: Messages) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Indices of intervals in which ranks waited for messages slowed by contention, and the part of each in seconds."""
-    transfers = np.flatnonzero((timeline.kind == TRANSFER) & np.isin(timeline.message, messages.number))
-    row, duration_s = np.searchsorted(messages.number, timeline.message[transfers]), timeline.duration_s()[transfers]
-    whose = timeline.location[transfers].astype(np.int64) * len(messages.number) + row
-    _, which = np.unique(whose, return_inverse=True)
-    whole_s = np.bincount(which, weights=duration_s)[which]  # a rank that polls has a transfer in several intervals
-    seconds = duration_s * np.minimum(messages.contention_s[row] / whole_s, 1.0)
-    kept = seconds > 0
-    return transfers[kept], seconds[kept]
 
 
 def _by_rank(timeline: Timeline, some: NDArray[np.int64], spent_s: NDArray[np.float64]) -> list[Wait]:

@@ -68,6 +68,28 @@ def waits(folder: Path, json_path: Path | None, plot_path: Path | None) -> None:
         show(waits(Trace(folder)), json_path, plot_path)
 
 
+@command.command("lost", short_help="What ranks spent their time on, by cause and line.")
+@_trace_argument
+@_output_options
+def lost(folder: Path, json_path: Path | None, plot_path: Path | None) -> None:
+    """Time of all ranks, divided among computing and the causes of losses, in all and by line.
+
+    Load imbalance is waiting while others compute; insufficient parallelism, while at most one rank does. Then there
+    are synchronisation, communication, and contention. Where the machine has prices, each has its share of the run's
+    cost.
+
+    \b
+      smpy analyze lost trace
+    """
+    with errors_told():
+        from smpy.analysis.lost_time import lost
+        from smpy.records.trace import Trace
+        from smpy.study.cost import recorded_run_eur
+
+        trace = Trace(folder)
+        show(lost(trace, recorded_run_eur(trace)), json_path, plot_path)
+
+
 def _ranks(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[int, ...]:
     numbers = [word for value in values for word in value.split(",")]
     for word in numbers:

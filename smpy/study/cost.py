@@ -6,12 +6,16 @@ import json
 import math
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from smpy.errors import PlatformError
 from smpy.platforms.description import Description
 from smpy.platforms.models.prices import HOST_PROPERTIES, NO_PRICES, POWER_PROPERTY, Prices
 from smpy.platforms.parts_list import CableParts, HostParts, PartsList, SwitchParts
+from smpy.records.recorded_machine import names_machine, recorded_machine
+
+if TYPE_CHECKING:
+    from smpy.records.trace import Trace
 
 _S_PER_HOUR: Final = 3600.0
 _HOURS_PER_YEAR: Final = 8766.0  # of 365.25 days
@@ -169,6 +173,27 @@ def cost_of_record(record: str, prices: Prices = NO_PRICES) -> MachineCost:
         tuple(CableParts(**kind) for kind in parts["cables"]),
     )
     return _cost(listed, Prices(**known["prices"]), prices)
+
+
+def recorded_run_eur(trace: Trace) -> float | None:
+    """Cost of a run that has the whole of its machine to itself; None: not known.
+
+    Parameters
+    ----------
+    trace : Trace
+        Trace of the run, with its machine.
+
+    Raises
+    ------
+    DamagedFileError
+        If the machine is missing, or is not that of the run.
+    """
+    energy = trace.info.get("energy")
+    if not names_machine(trace) or not trace.has_dates:
+        return None
+    hosts_j, links_j = (energy["hosts_total_j"], energy["links_total_j"]) if energy else (None, None)
+    run_eur = machine_cost(recorded_machine(trace)).columns(trace.makespan_s, hosts_j, links_j)["run_eur"]
+    return None if math.isnan(run_eur) else run_eur
 
 
 @cache

@@ -19,7 +19,7 @@ from smpy.study.axes import DRAWN, WAYS, Axis, Combination, Settings, Value, com
 GROUPS: Final = ("args", "set", "algorithm")
 """Groups of settings with a dot: an argument of the program, a key of the machine, a collective."""
 
-KEPT: Final = ("summary", "profile", "trace")
+KEPT: Final = ("summary", "profile", "trace", "lost")
 _KEYS: Final = (
     "name", "program", "module", "args", "options", "axes", "combine", "n_points", "points", "draw_seed", "repetitions",
     "keep", "limits", "results", "inputs", "environment", "prices",
@@ -32,6 +32,7 @@ _TAKEN: Final = (
     "point", "repetition", "error", "makespan_s", "half_width_s", "messages", "bytes", "compute_share",
     "communication_share", "waiting_share", "sleep_share", "hosts", "switches", "cables", "price_eur", "energy_kwh",
     "energy_eur", "edp", "run_eur", "wall_s", "peak_rss_bytes", "is_reused", "is_stale", "profile", "trace",
+    "lost",
 )  # fmt: skip
 
 
@@ -64,7 +65,7 @@ class Definition:
     repetitions : int
         Number of runs of each point, each with another seed.
     keep : frozenset of str
-        Files to keep of each point beside its row: "profile", "trace".
+        Files to keep of each point beside its row: "profile", "trace", "lost".
     limit_s : float or None
         Real time that a point may take.
     limit_bytes : int or None

@@ -366,6 +366,7 @@ class Study:
             patterns=tuple(self.definition.results.values()),
             keeps_profile="profile" in self.definition.keep,
             keeps_trace="trace" in self.definition.keep,
+            keeps_lost="lost" in self.definition.keep,
             limit_s=self.definition.limit_s,
             limit_bytes=limit_bytes,
         )

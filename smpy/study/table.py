@@ -32,7 +32,7 @@ REAL: Final = ("wall_s", "peak_rss_bytes", "is_reused", "is_stale")
 """Columns that differ from run to run: time and memory here, whether it is the result of another study, and whether the
 program or a version has changed since. All others are simulated."""
 
-FILES: Final = ("profile", "trace")
+FILES: Final = ("profile", "trace", "lost")
 """Columns that name a file in the study's folder; empty where nothing was kept."""
 
 
@@ -120,8 +120,9 @@ def _costs(row: Mapping[str, Any], cost: Callable[[str], MachineCost]) -> dict[s
 
 
 def kept(what: str, key: str, folder: Path) -> Path:
-    """Path of the profile or the trace of a point."""
-    return folder / f"{what}s" / (f"{key}.json" if what == "profile" else key)
+    """Path of the profile, the trace or the lost time (`smpy.analysis.lost`) of a point."""
+    place = {"profile": f"profiles/{key}.json", "trace": f"traces/{key}", "lost": f"lost/{key}.json"}
+    return folder / place[what]
 
 
 def _file(what: str, point: Point, folder: Path, entry: Entry, keep: Collection[str]) -> str:

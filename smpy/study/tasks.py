@@ -17,13 +17,16 @@ from queue import Empty, SimpleQueue
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
+from smpy.analysis import lost
 from smpy.errors import NoRoomError, SmpyError, UsageError
+from smpy.records.files import write_whole
+from smpy.records.trace import Trace
 from smpy.runs.request import RunInputs
 from smpy.runs.run import KilledError, MemoryLimitError, Run, RunError, TimeLimitError, again_if_killed
 from smpy.runs.run_text import from_json
 from smpy.runs.simulate import perform_run
 from smpy.study.carried_variables import CarriedVariables, variables_of_a_run
-from smpy.study.cost import parts_record
+from smpy.study.cost import parts_record, recorded_run_eur
 from smpy.study.dask_cluster import TRIES_MAX, DaskConnection, connected
 from smpy.study.journal import Entry
 from smpy.study.results import kept_output
@@ -52,8 +55,8 @@ class Task:
         Folder of the study, for files to keep.
     patterns : tuple of str
         Regular expressions of the numbers to take from its output.
-    keeps_profile, keeps_trace : bool
-        Whether a profile and a trace are kept beside the row.
+    keeps_profile, keeps_trace, keeps_lost : bool
+        Whether a profile, a trace and the lost time are kept beside the row.
     limit_s, limit_bytes : float or None
         Limits of real time and memory.
     variables : mapping of str to (str or None)
@@ -67,6 +70,7 @@ class Task:
     patterns: tuple[str, ...]
     keeps_profile: bool
     keeps_trace: bool
+    keeps_lost: bool
     limit_s: float | None
     limit_bytes: int | None
     variables: Mapping[str, str | None] = field(default_factory=dict)
@@ -256,11 +260,13 @@ def perform(task: Task) -> tuple[Entry, RunInputs]:
     """
     began_s = perf_counter()
     trace = None
-    if task.keeps_trace:
+    if task.keeps_trace or task.keeps_lost:
         os.makedirs(os.path.join(task.folder, "traces"), exist_ok=True)
         trace = tempfile.mkdtemp(prefix=f".{task.key}.", dir=os.path.join(task.folder, "traces"))
     try:
         run = _run(task, trace)
+        if trace is not None and task.keeps_lost:
+            _write_lost(Path(trace), Path(task.folder, "lost"), task.key)
     except SmpyError as error:
         wall_s = perf_counter() - began_s
         entry, reads, summary = (
@@ -274,8 +280,10 @@ def perform(task: Task) -> tuple[Entry, RunInputs]:
         output, matches = kept_output(run.stdout, task.patterns, run.stdout_file)
         is_measured = run.summary.is_measured_here
         entry = Entry(_row(run.summary, wall_s), output=output, is_measured=is_measured, matches=matches)
-    if trace is not None:
+    if trace is not None and task.keeps_trace:
         _put(Path(trace), Path(task.folder, "traces", task.key))
+    elif trace is not None:
+        shutil.rmtree(trace)
     if task.keeps_profile and summary is not None:
         profiles = Path(task.folder, "profiles")
         profiles.mkdir(exist_ok=True)
@@ -303,6 +311,12 @@ def _run(task: Task, trace: str | None) -> Run:
             os.mkdir(trace, 0o700)
 
     return again_if_killed(attempt, between)
+
+
+def _write_lost(trace: Path, folder: Path, key: str) -> None:
+    """Write the lost time of a run, from its trace."""
+    folder.mkdir(exist_ok=True)
+    write_whole(folder / f"{key}.json", f"{lost(Trace(trace), recorded_run_eur(Trace(trace))).to_json()}\n")
 
 
 def _put(new: Path, place: Path) -> None:
