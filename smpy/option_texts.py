@@ -15,6 +15,7 @@ from smpy.errors import meant
 
 if TYPE_CHECKING:
     from smpy.compute.models.modelling import ComputeMode
+    from smpy.engine.time_calls import NoiseKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,49 @@ def speed_flop_per_s(text: str) -> float:
     if not 0 < speed < math.inf:
         raise ValueError(f"{text!r} is not a speed of a machine")
     return speed
+
+
+_NOISE: Final = "5%, pareto:5% and ticks:1ms:20us"
+_MOST_NOISE: Final = {"normal": 0.3, "pareto": 1.0}  # above, normal factors fall below 0, and Pareto's have no variance
+
+
+def noise_model(text: str) -> tuple[NoiseKind, float, float]:
+    """Kind of noise on computing, its size (a share; of ticks, seconds), and the period of ticks in seconds, else 0."""
+    from smpy.units import parse_time_s
+
+    match text.split(":"):
+        case [share]:
+            return "normal", _noise_share(text, share, "normal"), 0.0
+        case ["pareto", share]:
+            return "pareto", _noise_share(text, share, "pareto"), 0.0
+        case ["ticks", period, size]:
+            period_s, size_s = parse_time_s(period), parse_time_s(size)
+            if not (0 < size_s < math.inf and 1e-9 <= period_s < math.inf):
+                raise ValueError(f"{text!r}: ticks take some time, every 1ns or more: write ticks:1ms:20us")
+            return "ticks", size_s, period_s
+    raise ValueError(f"{text!r} is no noise such as {_NOISE}")
+
+
+def _noise_share(text: str, share: str, kind: NoiseKind) -> float:
+    number = re.fullmatch(r"(\d+\.?\d*|\.\d+)(e[-+]?\d+)?%", share.strip())
+    if number is None:
+        raise ValueError(f"{text!r} is no noise such as {_NOISE}")
+    size = float(share.strip()[:-1]) / 100
+    if not 0 < size <= _MOST_NOISE[kind]:
+        raise ValueError(f"{text!r}: {kind} noise is above 0 and at most {_MOST_NOISE[kind]:.0%}")
+    return size
+
+
+def noise_model_text(value: tuple[NoiseKind, float, float]) -> str:
+    """Text that `noise_model` reads."""
+    from smpy.units import exact_time
+
+    kind, size, period_s = value
+    if kind == "ticks":
+        return f"ticks:{exact_time(period_s)}:{exact_time(size)}"
+    percents = (f"{100 * size:.{digits}g}" for digits in range(1, 18))
+    share = next((percent for percent in percents if float(percent) / 100 == size), repr(100 * size))
+    return f"pareto:{share}%" if kind == "pareto" else f"{share}%"
 
 
 GOVERNORS: Final = ("performance", "powersave", "ondemand", "conservative")

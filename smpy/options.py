@@ -26,6 +26,8 @@ from smpy.option_texts import (
     computing_text,
     governor,
     governor_text,
+    noise_model,
+    noise_model_text,
     pair_text,
     rank_numbers,
     ranks_text,
@@ -36,6 +38,7 @@ from smpy.option_texts import (
 
 if TYPE_CHECKING:
     from smpy.compute.models.modelling import ComputeMode
+    from smpy.engine.time_calls import NoiseKind
     from smpy.platforms.description import Description
     from smpy.platforms.placement.host_order import HostOrder
     from smpy.platforms.placement.placement import MapBy
@@ -254,6 +257,15 @@ class RunConfig:
         "Each call of a calibrated kernel takes a time that is drawn from the calibration's noise, as --seed says; "
         "without it, the calibration's uncertainty becomes a ± on the makespan.",
     )
+    noise_model: tuple[NoiseKind, float, float] | None = _option(
+        "--noise-model NOISE",
+        "Computing",
+        noise_model,
+        "Noise on any computing, drawn as --seed says: 5%, a normal factor with that standard deviation; pareto:5%, a "
+        "Pareto factor of at least 1 whose mean is so much above 1; ticks:1ms:20us, 20 us more after each ms that a "
+        "rank computes, as an operating system's ticks take.",
+        write=noise_model_text,
+    )
     host_speed_flop_per_s: float | None = _option(
         "--host-speed SPEED",
         "Computing",
@@ -407,7 +419,7 @@ class RunConfig:
         "--seed",
         "Computing",
         WholeNumber(0, 2**32 - 1),
-        "Seed of what is drawn (--map-by random, --noise, --samples).",
+        "Seed of what is drawn (--map-by random, --noise, --noise-model, --samples).",
         default=0,
         shows_default=True,
     )

@@ -27,6 +27,7 @@
 #include "mpi/messages.h"
 #include "watchers/records.h"
 #include "world/governor.h"
+#include "world/noise.h"
 #include "world/host_state.h"
 #include "world/ranks.h"
 #include "world/rows.h"

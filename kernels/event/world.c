@@ -68,6 +68,7 @@ void sim_free(sim *s)
     performing_free(s->performing);
     changes_free(s);
     governor_free(s->governor);
+    noise_free(s->noise);
     hosts_free(&s->hosts);
     free(s->network.transfers.at);
     free(s->note);

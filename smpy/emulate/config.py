@@ -90,6 +90,8 @@ def new_world(config: RunConfig, machine: Description) -> tuple[Platform, list[i
     engine = _engine_class(config)(platform, platform.models, host_of_rank)
     if config.governor is not None:
         engine.govern(*config.governor)
+    if config.noise_model is not None:
+        engine.add_noise(*config.noise_model, seed=config.seed)
     engine.world_storage[Modelling] = Modelling(
         *(config.compute, machine.kernels, config.host_speed_flop_per_s or 0.0, config.seed if config.noise else None)
     )

@@ -116,6 +116,8 @@ class Loop:
         Names among these calls that are kernels of computing.
     region_numbers : dict of str to int
         Names of regions that ranks have entered, and how the kernel names them.
+    has_noise : bool
+        Whether noise is drawn for any computing.
     is_traced : bool
         Whether the kernel writes a trace.
     n_looks, looker : int
@@ -189,6 +191,7 @@ class Loop:
         self.kernel_names = {"execute"}
         self.region_numbers: dict[str, int] = {}
         self.is_traced = False
+        self.has_noise = False
         self.call_recorder: Any = surface or self
         self._line_numbers: dict[tuple[str, int], int] = {("", 0): 0}
         self._deliveries: dict[int, Load] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isnan
 from threading import get_ident
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from smpy.engine import thread_ranks
 from smpy.engine.kernel import lib
@@ -12,6 +12,9 @@ from smpy.engine.loop import Loop, check
 
 if TYPE_CHECKING:
     from smpy.platforms.models.memory import Memory
+
+NoiseKind: TypeAlias = Literal["normal", "pareto", "ticks"]
+_NOISES: Final = {"normal": lib.NOISE_NORMAL, "pareto": lib.NOISE_PARETO, "ticks": lib.NOISE_TICKS}
 
 
 class TimeCalls(Loop):
@@ -68,6 +71,14 @@ class TimeCalls(Loop):
         """Have the running rank spend time inside MPI."""
         lib.sim_append_overhead(self._sim, self.timeline, seconds)
         self._keep_pace()
+
+    def add_noise(self, kind: NoiseKind, size: float, period_s: float, *, seed: int) -> None:
+        """Have computing take longer or shorter from now on, by draws; called before the run.
+
+        `size` is a share, or the seconds that a tick takes.
+        """
+        check(lib.sim_use_noise(self._sim, _NOISES[kind], size, period_s, seed))
+        self.has_noise = True
 
     def compute(self, flop: float, memory_bytes: float = 0.0, kernel: str | None = None, n_calls: int = 1) -> None:
         """Execute `flop` operations on a core of the running rank's host, and at once move bytes of its main memory.

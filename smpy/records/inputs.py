@@ -41,8 +41,10 @@ class Inputs:
         Settings of the machine that the run changed: keys and values.
     kernels_file : str or None
         Calibration with the costs of kernels, as it was named.
+    noise_model : str or None
+        Noise on any computing, as ``--noise-model`` said.
     noise_seed : int or None
-        Seed of the noise on the time of kernels; None: none was drawn.
+        Seed of that noise, or of the noise on the time of kernels; None: none was drawn.
     recorded_to, replayed_from : str or None
         File to which bursts of computing were written, or from which they were taken, as it was named.
     bursts_sha256 : str or None
@@ -68,6 +70,7 @@ class Inputs:
     machine: Description | None = None
     settings: tuple[tuple[str, str], ...] = ()
     kernels_file: str | None = None
+    noise_model: str | None = None
     noise_seed: int | None = None
     recorded_to: str | None = None
     replayed_from: str | None = None

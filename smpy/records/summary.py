@@ -19,10 +19,11 @@ Its JSON is one object, one line per key. `schema` comes first and changes when 
     compute, recorded_to, replayed_from, bursts_sha256
                         way from computing to time; file of bursts that was written; file whose bursts were charged
                         instead of measured ones, and its checksum
-    keeps_memory, kernels_file, noise_seed, is_partial, is_folded
+    keeps_memory, kernels_file, noise_model, noise_seed, is_partial, is_folded
                         keeps_memory: freed memory stayed with the process;
                         kernels_file: the calibration given in addition to the machine;
-                        noise_seed: seed of the noise on calibrated kernels; null: none was drawn
+                        noise_model: noise on any computing, as `--noise-model` said; null: none;
+                        noise_seed: seed of that, or of the noise on calibrated kernels; null: none was drawn
     repeats             for several runs (--repeat): makespans_s, and median, lowest and highest of makespan_s and
                         ..._share; null for a single run
     energy              hosts_j and links_j by name (the ten largest of more than 10,000, all with --profile);
@@ -171,6 +172,7 @@ class Summary:
             "bursts_sha256": self.inputs.bursts_sha256,
             "keeps_memory": self.keeps_memory,
             "kernels_file": self.inputs.kernels_file,
+            "noise_model": self.inputs.noise_model,
             "noise_seed": self.inputs.noise_seed,
             "is_partial": self.is_partial,
             "is_folded": self.is_folded,
@@ -229,7 +231,8 @@ class Summary:
 
     def _plus_or_minus(self) -> str:
         if self.inputs.noise_seed is not None:
-            return f", with noise drawn from seed {self.inputs.noise_seed} (--noise)"
+            model = f"--noise-model {self.inputs.noise_model}" if self.inputs.noise_model else "--noise"
+            return f", with noise drawn from seed {self.inputs.noise_seed} ({model})"
         if self.uncertainty is None:
             return ""
         return f", ± {format_time(self.uncertainty.half_width_s)} (95 %: costs of kernels)"

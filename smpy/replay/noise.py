@@ -28,30 +28,34 @@ PERCENTILE: Final = 5
 class QuietWork:
     """The work of a trace's ranks without noise.
 
-    A kernel's work has noise only if it was drawn by ``--noise``, and then the trace also has the noise-free amount.
-    Other work was measured, or given by the program. Each such piece takes the percentile of all pieces that its rank
-    computed before the same call, so pieces of different work count as equal.
+    A kernel's work has noise only if it was drawn by ``--noise``, and then the trace also has the noise-free amount. So
+    it has for any work of a run with ``--noise-model``. Other work was measured, or given by the program. Each such
+    piece takes the percentile of all pieces that its rank computed before the same call, so pieces of different work
+    count as equal.
 
     Attributes
     ----------
     flop_of_site : (n_sites + 1,) array of float
         The percentile, by site; NaN for kernels, and where nothing was computed.
-    n_modelled, n_measured : int
-        Number of pieces of work that take a model's value, and of those that take the percentile.
+    n_modelled, n_measured, n_drawn : int
+        Number of pieces of work that take a model's value, of those that take the percentile, and of those that take
+        the amount before noise was drawn (``--noise-model``).
     """
 
     flop_of_site: NDArray[np.float64]
     n_modelled: int
     n_measured: int
+    n_drawn: int = 0
 
     def __str__(self) -> str:
         """Sentence about the removal of noise."""
         rules_used = [
             (self.n_modelled, "what the kernel's model says without noise"),
+            (self.n_drawn, "what it takes without the noise that was drawn"),
             (self.n_measured, f"the {PERCENTILE}th percentile of what the rank computed before the same call"),
         ]
         rules = "; ".join(f"{n:,} take{'s' * (n == 1)} {what}" for n, what in rules_used if n)
-        return f"Without noise, of {self.n_modelled + self.n_measured:,} pieces of computing {rules or 'none changes'}."
+        return f"Without noise, of {sum(n for n, _ in rules_used):,} pieces of computing {rules or 'none changes'}."
 
 
 def quiet_work(trace: Trace) -> QuietWork:
@@ -65,6 +69,8 @@ def quiet_work(trace: Trace) -> QuietWork:
     import numpy as np
 
     site, flop = rows_of_action(trace, "compute", ("site", "amount"))
+    if trace.info.get("noise_model"):
+        return QuietWork(np.full(len(trace.is_kernel), np.nan), 0, 0, len(site))
     is_measured = (site > 0) & ~trace.is_kernel[site]
     mine, flop = site[is_measured], flop[is_measured]
     flop_of_site = np.full(len(trace.is_kernel), np.nan)

@@ -78,7 +78,7 @@ class ActionRows:
         self._due_of: dict[tuple[int, int], frozenset[str]] = {}
         self._is_kernel = trace.is_kernel & (not trace.is_imported)  # kernels of a real run have seconds, too
         self._quiet: QuietWork | None = None
-        self._is_noisy_next = False
+        self._is_noisy_next = self._has_noisy_bytes_next = False
         self._names_sites = False
         self._n_rows = 0
         self._took = self._taken()
@@ -206,8 +206,10 @@ class ActionRows:
         amount[is_measured] = of_site[is_measured]
         is_free = action == _NOISE_FREE
         is_noisy = np.append(self._is_noisy_next, is_free & (rows["detail"] > 0))
-        self._is_noisy_next = bool(is_noisy[-1])
+        has_bytes = np.append(self._has_noisy_bytes_next, is_noisy[1:] & (rows["bytes"] > 0))
+        self._is_noisy_next, self._has_noisy_bytes_next = bool(is_noisy[-1]), bool(has_bytes[-1])
         amount[is_noisy[:-1]] = 0.0
+        rows["bytes"][has_bytes[:-1]] = 0
         action[is_free] = _COMPUTE
 
     def _actions(self, column: pa.DictionaryArray) -> NDArray[Any]:

@@ -40,6 +40,12 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "host": st.none(),
     "output_dir": st.none(),
     "host_speed_flop_per_s": st.floats(1, 1e15),
+    "noise_model": st.one_of(
+        st.tuples(
+            st.sampled_from(["normal", "pareto"]), st.integers(1, 3000).map(lambda n: n / 100 / 100), st.just(0.0)
+        ),
+        st.tuples(st.just("ticks"), st.floats(1e-9, 1e3), st.floats(1e-9, 1e3)),
+    ),
     "governor": st.tuples(
         st.sampled_from(["performance", "powersave", "ondemand", "conservative"]), st.floats(1e-6, 1e6)
     ),

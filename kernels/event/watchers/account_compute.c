@@ -1,5 +1,6 @@
 #include "watchers/account.h"
 #include "watchers/trace.h"
+#include "world/noise.h"
 #include "world/tell.h"
 
 /* Computing of something that is called while another call is open: it has an account of its own, in that one's line. */
@@ -14,12 +15,6 @@ int sim_append_compute_of(sim *s, int id, int call, int n_calls, double flop, do
     return error;
 }
 
-static int perform(sim *s, int id, const trace_action *row, int n);
-
-const row_kind noise_free_row = {
-    {"noise_free", "with `--noise`: the `compute` in the row after it would have `amount` flop without",
-     "1; 0: no `compute` follows, as the noise leaves nothing of it", ROW_AMOUNT | ROW_DETAIL}, perform, 0, 0};
-
 void sim_trace_noise_free(sim *s, int id, int call, double flop, int has_noisy)
 {
     const trace *t = accounts_of(s)->trace;
@@ -28,11 +23,4 @@ void sim_trace_noise_free(sim *s, int id, int call, double flop, int has_noisy)
     s->timelines.at[id].account_at_tail = account_beside(s, id, call, 0);
     tell_appended(s, id, &(appended_action){&noise_free_row, {.amount = flop, .detail = has_noisy}, 0, 0, 0});
     s->timelines.at[id].account_at_tail = open;
-}
-
-static int perform(sim *s, int id, const trace_action *row, int n)
-{
-    (void)n;
-    if (is_watched(s)) tell_appended(s, id, &(appended_action){.kind = &noise_free_row, .row = *row});
-    return 0;
 }

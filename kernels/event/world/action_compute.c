@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "world/clock_events.h"
+#include "world/noise.h"
 #include "world/tell.h"
 
 /* Computing: three calls, as in the peer (make, bind to a host, start), then the execution. */
@@ -27,17 +28,40 @@ static int perform(sim *s, int id, const trace_action *row, int n)
 
 const row_kind compute_row = {{"compute", "`amount` flop, `bytes` of memory", "", ROW_AMOUNT | ROW_BYTES}, perform, 0, 0};
 
+/* Tells watchers the work of a timeline; bytes that take no time here may take some where a trace is replayed. */
+static void tell_work(sim *s, int id, const row_kind *row, double flop, double bytes, int has_noisy)
+{
+    const int64_t n_bytes = bytes < MOST_BYTES ? (int64_t)bytes : INT64_MAX;
+    tell_appended(s, id, &(appended_action){row, {.amount = flop, .bytes = n_bytes, .detail = has_noisy}, 0, 0, 0});
+}
+
+/* The work with noise; watchers are told what it was without. */
+static int add_noise(sim *s, int id, double alone_s, double *flop, double *bytes)
+{
+    const double quiet_flop = *flop, quiet_bytes = *bytes;
+    double factor;
+    const int error = noise_draw(s->noise, id, alone_s, &factor);
+    if (error) return error;
+    *flop *= factor;
+    *bytes = rint(factor * *bytes);
+    if (is_watched(s)) tell_work(s, id, &noise_free_row, quiet_flop, quiet_bytes, *flop > 0 || *bytes > 0);
+    return 0;
+}
+
 int sim_append_compute(sim *s, int id, double flop, double bytes)
 {
     if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
     timeline *t = &s->timelines.at[id];
     const host *h = &s->hosts.at[t->host];
     bytes = rint(bytes); /* a number that a trace can have, so that its replay moves the same */
-    const int moves = h->memory && bytes > 0;
-    if (is_watched(s) && (flop > 0 || bytes > 0)) { /* bytes that take no time here may take some where a trace is replayed */
-        const int64_t n_bytes = bytes < MOST_BYTES ? (int64_t)bytes : INT64_MAX;
-        tell_appended(s, id, &(appended_action){&compute_row, {.amount = flop, .bytes = n_bytes}, 0, 0, 0});
+    if (s->noise) {
+        const double core_s = flop / host_speed_flop_per_s(h);
+        const double alone_s = h->memory && bytes > 0 ? fmax(core_s, memory_alone_s(h, bytes)) : core_s;
+        const int error = alone_s > 0 ? add_noise(s, id, alone_s, &flop, &bytes) : 0;
+        if (error) return error;
     }
+    const int moves = h->memory && bytes > 0;
+    if (is_watched(s) && (flop > 0 || bytes > 0)) tell_work(s, id, &compute_row, flop, bytes, 0);
     if (!(flop > 0) && !moves) return 0;
     action *a = action_append(s, id, &kind);
     if (!a) return SIM_OUT_OF_MEMORY;

@@ -12,6 +12,7 @@
 #include "world/governor.h"
 #include "world/host.h"
 #include "world/memory.h"
+#include "world/noise.h"
 #include "world/performing.h"
 #include "world/row_kind.h"
 #include "world/shared_cores.h"
@@ -30,6 +31,7 @@ struct sim {
     int running;                 /* the timeline last named by sim_next, or -1 */
     hosts hosts;
     governor *governor;          /* or NULL */
+    noise *noise;                /* or NULL */
     clock_events clock_events;
     shared_cores shared_cores;
     int cores_per_rank;          /* 0: one */

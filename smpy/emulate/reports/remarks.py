@@ -124,6 +124,8 @@ def _modelled(engine: Engine) -> Iterable[Remark]:
 def remarks_on_shared_hosts(engine: Engine, profile: RunProfile) -> Iterable[Remark]:
     """Kernels that take longer than alone on their hosts: their ranks share the memory, or the cores.
 
+    With noise on computing there is no remark: kernels take longer by that, too.
+
     Parameters
     ----------
     engine : Engine
@@ -132,7 +134,7 @@ def remarks_on_shared_hosts(engine: Engine, profile: RunProfile) -> Iterable[Rem
         Its profile.
     """
     uses = engine.world_storage.get(Modelling, Modelling()).uses
-    if not uses or len(set(profile.host_of_rank)) == len(profile.host_of_rank):
+    if not uses or engine.has_noise or len(set(profile.host_of_rank)) == len(profile.host_of_rank):
         return
     totals = profile.by_site()
     whole_s = sum(each.total_s for each in totals)

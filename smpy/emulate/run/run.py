@@ -46,6 +46,7 @@ from smpy.engine.memory import check_fits, keep_freed_memory, peak_rss_bytes, rs
 from smpy.engine.outcomes import Aborted, CalledInThread, Failed
 from smpy.engine.platform import Platform
 from smpy.errors import DeadlockError, Interrupted, NoRoomError, RankFailure, SmpyError
+from smpy.option_texts import noise_model_text
 from smpy.options import RunConfig
 from smpy.platforms.description import Description
 from smpy.records.energy import run_energy
@@ -405,7 +406,8 @@ def _inputs(
         recorded_to=None if config.record is None else str(config.record),
         replayed_from=None if config.replay is None else str(config.replay),
         bursts_sha256=frozen.sha256,
-        noise_seed=config.seed if config.noise and _has_noise(engine) else None,
+        noise_model=None if config.noise_model is None else noise_model_text(config.noise_model),
+        noise_seed=config.seed if engine.has_noise or (config.noise and _has_noise(engine)) else None,
         kernels_file=None if config.kernels is None else str(config.kernels),
         mapping=mapping_of(host_of_rank, platform.host_names),
         algorithms=algorithms_in(engine).used(),
