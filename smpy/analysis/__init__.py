@@ -1,10 +1,11 @@
 """Reads traces, returns numbers, tables and figures; never runs a program.
 
 An analysis is a function from traces to a result (`smpy.analysis.result.Result`): `critical_path`, `waits`, `lost`,
-`pop`, `bounds` and `compare`; `pop_from_factors` takes a table in place of traces. No module has the name of one:
-importing it would replace the function. Analyses of changed runs are given the function that replays.
+`pop`, `bounds`, `compare` and `stability`; `pop_from_factors` takes a table in place of traces. No module has the name
+of one: importing it would replace the function. Analyses of changed runs are given the function that replays.
 """
 
+from smpy.analysis.call_stability import stability
 from smpy.analysis.comparison import compare
 from smpy.analysis.lost_time import lost
 from smpy.analysis.path_analysis import critical_path
@@ -13,4 +14,4 @@ from smpy.analysis.pop_metrics import pop
 from smpy.analysis.run_bounds import bounds
 from smpy.analysis.wait_analysis import waits
 
-__all__ = ["bounds", "compare", "critical_path", "lost", "pop", "pop_from_factors", "waits"]
+__all__ = ["bounds", "compare", "critical_path", "lost", "pop", "pop_from_factors", "stability", "waits"]

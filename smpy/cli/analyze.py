@@ -219,3 +219,23 @@ def compare(before: Path, after: Path, json_path: Path | None, plot_path: Path |
         from smpy.records.trace import Trace
 
         show(compare(Trace(before), Trace(after)), json_path, plot_path)
+
+
+@command.command("stability", short_help="Whether a program's calls come in the same order whatever the noise.")
+@click.argument("folders", metavar="TRACE TRACE...", type=click.Path(path_type=Path), nargs=-1)
+@_output_options
+def stability(folders: tuple[Path, ...], json_path: Path | None, plot_path: Path | None) -> None:
+    """Share of calls that come in the same order in runs which differ in noise alone, in all and by line.
+
+    1: a replay of one run does on any machine what the program would do there. Below 0.99 run the program again there.
+
+    \b
+      smpy run -np 8 --noise-model 5% --seed 1 --trace run1 farm.py
+      smpy run -np 8 --noise-model 5% --seed 2 --trace run2 farm.py
+      smpy analyze stability run1 run2
+    """
+    with errors_told():
+        from smpy.analysis.call_stability import stability
+        from smpy.records.trace import Trace
+
+        show(stability([Trace(folder) for folder in folders]), json_path, plot_path)

@@ -216,7 +216,8 @@ def _text(trace: Trace, result: ReplayResult) -> str:
     facts = [("makespan", makespan), *_counts(result)]
     if result.depends_on_time:
         facts.append(("timing", "the run took messages from any source, polled, or waited for any of several:"))
-        facts.append(("", "elsewhere it may do something else, and the replay does what it did"))
+        facts.append(("", "elsewhere it may do something else, and the replay does what it did:"))
+        facts.append(("", "smpy analyze stability, of runs with --noise-model, tells how much that changes"))
     if result.n_left_alone:
         facts.append(("eager sends", f"{result.n_left_alone:,} were complete at once in the run, and are not here:"))
         facts.append(("", "nobody waits for them; run the program again"))
