@@ -1,4 +1,4 @@
-"""The calls of a trace's ranks as columns: messages, collectives, accesses and locks that a rank posted, in its order."""
+"""Calls of a trace's ranks as columns: messages, collectives, accesses and locks that a rank posted, in its order."""
 
 from __future__ import annotations
 

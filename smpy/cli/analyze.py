@@ -239,3 +239,22 @@ def stability(folders: tuple[Path, ...], json_path: Path | None, plot_path: Path
         from smpy.records.trace import Trace
 
         show(stability([Trace(folder) for folder in folders]), json_path, plot_path)
+
+
+@command.command("phases", short_help="Blocks of calls that a run repeats, and its time and efficiency from them.")
+@_trace_argument
+@_output_options
+def phases(folder: Path, json_path: Path | None, plot_path: Path | None) -> None:
+    """Find the phases of a run: blocks of calls that its ranks repeat, without marks in the program.
+
+    Number of repetitions, time and computing of each phase predict the time, the computing and the efficiency of the
+    run. Phases of less than 1 % of the run do not count.
+
+    \b
+      smpy analyze phases trace
+    """
+    with errors_told():
+        from smpy.analysis.phase_analysis import phases
+        from smpy.records.trace import Trace
+
+        show(phases(Trace(folder)), json_path, plot_path)
