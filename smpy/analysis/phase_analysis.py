@@ -9,7 +9,8 @@ phase more, of weight 1. The run is predicted from its phases:
     predicted = sum ET W       sequential = sum W c       speed-up = sequential / predicted
 
 with the weight W, the number of repetitions; ET, the mean time of a repetition on rank 0, but the first; and c, the
-computing of all ranks in one. An inner loop is no part of an outer one. Only phases of 1 % of the run or more count.
+computing of all ranks in one. An inner loop is no part of an outer one. Only phases of 1 % of the run's time or
+computing count.
 
 Departures from the paper: what does not repeat is a phase; the calls of rank 0 alone make the pattern; ET is a mean, as
 a median leaves out what a few repetitions take longer.
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from smpy.analysis.call_events import POSTED
 from smpy.analysis.call_repeats import RepeatedBlocks, find_repeats
 from smpy.analysis.phase_rows import PhaseRows, read_phase_rows
 from smpy.analysis.result import Result, escaped, needed
@@ -43,11 +45,12 @@ if TYPE_CHECKING:
     from smpy.records.trace import Trace
 
 RELEVANT_SHARE: Final = 0.01
-"""Phases of a smaller share of the makespan do not count."""
+"""Phases of a smaller share of the makespan, and of the computing, do not count."""
 
 _AGREE: Final = 0.8
 _NEAR: Final = 0.15
 _LINES_SHOWN: Final = 3
+_PERFORMED: Final = (1, 2, 3)  # repetitions of a signature, from 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +71,11 @@ class Phase:
         Part of the makespan.
     agreement : float
         Share of repetitions, of all ranks, that agree.
+    is_relevant : bool
+        Whether it counts in predictions.
+    repetitions : tuple of tuple of tuple of (int, int)
+        Of the second to the fourth repetition, and of each rank, its actions: the first, and the one after the last, of
+        each range; the phase that does not repeat has one repetition.
     """
 
     lines: tuple[str, ...]
@@ -76,11 +84,8 @@ class Phase:
     computing_s: float
     share: float
     agreement: float
-
-    @property
-    def is_relevant(self) -> bool:
-        """Whether it counts in predictions."""
-        return self.share >= RELEVANT_SHARE
+    is_relevant: bool
+    repetitions: tuple[tuple[tuple[tuple[int, int], ...], ...], ...]
 
     @property
     def text(self) -> str:
@@ -242,11 +247,13 @@ def phases(trace: Trace) -> Phases:
     before_s = float(rows.date_s[0]) if rows.first[1] else makespan_s
     total_s = np.bincount(owner + 1, rows.computing_s, len(kept) + 1)
     every_phase = [
-        _phase(trace, rows, each, np.where(mine == number, duration_s, 0.0), float(total_s[number + 1]))
-        for number, each in enumerate(kept)
+        _phase(trace, rows, each, owner, number, float(total_s[number + 1])) for number, each in enumerate(kept)
     ]
     rest_s = float(duration_s[mine < 0].sum()) + before_s
-    every_phase.append(Phase((), 1, rest_s, float(total_s[0]), rest_s / makespan_s, 1.0))
+    rest = tuple(_ranges(rows, owner, -1, rank, *rows.first[rank : rank + 2].tolist()) for rank in range(rows.n_ranks))
+    share, computing_s = rest_s / makespan_s, float(total_s[0])
+    is_relevant = bool(max(share, computing_s / total_s.sum()) >= RELEVANT_SHARE)
+    every_phase.append(Phase((), 1, rest_s, computing_s, share, 1.0, is_relevant, (rest,)))
     return Phases(trace.n_ranks, makespan_s, sorted(every_phase, key=lambda phase: -phase.share))
 
 
@@ -284,6 +291,7 @@ class _Anchor(NamedTuple):
     label: int
     picks: list[NDArray[np.int64]]  # of each run: which of the occurrences begin a repetition
     lengths: list[int]  # of each run: rows of a repetition
+    is_end: bool = False  # whether it ends repetitions, in place of beginning them
 
 
 def _candidate(
@@ -291,33 +299,52 @@ def _candidate(
 ) -> _Candidate | None:
     """A repeated block of rank 0, looked up on all ranks; None: it has no row that all of them have equally often."""
     runs = repeats.runs[number]
-    anchor = _anchor(rows, finder, of_0, repeats, number)
-    if anchor is None:
-        return None
-    starts = []
-    for rank in range(rows.n_ranks):
-        where, end = finder.of(rank, anchor.label), int(rows.first[rank + 1])
-        of_rank = []
-        for pick, length in zip(anchor.picks, anchor.lengths, strict=True):
-            begins = where[pick]
-            step = int(np.median(np.diff(begins))) if len(begins) > 1 else length
-            of_rank.append(np.append(begins, min(int(begins[-1]) + step, end)) if len(begins) else begins)
-        starts.append(of_rank)
-    block = repeats.owner[runs[0].starts[0] : runs[0].starts[1]] == number
-    calls = rows.label[of_0[runs[0].starts[0] : runs[0].starts[1]]][block]
+    is_own = repeats.owner[runs[0].starts[0] : runs[0].starts[1]] == number
+    calls = rows.label[of_0[runs[0].starts[0] : runs[0].starts[1]]][is_own]
     labels = list(dict.fromkeys(calls.tolist()))
-    return _Candidate(labels, sum(map(len, anchor.picks)), starts, _agreement(rows, starts))
+    best: _Candidate | None = None
+    for anchor in _anchors(rows, finder, of_0, repeats, number):
+        starts = [_starts(rows, finder, anchor, rank) for rank in range(rows.n_ranks)]
+        each = _Candidate(labels, sum(map(len, anchor.picks)), starts, _agreement(rows, starts))
+        if best is None or each.agreement > best.agreement:
+            best = each
+    return best
 
 
-def _anchor(
+def _starts(rows: PhaseRows, finder: _Occurrences, anchor: _Anchor, rank: int) -> list[NDArray[np.int64]]:
+    """Rows at which the repetitions of each run begin on a rank, and the end of the last."""
+    where, starts = finder.of(rank, anchor.label), []
+    for pick, length in zip(anchor.picks, anchor.lengths, strict=True):
+        at = where[pick] + anchor.is_end
+        step = int(np.median(np.diff(at))) if len(at) > 1 else length
+        if len(at) and anchor.is_end:
+            at = np.append(max(int(at[0]) - step, int(rows.first[rank])), at)
+        elif len(at):
+            at = np.append(at, min(int(at[-1]) + step, int(rows.first[rank + 1])))
+        starts.append(at)
+    return starts
+
+
+def _anchors(
     rows: PhaseRows, finder: _Occurrences, of_0: NDArray[np.int64], repeats: RepeatedBlocks, number: int
-) -> _Anchor | None:
-    """Row of a block that most of its repetitions have; computing belongs to the call after it, or before it."""
+) -> list[_Anchor]:
+    """Rows of a block that all ranks have equally often, the best ones for a cut first.
+
+    A collective that ends the block parts the repetitions of all ranks, whatever else they do. Else the row counts that
+    most repetitions have; computing belongs to the call after it, or to that before it.
+    """
     runs, every = repeats.runs[number], np.arange(int(rows.first[1]))
     cuts = (
         (np.append(0, of_0 + 1), np.searchsorted(of_0, every)),
         (np.append(of_0, len(every)), np.searchsorted(of_0, every, side="right") - 1),
     )
+    anchors: list[_Anchor] = []
+    last = [of_0[run.starts[1:] - 1] for run in runs]
+    label = int(rows.label[last[0][0]])
+    if rows.kind[last[0][0]] == POSTED.index("collective") and finder.is_common[label]:
+        lengths = [int(np.median(np.diff(cuts[0][0][run.starts]))) for run in runs]
+        picks = [np.searchsorted(finder.of(0, label), ends) for ends in last]
+        anchors.append(_Anchor(label, picks, lengths, is_end=True))
     best, most = None, 0
     for bounds, call in cuts:
         second = np.arange(*bounds[runs[0].starts[1:3]])
@@ -325,13 +352,12 @@ def _anchor(
         for label in dict.fromkeys(rows.label[second[is_own]].tolist()):
             if not finder.is_common[label]:
                 continue
-            occurrences = finder.of(0, label)
-            first_in = [np.searchsorted(occurrences, bounds[run.starts]) for run in runs]
+            first_in = [np.searchsorted(finder.of(0, label), bounds[run.starts]) for run in runs]
             picks = [at[:-1][np.diff(at) > 0] for at in first_in]
             if sum(map(len, picks)) > most:
                 lengths = [int(np.median(np.diff(bounds[run.starts]))) for run in runs]
                 best, most = _Anchor(label, picks, lengths), sum(map(len, picks))
-    return best
+    return [*anchors, *([best] if best else [])]
 
 
 def _agreement(rows: PhaseRows, starts: Sequence[Sequence[NDArray[np.int64]]]) -> float:
@@ -366,11 +392,47 @@ def _owner(rows: PhaseRows, kept: Sequence[_Candidate]) -> NDArray[np.int64]:
     return owner
 
 
-def _phase(trace: Trace, rows: PhaseRows, each: _Candidate, own_s: NDArray[np.float64], computing_s: float) -> Phase:
-    until_s = np.concatenate([[0.0], np.cumsum(own_s)])
+def _phase(
+    trace: Trace, rows: PhaseRows, each: _Candidate, owner: NDArray[np.int64], number: int, computing_s: float
+) -> Phase:
+    is_own = owner[: rows.first[1]] == number
+    until_s = np.concatenate([[0.0], np.cumsum(np.where(is_own, np.diff(rows.date_s), 0.0))])
     repetitions_s = np.concatenate([np.diff(until_s[run]) for run in each.starts[0] if len(run)])
     time_s = float(np.mean(repetitions_s[1:]))
-    lines = tuple(trace.labels[label] for label in each.labels)
-    return Phase(
-        lines, each.weight, time_s, computing_s / each.weight, each.weight * time_s / trace.makespan_s, each.agreement
+    share = each.weight * time_s / trace.makespan_s
+    longest = int(np.argmax([len(run) for run in each.starts[0]]))
+    repetitions = tuple(
+        tuple(
+            _ranges(rows, owner, number, rank, *each.starts[rank][longest][at : at + 2].tolist())
+            for rank in range(rows.n_ranks)
+        )
+        for at in _PERFORMED
+        if at + 1 < len(each.starts[0][longest])
     )
+    return Phase(
+        lines=tuple(trace.labels[label] for label in each.labels),
+        weight=each.weight,
+        time_s=time_s,
+        computing_s=computing_s / each.weight,
+        share=share,
+        agreement=each.agreement,
+        is_relevant=bool(max(share, computing_s / rows.computing_s.sum()) >= RELEVANT_SHARE),
+        repetitions=repetitions,
+    )
+
+
+def _ranges(
+    rows: PhaseRows, owner: NDArray[np.int64], number: int, rank: int, low: int, high: int
+) -> tuple[tuple[int, int], ...]:
+    """Actions of a rank between two rows that belong to a phase; those before its first row do not repeat."""
+    mine = low + np.flatnonzero(owner[low:high] == number)
+    begins = np.flatnonzero(np.diff(mine, prepend=-2) > 1)
+    ends = np.append(begins[1:], len(mine)) - 1
+    after = np.append(rows.row[int(rows.first[rank]) + 1 : int(rows.first[rank + 1])], rows.n_actions[rank])
+    first = rows.row[mine[begins]] if len(mine) else np.empty(0, np.int64)
+    last = after[mine[ends] - rows.first[rank]] if len(mine) else np.empty(0, np.int64)
+    ranges = list(zip(first.tolist(), last.tolist(), strict=True))
+    if number < 0:
+        head = int(rows.row[rows.first[rank]]) if rows.first[rank] < rows.first[rank + 1] else int(rows.n_actions[rank])
+        ranges = [(0, head), *ranges] if head else ranges
+    return tuple(ranges)

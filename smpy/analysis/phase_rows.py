@@ -36,8 +36,8 @@ class PhaseRows:
         Number of the action among those of its rank.
     label : (n,) array of int
         Call and line: index into the trace's `labels`.
-    is_call : (n,) array of bool
-        Whether it is a call; else it is computing.
+    kind : (n,) array of int
+        Of a call, the number of its action in `POSTED`; -1: computing.
     code : (n,) array of int
         Of calls: equal numbers for the same call, line, communicator size, distance of the partner and size class.
     computing_s : (n,) array of float
@@ -52,11 +52,16 @@ class PhaseRows:
     first: NDArray[np.int64]
     row: NDArray[np.int64]
     label: NDArray[np.int32]
-    is_call: NDArray[np.bool_]
+    kind: NDArray[np.int64]
     code: NDArray[np.int64]
     computing_s: NDArray[np.float64]
     date_s: NDArray[np.float64]
     n_actions: NDArray[np.int64]
+
+    @property
+    def is_call(self) -> NDArray[np.bool_]:
+        """[n] whether each is a call; else it is computing."""
+        return self.kind >= 0
 
 
 def read_phase_rows(trace: Trace) -> PhaseRows:
@@ -96,7 +101,6 @@ def read_phase_rows(trace: Trace) -> PhaseRows:
     rank, site, comm, peer, size, amount, kind = (
         column[order] for column in (rank, site, comm, peer, size, amount, kind)
     )
-    is_call = kind >= 0
     first = np.searchsorted(rank, np.arange(trace.n_ranks + 1))
     label, intervals = trace.label_of_site[site], _read_intervals(trace)
     return PhaseRows(
@@ -104,9 +108,9 @@ def read_phase_rows(trace: Trace) -> PhaseRows:
         first=first,
         row=row,
         label=label,
-        is_call=is_call,
+        kind=kind,
         code=_codes(trace, kind, rank, label, comm, peer, size),
-        computing_s=_computing_s(intervals, site, np.where(is_call, 0.0, amount + size), len(trace.label_of_site)),
+        computing_s=_computing_s(intervals, site, np.where(kind >= 0, 0.0, amount + size), len(trace.label_of_site)),
         date_s=_dates(intervals, trace.makespan_s, np.concatenate(sites_of_0), row[: first[1]]),
         n_actions=np.diff(begin),
     )

@@ -243,8 +243,15 @@ def stability(folders: tuple[Path, ...], json_path: Path | None, plot_path: Path
 
 @command.command("phases", short_help="Blocks of calls that a run repeats, and its time and efficiency from them.")
 @_trace_argument
+@click.option(
+    "--signature",
+    "signature_path",
+    type=click.Path(path_type=Path),
+    metavar="FILE.json",
+    help="Write the phases that count, for smpy replay TRACE --signature FILE.json, which performs some repetitions.",
+)
 @_output_options
-def phases(folder: Path, json_path: Path | None, plot_path: Path | None) -> None:
+def phases(folder: Path, signature_path: Path | None, json_path: Path | None, plot_path: Path | None) -> None:
     """Find the phases of a run: blocks of calls that its ranks repeat, without marks in the program.
 
     Number of repetitions, time and computing of each phase predict the time, the computing and the efficiency of the
@@ -252,9 +259,18 @@ def phases(folder: Path, json_path: Path | None, plot_path: Path | None) -> None
 
     \b
       smpy analyze phases trace
+      smpy analyze phases trace --signature signature.json
     """
     with errors_told():
         from smpy.analysis.phase_analysis import phases
+        from smpy.records.files import write_whole
         from smpy.records.trace import Trace
 
-        show(phases(Trace(folder)), json_path, plot_path)
+        trace = Trace(folder)
+        result = phases(trace)
+        if signature_path is not None:
+            from smpy.replay.signature import PhaseSignature, SignaturePhase
+
+            parts = [SignaturePhase(phase.lines, phase.weight, phase.repetitions) for phase in result.relevant]
+            write_whole(signature_path, PhaseSignature(trace.info["sha256"], trace.n_ranks, parts).to_text())
+        show(result, json_path, plot_path)

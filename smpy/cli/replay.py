@@ -76,6 +76,14 @@ def _ideal(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     help="Write a trace of the replay to this folder: it is analysed, compared and replayed as that of a run.",
 )
 @run_options("overwrite")
+@grouped_option(
+    "--signature",
+    "signature_path",
+    group="Model",
+    type=click.Path(path_type=Path),
+    metavar="FILE.json",
+    help="Perform only the second to the fourth repetition of each phase, and multiply: a file of smpy analyze phases.",
+)
 @json_option
 def command(
     path: Path,
@@ -89,6 +97,7 @@ def command(
     ideal: tuple[str, ...],
     trace: Path | None,
     overwrite: bool,
+    signature_path: Path | None,
     json_path: Path | None,
     **placement: Any,
 ) -> None:
@@ -108,6 +117,7 @@ def command(
       smpy replay trace --ideal latency,overhead
       smpy replay trace --network ib
       smpy replay trace --platform fat.toml --trace trace-on-fat
+      smpy replay trace --platform fat.toml --signature signature.json
       smpy replay smpi_simgrid.txt --platform cluster.xml -np 16
       smpy replay ring.goal --network loggp --set loggp.L=2500ns
     """
@@ -126,8 +136,13 @@ def command(
             if n_ranks is not None:
                 raise UsageError(f"-np is for time-independent traces: {str(path)!r} has the ranks of its run")
             read = Trace(path)
+            if signature_path is not None:
+                _tell_signature(read, signature_path, {"platform": platform, **changes}, json_path)
+                return
             result = replay(read, platform=platform, **changes)
             tell(_text(read, result), _record(read, result), json_path)
+        elif signature_path is not None:
+            raise UsageError(f"--signature is of the trace of a run, and {path} is none")
         elif is_goal(path):
             from smpy.replay.goal import replay_goal
             from smpy.replay.goal_file import read_goal
@@ -154,6 +169,35 @@ def command(
             listed = read_main_file(path, n_ranks)
             result = replay_time_independent(listed, platform, **changes)
             tell(_text_of_file(path, listed.n_ranks, result), _record_of_file(path, listed.n_ranks, result), json_path)
+
+
+def _tell_signature(trace: Trace, path: Path, changes: dict[str, Any], json_path: Path | None) -> None:
+    from smpy.replay.signature import read_signature, replay_signature
+    from smpy.units import format_time
+
+    if changes.pop("to") is not None:
+        raise UsageError("--signature performs a part of the run, which leaves no --trace")
+    changes.pop("overwrite")
+    result = replay_signature(trace, read_signature(path, trace), **changes)
+    now_s, makespan = result.predicted_s, f"{format_time(result.predicted_s)} predicted"
+    if trace.has_dates:
+        makespan += f"; the run took {format_time(trace.makespan_s)}{_ratio(trace.makespan_s, now_s)}"
+    facts = [
+        ("makespan", makespan),
+        ("computing", f"{format_time(result.sequential_s)} of all ranks, efficiency {result.efficiency:.1%}"),
+    ]
+    for number, phase in enumerate(result.phases):
+        lines = ", ".join(phase.lines) or "what does not repeat"
+        facts.append(("" if number else "phases", f"{phase.weight:,} x {format_time(phase.time_s)}: {lines}"))
+    record = {
+        "trace": str(trace.folder),
+        "ranks": trace.n_ranks,
+        "predicted_s": result.predicted_s,
+        "sequential_s": result.sequential_s,
+        "efficiency": result.efficiency,
+        "phases": list(result.phases),
+    }
+    tell(_lines(f"smpy: replay of the signature {path}, {_ranks(trace.n_ranks)}", facts), record, json_path)
 
 
 def _text_of_file(path: Path, n_ranks: int, result: ReplayResult) -> str:

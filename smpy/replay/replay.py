@@ -33,7 +33,7 @@ from smpy.replay.changes import (
 )
 from smpy.replay.noise import checked_noise, quiet_work, still_links, told_of_noise
 from smpy.replay.replay_recording import CallSites, ReplayedProgram, ReplayRecording, check_recordable, settings_of
-from smpy.replay.rows import ActionRows
+from smpy.replay.rows import ActionRows, RowRanges
 from smpy.replay.trace_schedules import TraceSchedules, members_of
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ def replay(
     on_yield: Callable[[], None] = lambda: None,
     to: str | Path | None = None,
     overwrite: bool = False,
+    only: RowRanges | None = None,
     **placement: Any,
 ) -> ReplayResult:
     """Perform a trace.
@@ -149,6 +150,8 @@ def replay(
         Folder for a trace of the replay, with the call sites of this one; None: it leaves none.
     overwrite : bool
         Whether the trace of another program there may be replaced.
+    only : RowRanges, optional
+        Some of the actions of each rank: no others are performed.
     **placement
         `hostfile`, `ranks_per_host`, `map_by`, `host_order` and `seed`, as for `smpy.platforms.place`; by
         default, on the machine of the run, ranks keep their hosts.
@@ -194,6 +197,7 @@ def replay(
             rows.keep_seconds(_slowdown(trace, engine, host_of_rank))
         quiet = quiet_work(trace) if "cpu" in quiet_parts else None
         rows.without_noise(quiet)
+        rows.keep_only(only)
         engine.know_memories(*memory_factors(ideal, changes))
         engine.know_places()
         perform = engine.perform

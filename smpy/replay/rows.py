@@ -31,6 +31,7 @@ _ANY: Final = -1
 _RECEIVES: Final = tuple(map(ACTIONS.index, ("irecv", "recv")))
 _COLLECTIVES: Final = tuple(map(ACTIONS.index, actions_with(RowColumns.TABLES)))
 _COMPUTE: Final = ACTIONS.index("compute")
+_END: Final = ACTIONS.index("end")
 _NOISE_FREE: Final = ACTIONS.index("noise_free")
 _OVERHEAD: Final = ACTIONS.index("overhead")
 _SENDS: Final = tuple(map(ACTIONS.index, actions_with(RowColumns.SENDS)))
@@ -38,6 +39,36 @@ _IN_SECONDS: Final = tuple(map(ACTIONS.index, actions_with(RowColumns.SECONDS)))
 _SLACK: Final = 1000.0  # largest factor by which profiles speed up cores
 _FLOP_PER_S_MAX: Final = 1e15  # above the speed of most cores: the machine is read only for work beyond this
 _BYTES_MAX: Final = 1 << 44  # largest size of a message that was never sent
+
+
+class RowRanges:
+    """Some actions of each rank, by their numbers among those of their rank.
+
+    Parameters
+    ----------
+    ranges : sequence of sequence of (int, int)
+        Of each rank, the first action and the one after the last of each range, in order.
+    """
+
+    def __init__(self, ranges: Sequence[Sequence[tuple[int, int]]]) -> None:
+        import numpy as np
+
+        self._n_met = np.zeros(len(ranges), np.int64)
+        edges = [(rank << 40) + edge for rank, mine in enumerate(ranges) for part in mine for edge in part]
+        self._edges = np.array(edges, np.int64)
+
+    def kept(self, rank: NDArray[np.int32], is_end: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Whether each of the next actions is one of them, or the end of its rank."""
+        import numpy as np
+
+        order = np.argsort(rank, kind="stable")
+        n_of = np.bincount(rank, minlength=len(self._n_met))
+        number = np.empty(len(rank), np.int64)
+        number[order] = np.arange(len(rank)) - np.repeat(np.cumsum(n_of) - n_of - self._n_met, n_of)
+        self._n_met += n_of
+        keys = (rank.astype(np.int64) << 40) + number
+        is_inside: NDArray[np.bool_] = np.searchsorted(self._edges, keys, side="right") % 2 == 1
+        return is_inside | is_end
 
 
 class ActionRows:
@@ -79,6 +110,7 @@ class ActionRows:
         self._is_kernel = trace.is_kernel & (not trace.is_imported)  # kernels of a real run have seconds, too
         self._quiet: QuietWork | None = None
         self._is_noisy_next = self._has_noisy_bytes_next = False
+        self._ranges: RowRanges | None = None
         self._names_sites = False
         self._n_rows = 0
         self._took = self._taken()
@@ -97,6 +129,10 @@ class ActionRows:
         """Name the call sites of rows as their accounts, which the world knows by the same numbers."""
         self._names_sites = True
 
+    def keep_only(self, ranges: RowRanges | None) -> None:
+        """Leave out all rows but some of each rank, and its end; None keeps all."""
+        self._ranges = ranges
+
     def without_noise(self, quiet: QuietWork | None) -> None:
         """Replace amounts of work by noise-free ones; None keeps them."""
         self._quiet = quiet
@@ -114,7 +150,11 @@ class ActionRows:
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
         for batch in self._trace.batches("actions", _COLUMNS, _BATCH_ROWS):
-            yield self._rows(batch)
+            if self._ranges is None:
+                yield self._rows(batch)
+            else:
+                kept = self._ranges.kept(numbers(batch["rank"]), self._actions(batch["action"]) == _END)
+                yield self._rows(batch.filter(kept))
 
     def _rows(self, batch: pa.RecordBatch) -> NDArray[Any]:
         import numpy as np

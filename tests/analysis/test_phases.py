@@ -1,6 +1,7 @@
 """Blocks of calls that ranks repeat are found without marks, and predict the run."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,9 +17,11 @@ from smpy.analysis import phases, pop
 from smpy.analysis.call_repeats import find_repeats
 from smpy.analysis.phase_analysis import Phases
 from smpy.cli.main import main
-from smpy.errors import UsageError
+from smpy.errors import DamagedFileError, SmpyError, UsageError
 from smpy.records.trace import Trace
 from smpy.replay import replay
+from smpy.replay.rows import RowRanges
+from smpy.replay.signature import checksum, read_signature, replay_signature
 
 SET_UP_AND_CG = """
 import numpy as np, smpy
@@ -185,3 +188,101 @@ def test_the_command_prints_writes_and_draws(traced: Callable, tmp_path: Path):
     assert set(record) >= {"predicted_s", "sequential_s", "computing_s", "speedup", "efficiency", "coverage"}
     assert "seconds of rank 0" in (tmp_path / "x.html").read_text()
     assert "375" in CliRunner().invoke(main, ["analyze", "phases", folder]).stdout
+
+
+@pytest.fixture
+def signed(traced: Callable, tmp_path: Path) -> Callable[[str], tuple[Trace, Path]]:
+    """Runs a program, and writes the signature of its trace."""
+
+    def here(source: str) -> tuple[Trace, Path]:
+        trace, path = traced(source), tmp_path / "signature.json"
+        done = CliRunner().invoke(main, ["analyze", "phases", str(trace.folder), "--signature", str(path)])
+        assert done.exit_code == 0, done.output
+        return trace, path
+
+    return here
+
+
+@pytest.mark.parametrize("source", [SET_UP_AND_CG, STENCIL], ids=["set-up and CG", "stencil"])
+def test_a_signature_predicts_the_replay_on_other_machines(signed: Callable, source: str):
+    trace, path = signed(source)
+    signature = read_signature(path, trace)
+    for changes in ({}, {"cpu": 2.0}, {"platform": "flat hosts=8 cores=1 speed=1Gf nic=1Gb/s latency=50us"}):
+        predicted, whole = replay_signature(trace, signature, **changes), replay(trace, **changes)
+        assert predicted.predicted_s == pytest.approx(whole.makespan_s, rel=0.02)
+        assert predicted.sequential_s == pytest.approx(whole.computing_s.sum(), rel=0.02)
+
+
+def test_a_signature_performs_the_second_to_the_fourth_repetition(signed: Callable):
+    trace, path = signed(SET_UP_AND_CG)
+    inner = next(phase for phase in read_signature(path, trace).phases if phase.weight == 375)
+    only = RowRanges(
+        [[part for ranges in of_rank for part in ranges] for of_rank in zip(*inner.repetitions, strict=True)]
+    )
+    assert len(inner.repetitions) == 3
+    messages = replay(trace).messages
+    assert 3 * messages / 400 < replay(trace, only=only).messages < 3 * messages / 350
+
+
+def test_a_replay_tells_what_a_signature_predicts(signed: Callable):
+    trace, path = signed(SET_UP_AND_CG)
+    words = ["replay", str(trace.folder), "--signature", str(path)]
+    text = CliRunner().invoke(main, words).stdout
+    assert "375 x " in text
+    record = json.loads(CliRunner().invoke(main, [*words, "--json", "-"]).stdout)
+    assert record["predicted_s"] == pytest.approx(trace.makespan_s, rel=0.02)
+    assert {"weight", "time_s", "computing_s", "lines"} <= set(record["phases"][0])
+
+
+def test_a_signature_whose_messages_leave_a_repetition_is_refused(signed: Callable):
+    """Without the repetitions of rank 0, rank 1 waits for its messages."""
+    trace, path = signed(PIPELINE)
+    content = json.loads(path.read_text())
+    content.pop("sha256")
+    for phase in content["phases"]:
+        phase["repetitions"] = [[[], *repetition[1:]] for repetition in phase["repetitions"]]
+    path.write_text(json.dumps(content | {"sha256": checksum(content)}))
+    with pytest.raises(UsageError, match="cannot be performed alone: its messages or requests go on"):
+        replay_signature(trace, read_signature(path, trace))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"format": 2}, "no signature of format 1"),
+        ({"trace_sha256": "0"}, "the signature of another trace"),
+        ({"ranks": 3}, "has no phases of 8 ranks"),
+        ({"phases": []}, "has no phases"),
+        ({"weight": 0}, "phase 1: 0 is no weight"),
+        ({"weight": True}, "phase 1: True is no weight"),
+        ({"lines": [1]}, "phase 1: lines are no list of texts"),
+        ({"repetitions": []}, "phase 1 has no 1 to 3 repetitions"),
+        ({"repetitions": [[]]}, "phase 1: a repetition is not of 8 ranks"),
+        ({"repetitions": [[[[0, 10**9]]] * 8]}, "rank 0 has ranges of actions that cannot be"),
+        ({"repetitions": [[[[5, 5]]] * 8]}, "rank 0 has ranges of actions that cannot be"),
+        ({"repetitions": [[[[4, 6], [5, 7]]] * 8]}, "rank 0 has ranges of actions that cannot be"),
+        ({"repetitions": [[[[1.5, 6]]] * 8]}, "rank 0 has ranges of actions that cannot be"),
+    ],
+)
+def test_a_signature_that_breaks_a_rule_is_refused(signed: Callable, change: dict[str, object], told: str):
+    trace, path = signed(STENCIL)
+    content = json.loads(path.read_text())
+    content.pop("sha256")
+    inside = set(change) & {"weight", "lines", "repetitions"}
+    (content["phases"][0] if inside else content).update(change)
+    path.write_text(json.dumps(content | {"sha256": checksum(content)}))
+    with pytest.raises(SmpyError, match=re.escape(told)):
+        read_signature(path, trace)
+
+
+def test_a_signature_that_changed_is_refused(signed: Callable):
+    trace, path = signed(STENCIL)
+    text = path.read_text()
+    path.write_text(text.replace('"weight": 60', '"weight": 61'))
+    with pytest.raises(DamagedFileError, match="has changed since it was written"):
+        read_signature(path, trace)
+    path.write_text(text[:-9])
+    with pytest.raises(DamagedFileError, match="it is not JSON"):
+        read_signature(path, trace)
+    with pytest.raises(UsageError, match="nowhere"):
+        read_signature(path.parent / "nowhere", trace)
