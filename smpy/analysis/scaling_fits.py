@@ -41,6 +41,11 @@ _CONFIDENCE: Final = 0.975
 _ZOOMS: Final = 14
 
 
+def jackknife_error(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard error of a prediction from its values when each group of points is left out, [n_groups, ...]."""
+    return np.asarray(np.sqrt((len(values) - 1) * values.var(axis=0)), np.float64)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Prediction:
     """The chosen curve, and the curves chosen when each point is left out.
@@ -64,8 +69,7 @@ class Prediction:
         ranks : array_like
             Numbers of ranks.
         """
-        values = np.stack([curve.at(np.atleast_1d(ranks)) for curve in self.others])
-        return np.asarray(np.sqrt((len(values) - 1) * values.var(axis=0)), np.float64)
+        return jackknife_error(np.stack([curve.at(np.atleast_1d(ranks)) for curve in self.others]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
