@@ -20,6 +20,7 @@ from smpy.options import OPTIONS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from smpy.analysis.result import Result
     from smpy.study.scale import Growth
 
 _NOT_OF_A_POINT: Final = (
@@ -74,10 +75,22 @@ def _growth(ctx: click.Context, param: click.Parameter, value: str | None) -> Gr
     "as --n:1/2 for the side of a square), so that each rank has as much work. Without it: as much together.",
 )
 @click.option(
+    "--efficiency",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="SHARE",
+    help="Find the size (--size) at which each number of ranks has this parallel efficiency, such as 0.8.",
+)
+@click.option(
+    "--size",
+    metavar="ARG",
+    help="With --efficiency: the argument of the program that is its size, such as --n; the search begins there.",
+)
+@click.option(
     "--folder",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Where the study's results are; by default PROGRAM-scale.study.",
+    help="Where the study's results are; by default PROGRAM-scale.study, with --efficiency "
+    "PROGRAM-equal-efficiency.study.",
 )
 @click.option(
     "--workers",
@@ -97,6 +110,8 @@ def _growth(ctx: click.Context, param: click.Parameter, value: str | None) -> Gr
 def command(
     ranks: Sequence[int],
     weak: Growth | None,
+    efficiency: float | None,
+    size: str | None,
     folder: Path | None,
     workers: int | None,
     repeat: int | None,
@@ -114,27 +129,51 @@ def command(
       smpy study scale jacobi.py --ranks 1:1024
       smpy study scale --ranks 1:1024 --platform cluster.toml jacobi.py --n 8192
       smpy study scale jacobi.py --ranks 1:256 --weak --n:1/2 -- --n 1024
+      smpy study scale jacobi.py --ranks 4:256 --efficiency 0.8 --size --n -- --n 1024
     """
     with errors_told():
+        if (efficiency is None) != (size is None):
+            raise UsageError("--efficiency and --size go together: --efficiency 0.8 --size --n")
+        if efficiency is not None and weak is not None:
+            raise UsageError("--weak and --efficiency both change the size: leave one of them out")
+        if efficiency is not None and repeat is not None:
+            raise UsageError("--efficiency runs each size once: leave --repeat out")
         from smpy.runs.run_text import options_of
+        from smpy.study.equal_efficiency import equal_efficiency
         from smpy.study.scale import scale
 
         options = options_of(config_of({"program": program, "n_ranks": ranks[0], **run_parameters}))
+        del options["ranks"]
+        program_args = args[args[:1] == ("--",) :]
         hear_interrupts()
+        result: Result
         try:
             with study_progress() as progress, replay_progress() as show_replay:
-                result = scale(
-                    program,
-                    args[args[:1] == ("--",) :],
-                    ranks,
-                    options={name: value for name, value in options.items() if name != "ranks"},
-                    weak=weak,
-                    folder=folder,
-                    workers=workers,
-                    repetitions=repeat or 1,
-                    progress=progress,
-                    replay_progress=show_replay,
-                )
+                if efficiency is not None and size is not None:
+                    result = equal_efficiency(
+                        program,
+                        program_args,
+                        ranks,
+                        argument=size,
+                        efficiency=efficiency,
+                        options=options,
+                        folder=folder,
+                        workers=workers,
+                        progress=progress,
+                    )
+                else:
+                    result = scale(
+                        program,
+                        program_args,
+                        ranks,
+                        options=options,
+                        weak=weak,
+                        folder=folder,
+                        workers=workers,
+                        repetitions=repeat or 1,
+                        progress=progress,
+                        replay_progress=show_replay,
+                    )
         except KeyboardInterrupt:
             click.echo("smpy: interrupted: runs that have ended are kept; the same command goes on", err=True)
             sys.exit(EXIT_INTERRUPTED)

@@ -102,7 +102,7 @@ class Growth:
         UsageError
             If the program's arguments do not have it, or it is no number.
         """
-        text = self._argument(args)
+        text = argument_value(args, self.argument, "on one rank")
         if re.fullmatch(r"\d+", text, re.ASCII):
             return [round(int(text) * n ** float(self.exponent)) for n in ranks]
         try:
@@ -113,15 +113,21 @@ class Growth:
             raise UsageError(f"{self.argument} {text} cannot grow with the ranks: it is no number")
         return [number * n ** float(self.exponent) for n in ranks]
 
-    def _argument(self, args: Sequence[str]) -> str:
-        for at, arg in enumerate(args):
-            if arg.startswith(f"{self.argument}="):
-                return arg.partition("=")[2]
-            if arg == self.argument and at + 1 < len(args):
-                return args[at + 1]
-        raise UsageError(
-            f"what is {self.argument} on one rank? Write it among the program's arguments, as in -- {self.argument} 512"
-        )
+
+def argument_value(args: Sequence[str], argument: str, when: str) -> str:
+    """Value of an option among a program's arguments; `when` says in messages of which run it is.
+
+    Raises
+    ------
+    UsageError
+        If it is not there.
+    """
+    for at, arg in enumerate(args):
+        if arg.startswith(f"{argument}="):
+            return arg.partition("=")[2]
+        if arg == argument and at + 1 < len(args):
+            return args[at + 1]
+    raise UsageError(f"what is {argument} {when}? Write it among the program's arguments, as in -- {argument} 512")
 
 
 def read_growth(text: str) -> Growth:
