@@ -32,7 +32,27 @@ from smpy.cli.run_options import PLACEMENT, run_options
     "n_samples",
     type=click.IntRange(2),
     metavar="N",
-    help="Sobol indices, too, from N x (parameters + 2) replays; N is a power of 2, such as 1024.",
+    help="Sobol indices, too, from N x (parameters + 2) replays; N is a power of 2, such as 1024. With --model: N "
+    "replays, by default 48.",
+)
+@click.option(
+    "--model",
+    type=click.Choice(["linear"]),
+    help="Fit the time to replays: a constant + computing / cpu + latency x factor + bytes / bandwidth.",
+)
+@click.option(
+    "--predict",
+    "predicted",
+    multiple=True,
+    metavar="KEY=FACTOR,...",
+    help="With --model: the time that it predicts for network.latency=x4,cpu=x2, also beyond what is varied. "
+    "Repeatable.",
+)
+@click.option(
+    "--tolerance",
+    "tolerances",
+    metavar="SHARE,...",
+    help="Of each varied key, the factor at which the run takes so much longer: 1%,10%.",
 )
 @click.option(
     "--scale",
@@ -49,6 +69,9 @@ def command(
     trace: Path,
     varied: tuple[str, ...],
     n_samples: int | None,
+    model: str | None,
+    predicted: tuple[str, ...],
+    tolerances: str | None,
     scale: str,
     platform: str | None,
     json_path: Path | None,
@@ -63,10 +86,12 @@ def command(
     \b
       smpy study sensitivity trace --vary network.latency=0.5x:2x --vary network.bandwidth=5Gb/s:20Gb/s
       smpy study sensitivity trace --vary network.latency=0.5x:2x --vary cpu=0.5x:2x --samples 256
+      smpy study sensitivity trace --vary network.latency=0.2x:5x --vary cpu=0.2x:5x --model linear --tolerance 1%,10%
     """
     with errors_told():
         from smpy.study.parameters import read_parameters
         from smpy.study.sensitivity import sensitivity
+        from smpy.study.tolerance import read_shares
 
         parameters = read_parameters(varied, is_logarithmic=scale == "log")
         n_processes = len(os.sched_getaffinity(0))
@@ -75,6 +100,9 @@ def command(
                 trace,
                 parameters,
                 n_samples=n_samples or 0,
+                is_linear=model == "linear",
+                predicted=predicted,
+                tolerances=[] if tolerances is None else read_shares(tolerances),
                 platform=platform,
                 n_processes=n_processes,
                 progress=progress,

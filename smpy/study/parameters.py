@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from smpy.errors import UsageError
+from smpy.errors import UsageError, meant
 from smpy.study.axes import Range
 
 CPU: Final = "cpu"
@@ -141,3 +141,38 @@ def read_parameters(texts: Iterable[str], *, is_logarithmic: bool = False) -> li
     if not by_key:
         raise UsageError("what is to be varied? Say such as --vary network.latency=0.5x:2x")
     return list(by_key.values())
+
+
+def read_factors(text: str, keys: Collection[str]) -> dict[str, float]:
+    """Read factors on some keys from a text of `--predict`.
+
+    Parameters
+    ----------
+    text : str
+        KEY=VALUE,...; values are factors.
+    keys : collection of str
+        Keys that there are.
+
+    Raises
+    ------
+    UsageError
+        If a key is unknown, or comes twice, or a value is no factor above 0.
+
+    Examples
+    --------
+    >>> read_factors("network.latency=2x,cpu=x0.5", ["cpu", "network.latency"])
+    {'network.latency': 2.0, 'cpu': 0.5}
+    """
+    factors: dict[str, float] = {}
+    for part in text.split(","):
+        key, _, value = (word.strip() for word in part.partition("="))
+        if key not in keys:
+            raise UsageError(f"{text!r}: {key!r} is not varied{meant(key, keys)}; it has {', '.join(keys)}")
+        factor = _FACTOR.fullmatch(value)
+        number = float(factor[1] or factor[2]) if factor else 0.0
+        if not 0 < number < math.inf:
+            raise UsageError(f"{text!r}: {value!r} is no factor above 0 on the machine's own value, such as x2")
+        if key in factors:
+            raise UsageError(f"{text!r}: {key} is there twice")
+        factors[key] = number
+    return factors

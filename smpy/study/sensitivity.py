@@ -22,9 +22,11 @@ from smpy.platforms.description import Description
 from smpy.records.held_trace import HeldTrace
 from smpy.records.text_table import text_table
 from smpy.records.whole_runs import check_whole
+from smpy.study.linear_model import SAMPLES, LinearModel, check_factors, linear_model
 from smpy.study.many_replays import Replays, makespans_s
-from smpy.study.parameters import CPU, MEMORY_KEYS, Parameter
+from smpy.study.parameters import CPU, MEMORY_KEYS, Parameter, read_factors
 from smpy.study.sobol import Index, sobol_indices, sobol_points
+from smpy.study.tolerance import Tolerance, tolerance
 from smpy.units import format_time
 
 if TYPE_CHECKING:
@@ -93,6 +95,12 @@ class Sensitivity(Result):
         Whether samples are spread by equal factors, rather than by equal differences.
     remarks : sequence of str
         Remarks for a reader.
+    model : LinearModel or None
+        Linear model of the makespan, if asked for.
+    predicted : sequence of (str, float)
+        Changes, and the makespan that the model predicts for them.
+    tolerances : sequence of Tolerance
+        Factors at which the run takes so much longer.
     """
 
     makespan_s: float
@@ -100,6 +108,9 @@ class Sensitivity(Result):
     n_samples: int
     is_logarithmic: bool
     remarks: Sequence[str]
+    model: LinearModel | None = None
+    predicted: Sequence[tuple[str, float]] = ()
+    tolerances: Sequence[Tolerance] = ()
 
     def table(self) -> str:
         """Effects in words and as a table."""
@@ -123,6 +134,12 @@ class Sensitivity(Result):
                 f"first, total: Sobol indices, shares of the variance that is due to a parameter alone and with others "
                 f"(± 95 %);\n{scale} between low and high, {self.n_samples:,} samples, {n:,} replays."
             )
+        if self.model is not None:
+            parts.append(self.model.words())
+        if self.predicted:
+            parts.append("\n".join(f"{changes}: {format_time(makespan_s)}" for changes, makespan_s in self.predicted))
+        if self.tolerances:
+            parts.append("\n".join(each.words() for each in self.tolerances))
         return "\n\n".join([*parts, *self.remarks])
 
     def to_record(self) -> dict[str, Any]:
@@ -133,6 +150,9 @@ class Sensitivity(Result):
             "n_samples": self.n_samples,
             "is_logarithmic": self.is_logarithmic,
             "remarks": list(self.remarks),
+            "model": None if self.model is None else self.model.to_record(),
+            "predicted": [{"changes": changes, "makespan_s": makespan_s} for changes, makespan_s in self.predicted],
+            "tolerances": [asdict(each) for each in self.tolerances],
         }
 
     def plot(self) -> Figure:
@@ -179,6 +199,9 @@ def sensitivity(
     *,
     n_samples: int = 0,
     seed: int = 0,
+    is_linear: bool = False,
+    predicted: Sequence[str] = (),
+    tolerances: Sequence[float] = (),
     platform: str | Path | Description | None = None,
     n_processes: int = 1,
     progress: Callable[[str], None] | None = None,
@@ -193,9 +216,16 @@ def sensitivity(
     parameters : sequence of Parameter
         Parameters that are varied (`smpy.study.parameters.read_parameters`).
     n_samples : int
-        A power of 2: find Sobol indices, too, from so many times (parameters + 2) replays.
+        A power of 2: find Sobol indices, too, from so many times (parameters + 2) replays. With `is_linear`, the number
+        of replays of the model; 0: 48.
     seed : int
         Seed of the samples, and of `map_by="random"`.
+    is_linear : bool
+        Whether to fit a linear model (`smpy.study.linear_model`) in place of Sobol indices.
+    predicted : sequence of str
+        Changes, KEY=FACTOR,..., for which the model predicts the makespan.
+    tolerances : sequence of float
+        Shares: find the factor on each parameter at which the run takes so much longer.
     platform : str, path or Description, optional
         Another machine, as `smpy run` takes it; ranks are placed anew on it.
     n_processes : int
@@ -214,7 +244,14 @@ def sensitivity(
     """
     held = HeldTrace(trace)
     check_whole(held, "be replayed")
-    shares = sobol_points(len(parameters), n_samples, seed) if n_samples else ()
+    keys = [parameter.key for parameter in parameters]
+    points_of_model = [(text, read_factors(text, keys)) for text in predicted]
+    if predicted and not is_linear:
+        raise UsageError("a prediction is a model's: add --model linear")
+    if tolerances:
+        check_factors(parameters, "a tolerance")
+    n_indexed = 0 if is_linear else n_samples
+    shares = sobol_points(len(parameters), n_indexed, seed) if n_indexed else ()
     if placement.get("map_by") == "random":
         placement["seed"] = seed
     replays = Replays(held, platform, placement)
@@ -229,7 +266,7 @@ def sensitivity(
         at_ends.append(replays.perform(end))
     ends_s = [replayed.makespan_s for replayed in at_ends]
     indices: list[Index | None] = [None] * len(parameters)
-    if n_samples:
+    if n_indexed:
         points = [
             tuple((parameter.key, parameter.at(float(share))) for parameter, share in zip(parameters, row, strict=True))
             for row in shares
@@ -257,7 +294,23 @@ def sensitivity(
             f"Memory bounds computing, and faster cores do not speed it up: vary {' and '.join(MEMORY_KEYS)}, too."
         )
     is_logarithmic = any(parameter.range.is_logarithmic for parameter in parameters)
-    return Sensitivity(own.makespan_s, effects, n_samples, is_logarithmic, remarks)
+    model = None
+    if is_linear:
+        model = linear_model(
+            replays, parameters, n_samples=n_samples or SAMPLES, seed=seed, n_processes=n_processes, progress=progress
+        )
+    return Sensitivity(
+        makespan_s=own.makespan_s,
+        effects=effects,
+        n_samples=n_indexed,
+        is_logarithmic=is_logarithmic,
+        remarks=remarks,
+        model=model,
+        predicted=[(text, model.makespan_s(factors)) for text, factors in points_of_model] if model else [],
+        tolerances=[
+            tolerance(replays, parameter, share, own.makespan_s) for parameter in parameters for share in tolerances
+        ],
+    )
 
 
 def _effect(parameter: Parameter, low_s: float, high_s: float, index: Index | None) -> ParameterEffect:
