@@ -24,7 +24,11 @@ EXIT_FAILURE: Final = 1
 EXIT_INTERRUPTED: Final = 130
 _SHOWN_MAX: Final = 12  # points or errors shown
 _ROWS_MAX: Final = 40
-_OWN_MODULES: Final = {"scale": "smpy.cli.study_scale", "sensitivity": "smpy.cli.study_sensitivity"}
+_OWN_MODULES: Final = {
+    "model": "smpy.cli.study_model",
+    "scale": "smpy.cli.study_scale",
+    "sensitivity": "smpy.cli.study_sensitivity",
+}
 
 
 @click.group("study", cls=CommandGroup, modules=_OWN_MODULES, short_help="Run a program many times, and compare.")

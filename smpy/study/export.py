@@ -106,7 +106,7 @@ def _parts_of_time(table: StudyTable, groups: Sequence[tuple[list[float], pd.Dat
     parts = []
     for point, group in groups:
         profiles = zip(group["profile"], group["ranks"], strict=True)
-        parts.append((point, [_profile_times(table.folder / name, n_ranks) for name, n_ranks in profiles]))
+        parts.append((point, [profile_times(table.folder / name, n_ranks) for name, n_ranks in profiles]))
     paths = dict.fromkeys(path for _, runs in parts for times in runs for path in times)
     return {
         path: {"time": [{"point": point, "values": [times.get(path, 0.0) for times in runs]} for point, runs in parts]}
@@ -114,7 +114,7 @@ def _parts_of_time(table: StudyTable, groups: Sequence[tuple[list[float], pd.Dat
     }
 
 
-def _profile_times(path: Path, n_ranks: int) -> dict[str, float]:
+def profile_times(path: Path, n_ranks: int) -> dict[str, float]:
     """Seconds of each kind of time, and of each kernel, in a mean rank."""
     try:
         profile = json.loads(path.read_text(encoding="utf-8"))["profile"]

@@ -18,6 +18,7 @@ USUAL = {
     "error": "", "ranks": 1, "makespan_s": math.nan, "half_width_s": math.nan, "messages": 10, "bytes": 1000,
     "compute_share": 0.5, "communication_share": 0.3, "waiting_share": 0.2, "sleep_share": 0.0, "price_eur": math.nan,
     "wall_s": 0.1, "peak_rss_bytes": 5e7, "is_reused": False, "profile": "", "trace": "",
+    "lost": "",
 }  # fmt: skip
 
 
