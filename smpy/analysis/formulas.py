@@ -54,7 +54,7 @@ _OF_RANKS: Final[dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]]
     "(1 - 1/p)": lambda p: 1 - 1 / p,
 }
 _IMBALANCE: Final = "(p ceil(n/p)/n - 1)"
-_SINGLES_MAX: Final = 150  # terms that pairs are made of
+_SINGLES_MAX: Final = 300  # terms that pairs are made of
 _JUDGED: Final = 20  # formulas of one term, and of two, that are judged by points left out
 _FOLDS_MAX: Final = 24
 _GROUPS_MAX: Final = 12  # subsets of a jackknife

@@ -38,7 +38,8 @@ Of = Literal["makespan", "lost", "kernels"]
 OTHER: Final = "everything else"
 """Part of a mean rank's time that is in no named kernel."""
 
-_SMALL: Final = 0.01  # of the whole: errors of smaller parts are relative to this
+_SMALL: Final = 0.01  # of the makespan: errors of smaller kernels are relative to this
+_ROUNDING: Final = 1e-9
 _FEW: Final = 5  # kernels that are looked at first
 _SCALES: Final = -0.05  # exponent of the ranks above which a kernel does not scale
 
@@ -203,8 +204,9 @@ def study_model(table: StudyTable, of: Of, *, predict: Sequence[str] = (), valid
     per_second = points.mean("ranks") if of == "lost" else np.ones(len(makespans_s))
     whole = makespans_s * per_second
     kept = ~is_left_out
+    small = whole if of == "lost" else _SMALL * whole  # losses come and go: only their part of the whole counts
     fits = {
-        name: fit_formula(points.axes, points.levels[kept], values[kept], np.maximum(values, _SMALL * whole)[kept])
+        name: fit_formula(points.axes, points.levels[kept], values[kept], np.maximum(values, small)[kept])
         for name, values in parts.items()
         if values.any()
     }
@@ -216,9 +218,11 @@ def study_model(table: StudyTable, of: Of, *, predict: Sequence[str] = (), valid
         divisor = levels[points.axes.index(RANKS)] if of == "lost" and RANKS in points.axes else n_ranks
         seconds = {name: float(fit.formula.at([levels])[0]) / divisor for name, fit in fits.items()}
         width_s = float(half_width([*fits.values()], [levels])[0]) / divisor
+        total_s = sum(seconds.values())
+        width_s = width_s if width_s > _ROUNDING * total_s else 0.0
         largest = dict(sorted(seconds.items(), key=lambda item: -item[1]))
         named = dict(zip(points.axes, levels, strict=True))
-        return PredictedPoint(named, sum(seconds.values()), width_s, largest, measured_s)
+        return PredictedPoint(named, total_s, width_s, largest, measured_s)
 
     validated = [
         predicted(levels, float(measured_s))
