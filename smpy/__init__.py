@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from smpy import analysis, blas, experimental
+    from smpy.compute.clock.iterations import iterations
     from smpy.compute.clock.sampling import sample
     from smpy.compute.folded import folded
     from smpy.compute.folded.shared_arrays import partial_shared_array, shared_array
@@ -56,6 +57,7 @@ __all__ = [
     "import_trace",
     "inject_seconds",
     "is_simulated",
+    "iterations",
     "kernel",
     "partial_shared_array",
     "region",
@@ -81,6 +83,7 @@ _HOMES: Final = {
     "import_trace": "smpy.importers",
     "inject_seconds": "smpy.compute.models.execute",
     "is_simulated": "smpy.compute.models.execute",
+    "iterations": "smpy.compute.clock.iterations",
     "kernel": "smpy.compute.models.kernel",
     "load_ipython_extension": "smpy.cli.notebook",
     "partial_shared_array": "smpy.compute.folded.shared_arrays",

@@ -163,6 +163,27 @@ def governor_text(value: tuple[str, float]) -> str:
     return f"{value[0]}:{value[1]!r}"
 
 
+_HALF_WIDTH: Final = "1%"
+
+
+def skipped_iterations(text: str) -> float:
+    """Half width of `--iterations`, as a part of a loop's time."""
+    word, colon, part = text.partition(":")
+    number = (part if colon else _HALF_WIDTH).strip()
+    try:
+        half_width = float(number.removesuffix("%")) / (100 if number.endswith("%") else 1)
+    except ValueError:
+        half_width = math.nan
+    if word != "skip" or not 0 < half_width < 1:
+        raise ValueError(f"{text!r} is not skip or skip:HALF_WIDTH, such as skip:1%")
+    return half_width
+
+
+def skipped_iterations_text(half_width: float) -> str:
+    """Text that `skipped_iterations` reads."""
+    return f"skip:{half_width!r}"
+
+
 def window_s(text: str) -> tuple[float, float]:
     """First and last date of `--trace-window`."""
     from smpy.units import parse_time_s

@@ -31,6 +31,8 @@ from smpy.option_texts import (
     pair_text,
     rank_numbers,
     ranks_text,
+    skipped_iterations,
+    skipped_iterations_text,
     speed_flop_per_s,
     window_s,
     window_text,
@@ -308,6 +310,15 @@ class RunConfig:
         "Governor of hosts with several states (DVFS): performance, powersave, ondemand or conservative, as SimGrid's "
         "plugin host_dvfs has them. It sets the state every so often, by default every 0.1 s.",
         write=governor_text,
+    )
+    iterations: float | None = _option(
+        "--iterations skip[:HALF_WIDTH]",
+        "Computing",
+        skipped_iterations,
+        "Perform some iterations of loops that the program marks with smpy.iterations, and add the time of the "
+        "others; what these compute is missing. Iterations are performed until half of the 95 % interval of a loop's "
+        "time is at most this part of it, by default 1%.",
+        write=skipped_iterations_text,
     )
     private: tuple[str, ...] = _option(
         "--private PACKAGE",

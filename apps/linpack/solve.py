@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from marked import iterations
 
 from linpack.broadcast import Awaited, broadcast
 from linpack.cyclic import owned
@@ -52,7 +53,10 @@ class _Factors:
             if place < self.depth:
                 update(panel, self.settings, self.columns(first + panel.width, self.depth * nb))
             ahead.append(panel)
-        for first in firsts[self.depth :]:
+        rest = firsts[self.depth :]
+        for first in iterations("panels", rest, comm=self.grid.all, periods=(self.grid.n_rows, self.grid.n_columns)):
+            if ahead and ahead[-1].first != first - nb:
+                ahead = [self.assumed_panel(first - nb * place) for place in range(self.depth, 0, -1)]
             panel = self.new_panel(first)
             if not ahead:
                 self.factor(panel)
@@ -83,6 +87,13 @@ class _Factors:
     def new_panel(self, first: int) -> Panel:
         panel = Panel(self.grid, self.matrix, self.kernels, first, self.tag)
         self.tag = self.tag + 1 if self.tag < LAST_PANEL_TAG else FIRST_PANEL_TAG
+        return panel
+
+    def assumed_panel(self, first: int) -> Panel:
+        """Panel of a step that was skipped, as if it had been factored here."""
+        panel = self.new_panel(first)
+        panel.leave_factored()
+        self.note_moves(panel)
         return panel
 
     def factor(self, panel: Panel) -> None:

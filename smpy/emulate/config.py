@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from smpy.collectives.choice import selection_on
 from smpy.collectives.world_schedules import choose
+from smpy.compute.clock.iterations import IterationSkipping
 from smpy.compute.models.modelling import Modelling
 from smpy.engine.engine import Engine
 from smpy.engine.platform import Platform
@@ -95,5 +96,7 @@ def new_world(config: RunConfig, machine: Description) -> tuple[Platform, list[i
     engine.world_storage[Modelling] = Modelling(
         *(config.compute, machine.kernels, config.host_speed_flop_per_s or 0.0, config.seed if config.noise else None)
     )
+    if config.iterations is not None:
+        engine.world_storage[IterationSkipping] = IterationSkipping(config.iterations, config.seed)
     choose(engine, selection_on(platform.models, config.algorithms))
     return platform, host_of_rank, engine

@@ -13,8 +13,9 @@ Its JSON is one object, one line per key. `schema` comes first and changes when 
     algorithms          operation: names of the algorithms it used
     seed                of the ranks' random numbers
     makespan_s, makespan_half_width_s, uncertainty
-                        half width of the interval that contains 95 % of runs, and its parts, by first-order propagation
-                        of the uncertainty of kernels' costs; or null
+                        half width of the interval that contains 95 % of runs, and its parts: of kernels' costs, by
+                        first-order propagation of their uncertainty, and of iterations that were skipped; or null
+    iterations          loops with skipped iterations: name, count, simulated, time_s, half_width_s, stop_reason
     messages, bytes, ..._share
     compute, recorded_to, replayed_from, bursts_sha256
                         way from computing to time; file of bursts that was written; file whose bursts were charged
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from smpy.records.energy import Energy
     from smpy.records.profile import RunProfile
     from smpy.records.repeats import Repeats
+    from smpy.records.skipped_iterations import SkippedIterations
     from smpy.records.uncertainty import Uncertainty
 
 SCHEMA: Final = 3
@@ -107,7 +109,10 @@ class Summary:
     peak_rss_bytes : int
         Most memory the process held.
     uncertainty : Uncertainty or None
-        Uncertainty of the makespan from the costs of kernels; None: there is none, or a draw was made of it.
+        Uncertainty of the makespan from the costs of kernels, and from iterations that were skipped; None: there is
+        none, or a draw was made of it.
+    iterations : tuple of SkippedIterations
+        Loops with skipped iterations.
     profile : RunProfile or None
         Time and bytes by rank and call site.
     energy : Energy or None
@@ -135,6 +140,7 @@ class Summary:
     wall_s: float
     peak_rss_bytes: int
     uncertainty: Uncertainty | None = None
+    iterations: tuple[SkippedIterations, ...] = ()
     profile: RunProfile | None = None
     energy: Energy | None = None
     repeats: Repeats | None = None
@@ -163,6 +169,7 @@ class Summary:
             "makespan_s": self.makespan_s,
             "makespan_half_width_s": self.uncertainty.half_width_s if self.uncertainty else None,
             "uncertainty": asdict(self.uncertainty) if self.uncertainty else None,
+            "iterations": [asdict(loop) for loop in self.iterations],
             "messages": self.messages,
             "bytes": self.bytes,
             **{f"{name}_share": share for name, share in asdict(self.shares).items()},
@@ -210,6 +217,9 @@ class Summary:
                 ("repeated" if not n else "", line)
                 for n, line in enumerate(self.repeats.render() if self.repeats else ())
             ),
+            *zip(
+                ["iterations", *[""] * len(self.iterations)], [loop.render() for loop in self.iterations], strict=False
+            ),
             ("wall time", format_time(self.wall_s)),
             ("messages", f"{self.messages:,} carrying {format_bytes(self.bytes)}"),
             ("peak memory", format_bytes(self.peak_rss_bytes)),
@@ -235,7 +245,10 @@ class Summary:
             return f", with noise drawn from seed {self.inputs.noise_seed} ({model})"
         if self.uncertainty is None:
             return ""
-        return f", ± {format_time(self.uncertainty.half_width_s)} (95 %: costs of kernels)"
+        parts = "skipped iterations" if self.uncertainty.iterations_s else "costs of kernels"
+        if self.uncertainty.iterations_s and self.uncertainty.of_kernels_s:
+            parts = f"costs of kernels, {parts}"
+        return f", ± {format_time(self.uncertainty.half_width_s)} (95 %: {parts})"
 
     def _computing(self) -> str:
         if self.compute == "none":

@@ -46,6 +46,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
         ),
         st.tuples(st.just("ticks"), st.floats(1e-9, 1e3), st.floats(1e-9, 1e3)),
     ),
+    "iterations": st.floats(1e-6, 0.5),
     "governor": st.tuples(
         st.sampled_from(["performance", "powersave", "ondemand", "conservative"]), st.floats(1e-6, 1e6)
     ),

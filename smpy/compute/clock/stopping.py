@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import inf, isfinite, sqrt
 from typing import Final, Literal, Protocol
 
-__all__ = ["ConfidenceInterval", "SmpiRule", "StoppingRule", "relative_half_width"]
+__all__ = ["ConfidenceInterval", "SmpiRule", "StoppingRule", "relative_half_width", "student_t"]
 
 # Student's t for 95 % on both sides, with 1, 2, ... degrees of freedom (Abramowitz & Stegun 1964, table 26.10).
 _T: Final = (
@@ -127,10 +127,10 @@ def relative_half_width(n: int, sum_s: float, squares_s2: float) -> float:
         return inf
     mean_s = sum_s / n
     variance_s2 = max(squares_s2 - n * mean_s * mean_s, 0.0) / (n - 1)
-    return _student_t(n - 1) * sqrt(variance_s2 / n) / mean_s if mean_s else 0.0
+    return student_t(n - 1) * sqrt(variance_s2 / n) / mean_s if mean_s else 0.0
 
 
-def _student_t(n_free: int) -> float:
+def student_t(n_free: int) -> float:
     """Its quantile at 97.5 %; beyond the table an expansion around the normal one's (ibid., 26.7.5), to 1e-5."""
     if n_free <= len(_T):
         return _T[n_free - 1]

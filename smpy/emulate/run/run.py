@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isnan
 from time import perf_counter
@@ -14,6 +14,7 @@ from greenlet import greenlet
 
 import smpy
 from smpy.collectives.world_schedules import algorithms_in
+from smpy.compute.clock.iterations import IterationSkipping
 from smpy.compute.clock.measured_clock import new_clock
 from smpy.compute.clock.observed_bursts import ObservedBursts
 from smpy.compute.models.modelling import Modelling
@@ -53,12 +54,13 @@ from smpy.records.energy import run_energy
 from smpy.records.inputs import Inputs, mapping_of
 from smpy.records.remark import Remark
 from smpy.records.run_profile import profile_of
+from smpy.records.skipped_iterations import SkippedIterations
 from smpy.records.summary import Summary
 from smpy.records.time_shares import TimeShares
+from smpy.records.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
     from smpy.emulate.reports.trace_recording import TraceRecording
-    from smpy.records.uncertainty import Uncertainty
 
 EXIT_FAILURE: Final = 1
 RANK_BYTES: Final = 10_000  # of the measured time of a program that only calls a barrier
@@ -421,12 +423,24 @@ def _has_noise(engine: Engine) -> bool:
 
 
 def _uncertainty(engine: Engine, finish_s: Sequence[float]) -> Uncertainty | None:
-    modelling = engine.world_storage.get(Modelling)
-    if modelling is None or not modelling.path_sums:
-        return None
-    from smpy.compute.models.uncertainty import uncertainty_of  # most runs need not import it
+    modelling, skipping = engine.world_storage.get(Modelling), engine.world_storage.get(IterationSkipping)
+    of_kernels = None
+    if modelling is not None and modelling.path_sums:
+        from smpy.compute.models.uncertainty import uncertainty_of  # most runs need not import it
 
-    return uncertainty_of(engine, finish_s)
+        of_kernels = uncertainty_of(engine, finish_s)
+    if skipping is None or not skipping.totals:
+        return of_kernels
+    return replace(of_kernels or Uncertainty(0.0, 0.0, 0.0), iterations_s=skipping.half_width_s)
+
+
+def _iterations(engine: Engine) -> tuple[SkippedIterations, ...]:
+    skipping = engine.world_storage.get(IterationSkipping)
+    totals = {} if skipping is None else skipping.totals
+    return tuple(
+        SkippedIterations(name, total.n_items, total.n_performed, total.time_s, total.half_width_s, total.stop_reason)
+        for name, total in totals.items()
+    )
 
 
 def _summarise(
@@ -469,6 +483,7 @@ def _summarise(
         wall_s=wall_s,
         peak_rss_bytes=peak_rss_bytes(),
         uncertainty=None if is_partial else _uncertainty(engine, finish_s),
+        iterations=_iterations(engine),
         profile=profile,
         energy=run_energy(engine, machine, makespan_s, sum(profile.above_idle_j), lists_all=config.profile),
     )

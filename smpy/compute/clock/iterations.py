@@ -1,0 +1,371 @@
+"""Performs some of a loop's iterations, and adds the time of the others: all ranks skip alike.
+
+Ranks enter items at their own dates and keep these dates apart: at the end of a window each rank waits until all have
+left it, and goes on later by the same time as all others. So a gathering moves the ranks together, and changes nothing
+between them. It takes simulated time, which is part of the time of what is skipped: ranks gather only where that is
+longer.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from math import inf, sqrt
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from smpy.engine import thread_ranks
+from smpy.engine.running import current, is_running, named_call
+from smpy.errors import SmpyError, UsageError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from smpy.compute.clock.loop_plan import LoopPlan
+    from smpy.compute.clock.loop_time import ItemWindow
+
+__all__ = ["iterations"]
+
+T = TypeVar("T")
+
+_OVER: Final = -1
+_WINDOW_ENDS: Final = -2
+_SAME: Final = 0.01  # dates repeat that differ by less, as a part of an item's time
+_RECENT: Final = 4  # items in which the spread of dates has not grown, where they do not repeat
+
+
+def iterations(name: str, iterable: Collection[T], *, comm: Any = None, periods: Collection[int] = ()) -> Iterable[T]:
+    """Mark a loop that all ranks of a communicator make, so that a run can skip iterations.
+
+    ``for item in iterations("name", items):`` yields every item, and takes no time of its own. With
+    ``smpy run --iterations skip`` some items are yielded, not always in their order, and the loop takes the time that
+    all of them would. Results of items that were skipped are missing from the program's. Under a real MPI, and
+    outside a simulated run, every item is yielded.
+
+    Parameters
+    ----------
+    name : str
+        Name of the loop in the summary. A loop of the same name and length begins from what is known of the first one.
+    iterable : collection
+        Items that the loop is over; it has a length.
+    comm : MPI.Comm, optional
+        Communicator whose ranks make the loop; None: all ranks of the world.
+    periods : collection of int, optional
+        Numbers of items after which times may repeat, such as the rows of a grid of ranks. Periods from 2 to 16 are
+        tried anyway.
+
+    Returns
+    -------
+    iterable
+        The items to perform.
+
+    Raises
+    ------
+    TypeError
+        If the iterable has no length.
+    UsageError
+        With `--iterations skip`: if ranks disagree on the loop's name or length, a thread makes the loop, the loop is
+        left by ``break`` or an exception, or a request or message outlives its item by more than one.
+
+    Examples
+    --------
+    >>> sum(item for item in iterations("sum", [1, 2, 3]))
+    6
+    """
+    try:
+        len(iterable)
+    except TypeError:
+        raise TypeError(
+            f"iterations {name!r}: a {type(iterable).__name__} has no length: give a range, a list or another sequence"
+        ) from None
+    skipping = current().world_storage.get(IterationSkipping) if is_running() else None
+    return iterable if skipping is None else _SkippingLoop(skipping, name, iterable, comm, tuple(periods))
+
+
+class _SkippingLoop:
+    """A marked loop, as one rank sees it."""
+
+    def __init__(
+        self, skipping: IterationSkipping, name: str, items: Collection[Any], comm: Any, periods: tuple[int, ...]
+    ) -> None:
+        self._skipping, self._name, self._items, self._comm, self._periods = skipping, name, items, comm, periods
+
+    def __iter__(self) -> Iterator[Any]:
+        items = self._items if isinstance(self._items, Sequence) else list(self._items)
+        loop, member = _join(self._skipping, self._name, len(items), self._comm, self._periods)
+        try:
+            while (item := _next_item(loop, member)) != _OVER:
+                yield items[item]
+        except GeneratorExit:
+            _refuse_break(loop.name, sys._getframe(1).f_code.co_filename)
+            raise
+
+
+def _refuse_break(name: str, left_in: str) -> None:
+    """End the run, unless the loop was left by an exception that has ended the rank."""
+    if is_running() and current().is_here() and not left_in.startswith(thread_ranks.OURS):
+        with suppress(SmpyError):
+            current().give_up(
+                UsageError(
+                    f"iterations {name!r}: this loop was left before its end, by `break` or an exception, so how long "
+                    "it is is not known: run it without --iterations"
+                )
+            )
+
+
+@named_call("")
+def _join(
+    skipping: IterationSkipping, name: str, n_items: int, comm: Any, periods: tuple[int, ...]
+) -> tuple[SkippedLoop, int]:
+    engine = current()
+    if not engine.is_here() or engine.timeline != engine.first_timeline(engine.rank):
+        raise UsageError(f"iterations {name!r}: a thread makes this loop: let the rank's own program make it")
+    if comm is None:
+        return skipping.join(name, n_items, 0, engine.n_first_ranks, engine.rank, periods)
+    return skipping.join(name, n_items, comm._kernel_comm, comm.Get_size(), comm.Get_rank(), periods)
+
+
+@named_call("")
+def _next_item(loop: SkippedLoop, member: int) -> int:
+    engine = current()
+    while True:
+        engine.catch_up("iterations")
+        item = loop.enter(member, engine.rank, engine.now_s)
+        if item != _WINDOW_ENDS:
+            return item
+        timeline = engine.timeline
+        if loop.arrive(timeline):
+            for other in loop.waiting:
+                engine.wake_timeline(other)
+            loop.waiting.clear()
+        else:
+            engine.park(inf, lambda: f"iterations({loop.name!r}), for ranks that have not left the item")
+        if (rest_s := loop.resume_s[member] - engine.now_s) > 0:
+            engine.sleep_now(rest_s)
+
+
+@dataclass(slots=True)
+class LoopTotal:
+    """Iterations of all loops of one name.
+
+    Attributes
+    ----------
+    n_items, n_performed : int
+        Items of these loops, and those that were performed.
+    time_s, half_width_s : float
+        Time of the loops, and half of its 95 % interval.
+    stop_reason : str
+        Reason why the last of them stopped performing items.
+    """
+
+    n_items: int = 0
+    n_performed: int = 0
+    time_s: float = 0.0
+    half_width_s: float = 0.0
+    stop_reason: str = ""
+
+
+class IterationSkipping:
+    """Marked loops of a run that skips iterations.
+
+    Parameters
+    ----------
+    half_width : float
+        Half width to reach, as a part of a loop's time.
+    seed : int
+        Seed of the positions of windows.
+
+    Attributes
+    ----------
+    totals : dict of str to LoopTotal
+        Loops by name.
+    """
+
+    def __init__(self, half_width: float, seed: int) -> None:
+        self._half_width, self._seed = half_width, seed
+        self._groups: dict[tuple[int, int], _Group] = {}
+        self.known: dict[tuple[str, int, int], list[ItemWindow]] = {}
+        self.totals: dict[str, LoopTotal] = {}
+
+    @property
+    def half_width_s(self) -> float:
+        """Half width of the time of all loops."""
+        return sqrt(sum(total.half_width_s**2 for total in self.totals.values()))
+
+    def join(
+        self, name: str, n_items: int, comm: int, size: int, member: int, periods: tuple[int, ...]
+    ) -> tuple[SkippedLoop, int]:
+        """Loop that a member of a communicator begins, and the member."""
+        group = self._groups.setdefault((comm, size), _Group([0] * size, {}))
+        place = group.n_begun[member]
+        loop = group.loops.get(place)
+        if loop is None:
+            loop = group.loops[place] = SkippedLoop(self, name, n_items, size, self._plan(name, n_items, size, periods))
+        if (loop.name, loop.n_items) != (name, n_items):
+            raise UsageError(
+                f"iterations {name!r} of {n_items} items: another rank of the communicator makes {loop.name!r} of "
+                f"{loop.n_items}: all ranks make the same marked loops"
+            )
+        group.n_begun[member] += 1
+        loop.n_joined += 1
+        if loop.n_joined == size:
+            del group.loops[place]
+        return loop, member
+
+    def _plan(self, name: str, n_items: int, size: int, periods: tuple[int, ...]) -> LoopPlan:
+        from smpy.compute.clock.loop_plan import LoopPlan  # with numpy, which a run without loops need not import
+
+        known = self.known.get((name, n_items, size), [])
+        draws = random.Random(f"{self._seed}/{name}/{len(known)}")
+        return LoopPlan(n_items, self._half_width, draws, periods, known)
+
+
+class _Group(NamedTuple):
+    """Loops of one communicator: how many each member has begun, and those that not all have."""
+
+    n_begun: list[int]
+    loops: dict[int, SkippedLoop]
+
+
+class SkippedLoop:
+    """One loop of all ranks of a communicator.
+
+    Attributes
+    ----------
+    resume_s : array
+        Date at which each rank goes on from the present gathering.
+    waiting : list of int
+        Timelines that wait at the end of the window.
+    n_joined : int
+        Ranks that have begun the loop.
+    """
+
+    def __init__(self, skipping: IterationSkipping, name: str, n_items: int, size: int, plan: LoopPlan) -> None:
+        self.name, self.n_items = name, n_items
+        self._skipping, self._size, self._plan = skipping, size, plan
+        self._before = {other: total.half_width_s for other, total in skipping.totals.items()}
+        self.waiting: list[int] = []
+        self.n_joined = 0
+        self.resume_s: NDArray[Any]
+        self._is_first, self._is_open, self._is_over = True, True, n_items == 0
+        self._settled, self._lead = -1, 1
+        self._n_arrived = 0
+        self._begin([])
+
+    def _begin(self, items: Sequence[int]) -> None:
+        import numpy as np
+
+        self._items = list(items)
+        self._place = [0] * self._size
+        self._rows: dict[int, NDArray[Any]] = {}
+        self._n_in_row: dict[int, int] = {}
+        self._world_ranks = np.zeros(self._size, int)
+        self._seconds: list[float] = []
+        self._spreads_s: list[float] = []
+
+    # ---- ranks enter items ----
+
+    def enter(self, member: int, rank: int, now_s: float) -> int:
+        """Item that a rank is to perform next, `_OVER`, or `_WINDOW_ENDS`."""
+        if self._is_over:
+            return _OVER
+        place = self._place[member]
+        self._note(place, member, rank, now_s)
+        if place == len(self._items) and not self._extend():
+            return _OVER if len(self._items) == self.n_items and self._is_first else _WINDOW_ENDS
+        self._place[member] = place + 1
+        return self._items[place]
+
+    def _extend(self) -> bool:
+        """Whether another item follows in the first window, whose length is not known beforehand."""
+        n = len(self._items)
+        if not self._is_first or not self._is_open:
+            return False
+        self._is_open = n < self.n_items and not (self._settled >= 0 and self._is_worth_skipping(n))
+        if self._is_open:
+            self._items.append(n)
+        return self._is_open
+
+    def _is_worth_skipping(self, n: int) -> bool:
+        """Whether the rest is much longer than the gatherings and lead-ins that skipping needs."""
+        n_left = self.n_items - n - 2 * self._lead
+        return n_left > 0 and n_left * self._seconds[-1] > 4 * self._spreads_s[-1]
+
+    def _note(self, place: int, member: int, rank: int, now_s: float) -> None:
+        import numpy as np
+
+        if place not in self._rows:
+            self._rows[place] = np.empty(self._size)
+            self._n_in_row[place] = 0
+        self._rows[place][member] = now_s
+        self._world_ranks[member] = rank
+        self._n_in_row[place] += 1
+        if self._n_in_row[place] == self._size:
+            self._end_row(place)
+
+    def _end_row(self, place: int) -> None:
+        """Evaluate the dates at which all ranks have entered an item."""
+        import numpy as np
+
+        row = self._rows[place]
+        self._spreads_s.append(float(row.max() - row.min()))
+        if place == 0:
+            return
+        before = self._rows[place - 1]
+        self._seconds.append(float(np.median(row - before)))
+        self._rows.pop(place - 2, None)
+        if self._is_first and self._settled < 0 and place > 1:
+            limit_s = _SAME * self._seconds[-1]
+            is_same = float(np.abs((row - row.min()) - (before - before.min())).max()) <= limit_s
+            recent_s = self._spreads_s[-1 - _RECENT : -1]
+            has_stopped_growing = len(recent_s) == _RECENT and self._spreads_s[-1] <= max(recent_s[1:]) + limit_s
+            if is_same or has_stopped_growing:
+                self._settled, self._lead = place - 1, 1 if is_same else 2
+
+    # ---- ranks gather ----
+
+    def arrive(self, timeline: int) -> bool:
+        """Note that a rank has ended a window; return whether it is the last one, for which the others wait."""
+        self._n_arrived += 1
+        if self._n_arrived < self._size:
+            self.waiting.append(timeline)
+            return False
+        self._n_arrived = 0
+        self._go_on()
+        return True
+
+    def _go_on(self) -> None:
+        """Choose the next window, and the dates at which ranks begin it or leave the loop."""
+        arrived_s, spread_s = self._rows[len(self._items)], self._spreads_s[-1]
+        if self._is_first:
+            self._plan.end_first(self._seconds, self._settled, self._lead)
+            self._is_first = False
+        else:
+            self._plan.end_window(self._items, self._seconds)
+        items = self._plan.next_window(spread_s)
+        if items is None:
+            self._is_over = True
+            moved_s = max(self._plan.added_s, spread_s)
+            self._finish(moved_s - self._plan.added_s)
+        else:
+            moved_s = spread_s
+            self._plan.paused_s += spread_s
+            self._begin(items)
+        self.resume_s = arrived_s + moved_s
+
+    def _finish(self, missed_s: float) -> None:
+        """Note the time of the loop; `missed_s` is time that has passed beyond what was to be added."""
+        plan, estimate = self._plan, self._plan.estimate
+        assert estimate is not None
+        self._skipping.known[self.name, self.n_items, self._size] = plan.windows_to_keep()
+        for name, total in self._skipping.totals.items():  # of loops inside, which are as often as this loop is long
+            before_s = self._before.get(name, 0.0)
+            total.half_width_s = before_s + (total.half_width_s - before_s) * estimate.total_s / plan.elapsed_s
+        total = self._skipping.totals.setdefault(self.name, LoopTotal())
+        total.n_items += self.n_items
+        total.n_performed += plan.n_performed
+        total.time_s += estimate.total_s + missed_s
+        total.half_width_s += estimate.half_width_s + missed_s
+        total.stop_reason = plan.stop_reason
