@@ -54,7 +54,7 @@ from smpy.analysis.replays import (
     not_awaited,
 )
 from smpy.analysis.result import Result, needed
-from smpy.analysis.timeline import floats, read_timeline, words_by_number
+from smpy.analysis.timeline import floats, read_timeline, skipped_words, words_by_number
 from smpy.errors import UsageError
 from smpy.records.recorded_machine import names_machine
 from smpy.records.text_table import text_table
@@ -366,8 +366,12 @@ def _efficiencies(
 ) -> Efficiencies:
     timeline = read_timeline(trace, with_messages=False)
     if region is None:
-        computing_s, time_s = timeline.computing_s(), timeline.time_s
+        skipped_s = timeline.skipped_s()
+        computing_s, time_s = timeline.computing_s(), timeline.time_s - skipped_s
+        if skipped_s:
+            remarks.append(skipped_words(skipped_s, timeline.time_s, "efficiencies are of"))
     else:
+        skipped_s = 0.0
         computing_s, time_s = computing_in_region(trace, timeline, region)
     total_s, longest_s = float(computing_s.sum()), float(computing_s.max())
     if longest_s <= 0:
@@ -393,7 +397,7 @@ def _efficiencies(
         remarks.append(
             f"The program on {base.n_ranks} ranks received from any source, or polled: replays repeat its choices."
         )
-    return _with_ideal(base, trace, replay, (), remarks, progress)
+    return _with_ideal(base, trace, replay, (), remarks, progress, skipped_s)
 
 
 def _noise_free(
@@ -401,20 +405,22 @@ def _noise_free(
 ) -> Efficiencies:
     progress(f"{trace.n_ranks} ranks without noise")
     quiet = replay(trace, denoise=denoise)
+    skipped_s = read_timeline(trace, with_messages=False).skipped_s()
+    time_s = quiet.makespan_s - skipped_s
     remarks.append(f"On {trace.n_ranks} ranks: {quiet.noise_removed}")
     computing_s = np.asarray(quiet.computing_s, dtype=np.float64)
     mean_s, longest_s = float(computing_s.mean()), float(computing_s.max())
     base = Efficiencies(
         n_ranks=trace.n_ranks,
-        time_s=quiet.makespan_s,
+        time_s=time_s,
         computing_s=float(computing_s.sum()),
         longest_computing_s=longest_s,
-        parallel=mean_s / quiet.makespan_s,
+        parallel=mean_s / time_s,
         load_balance=mean_s / longest_s,
-        communication=longest_s / quiet.makespan_s,
+        communication=longest_s / time_s,
         **_placement(trace),
     )
-    return _with_ideal(base, trace, replay, denoise, remarks, progress)
+    return _with_ideal(base, trace, replay, denoise, remarks, progress, skipped_s)
 
 
 def _with_ideal(
@@ -424,13 +430,14 @@ def _with_ideal(
     denoise: tuple[str, ...],
     remarks: list[str],
     progress: Callable[[str], None],
+    skipped_s: float,
 ) -> Efficiencies:
     replays = []
     for n in range(1, len(PARTS) + 1):
         progress(f"{trace.n_ranks} ranks without {', '.join((*['noise'] * bool(denoise), *PARTS[:n]))}")
         replays.append(replay(trace, ideal=PARTS[:n], denoise=denoise))
     remarks.extend(each for each in not_awaited(replays) if each not in remarks)
-    times_s = [base.time_s, *(replayed.makespan_s for replayed in replays)]
+    times_s = [base.time_s, *(replayed.makespan_s - skipped_s for replayed in replays)]
     for part, before_s, after_s in zip(PARTS, times_s, times_s[1:], strict=False):
         if after_s > before_s * (1 + _LONGER):
             remarks.append(

@@ -44,7 +44,7 @@ from smpy.analysis.replays import (
     not_awaited,
 )
 from smpy.analysis.result import Result, escaped, needed
-from smpy.analysis.timeline import COMPUTE, read_timeline
+from smpy.analysis.timeline import COMPUTE, read_timeline, skipped_words
 from smpy.records.text_table import text_table
 from smpy.records.time_words import MODELLED, USER_CODE
 from smpy.records.whole_runs import check_whole
@@ -230,7 +230,8 @@ def bounds(
     """
     check_whole(trace, "be replayed")
     makespan_s = replay(trace).makespan_s if trace.is_imported else trace.makespan_s  # a real run is not its replay
-    search = _Search(trace, replay, progress or (lambda _: None), [], makespan_s)
+    skipped_s = read_timeline(trace, with_messages=False).skipped_s()
+    search = _Search(trace, replay, progress or (lambda _: None), [], makespan_s, skipped_s)
     work = _work(trace)
     computing = search.branch("computing", parts=lambda whole: _computing_parts(search, whole, work, n_hosts))
     latency = search.branch("latency")
@@ -241,6 +242,8 @@ def bounds(
     anomalies = [part.words for part in parts if part.share <= -_SHOWN_SHARE]
     if anomalies:
         remarks.append(f"The run takes longer with {', '.join(anomalies)} better: a scheduling anomaly.")
+    if skipped_s:
+        remarks.append(skipped_words(skipped_s, makespan_s, "shares are of"))
     if depends_on_time(trace):
         remarks.append("The program received from any source, or polled: replays repeat its choices.")
     return Bounds(makespan_s, parts, remarks)
@@ -259,6 +262,7 @@ class _Search:
     progress: Callable[[str], None]
     replays: list[Replayed]
     makespan_s: float
+    skipped_s: float
 
     def branch(
         self,
@@ -275,7 +279,7 @@ class _Search:
         else:
             again, scale = self.replay(self.trace, better=(_better(part, name, kernel),)), 1 - 1 / FACTOR
         self.replays.append(again)
-        share = (self.makespan_s - again.makespan_s) / self.makespan_s / scale
+        share = (self.makespan_s - again.makespan_s) / (self.makespan_s - self.skipped_s) / scale
         whole = Bound(part, name, kernel, level, again.makespan_s, share)
         return [whole, *(part for branch in _by_share(parts(whole)) for part in branch)]
 

@@ -33,6 +33,7 @@ PROBING: Final = KINDS.index("probing")
 TRANSFER: Final = KINDS.index("transfer")
 LATE: Final = tuple(KINDS.index(kind) for kind in ("late_sender", "late_receiver", "late_members"))
 IDLE: Final = KINDS.index("idle")
+SKIPPED: Final = KINDS.index("skipped")
 ONE_DATE_S: Final = 1e-9
 """Events closer than this count as simultaneous."""
 
@@ -152,6 +153,11 @@ class Timeline:
         """[n_intervals] length of each interval in seconds."""
         return self.end_s - self.start_s
 
+    def skipped_s(self) -> float:
+        """Mean time of iterations that the ranks in the trace did not perform."""
+        is_skipped = self.kind == SKIPPED
+        return float(self.duration_s()[is_skipped].sum()) / len(self.ranks_told) if is_skipped.any() else 0.0
+
     def computing_s(self) -> NDArray[np.float64]:
         """[n_ranks] time that each computes, in one of its threads or in several at once."""
         computes = np.flatnonzero(self.kind == COMPUTE)
@@ -162,6 +168,12 @@ class Timeline:
             spans = merged(start_s[mine], end_s[mine]) if mine.any() else np.zeros((0, 2))
             seconds[one] = float((spans[:, 1] - spans[:, 0]).sum())
         return seconds
+
+
+def skipped_words(skipped_s: float, time_s: float, figures: str) -> str:
+    """Sentence on the share of a run that was not performed; "": all was."""
+    share = f"{skipped_s / time_s:.1%} of the time is that of iterations that were skipped" if skipped_s else ""
+    return f"{share}: {figures} those performed." if skipped_s else ""
 
 
 def read_timeline(trace: Trace, *, with_messages: bool = True) -> Timeline:

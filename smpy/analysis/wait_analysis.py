@@ -19,9 +19,11 @@ from smpy.analysis.timeline import (
     LATE,
     POLLING,
     PROBING,
+    SKIPPED,
     Place,
     Timeline,
     read_timeline,
+    skipped_words,
 )
 from smpy.records.shared_hosts import shared_hosts
 from smpy.records.text_table import text_table
@@ -116,6 +118,8 @@ class Waits(Result):
         Kernels that took longer than alone on their hosts, in words.
     has_threads : bool
         Whether ranks had threads.
+    skipped : str
+        Share of the time that was skipped, in words; empty: none.
     """
 
     rank_seconds: float
@@ -127,6 +131,7 @@ class Waits(Result):
     noise_s: float = 0.0
     shared_hosts: str = ""
     has_threads: bool = False
+    skipped: str = ""
 
     @property
     def seconds(self) -> float:
@@ -147,7 +152,7 @@ class Waits(Result):
             if _sum_s(rows) > _SMALLEST_SHARE * self.rank_seconds:
                 parts.append((_sum_s(rows), self._by_line(title, rows, more)))
         tables = [text for _, text in sorted(parts, key=lambda part: -part[0])]
-        return "\n\n".join(filter(None, [*tables, self.shared_hosts]))
+        return "\n\n".join(filter(None, [*tables, self.shared_hosts, self.skipped]))
 
     def to_record(self) -> dict[str, Any]:
         """JSON-serialisable dict of the result."""
@@ -169,6 +174,7 @@ class Waits(Result):
             "polls": [item.to_record() for item in self.polls],
             "hottest_link": self.hottest_link or None,
             "noise_s": self.noise_s,
+            "skipped": self.skipped or None,
         }
 
     def plot(self) -> Figure:
@@ -269,7 +275,7 @@ def waits(trace: Trace) -> Waits:
     duration_s = timeline.duration_s()
     late, polls = (np.flatnonzero(np.isin(timeline.kind, kinds)) for kinds in (LATE, (POLLING, PROBING)))
     return Waits(
-        rank_seconds=float(duration_s[timeline.kind != IDLE].sum()),
+        rank_seconds=float(duration_s[~np.isin(timeline.kind, (IDLE, SKIPPED))].sum()),
         waits=_by_rank(timeline, late, duration_s[late]),
         causes=_causes(timeline, ComputingLines(trace)),
         contention=_by_rank(timeline, *contention_of_transfers(timeline, read_messages(trace))),
@@ -278,6 +284,7 @@ def waits(trace: Trace) -> Waits:
         noise_s=(trace.info.get("profile") or {}).get("noise_waiting_s") or 0.0,
         shared_hosts=shared_hosts(trace.info.get("remarks") or ()),
         has_threads=timeline.has_threads,
+        skipped=skipped_words(timeline.skipped_s(), timeline.time_s, "shares of waits are of"),
     )
 
 

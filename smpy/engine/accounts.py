@@ -73,6 +73,13 @@ def accounts(sim: Any) -> Accounts:
     )
 
 
+def skipped_s(sim: Any, n_ranks: int) -> array[float]:
+    """Seconds of iterations that each rank did not perform."""
+    seconds = array("d", bytes(8 * n_ranks))
+    lib.sim_skipped_s(sim, ffi.from_buffer("double[]", seconds))
+    return seconds
+
+
 def kept_waiting_s(sim: Any, n_ranks: int) -> array[float]:
     """Seconds that each rank kept others waiting."""
     kept_s = array("d", bytes(8 * n_ranks))

@@ -76,6 +76,21 @@ class AddedTimelines(Loop):
         lib.sim_append_sleep(self._sim, self.timeline, seconds)
         self.block("sleep")
 
+    def gather(self, waits_for: Callable[[], str]) -> None:
+        """Make the running timeline wait, at an iteration's end, until another wakes it; it must have caught up."""
+        timeline = self.timeline
+        check(lib.sim_append_gather(self._sim, timeline))
+        self.parked[timeline] = waits_for
+        try:
+            self.block("gather")
+        finally:
+            self.parked.pop(timeline, None)
+
+    def skip(self, whole_s: float, rest_s: float) -> None:
+        """Let `whole_s` pass for skipped iterations, of which `rest_s` is left; it must have caught up."""
+        check(lib.sim_append_skip(self._sim, self.timeline, whole_s, rest_s))
+        self.catch_up("skip")
+
     def wake_timeline(self, timeline: int) -> bool:
         """Wake a timeline at the present date; return whether it was parked. The running one must have caught up."""
         return bool(lib.sim_wake(self._sim, timeline) == 0)

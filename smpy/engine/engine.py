@@ -17,6 +17,7 @@ from smpy.engine.accounts import (
     link_energy_j,
     link_loads,
     message_pairs,
+    skipped_s,
 )
 from smpy.engine.added_ranks import AddedRanks
 from smpy.engine.added_timelines import AddedTimelines
@@ -155,6 +156,10 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines, HostState
     def accounts(self) -> Accounts:
         """Accounts of each rank's calls, once the run is over."""
         return accounts(self._sim)
+
+    def skipped_s(self) -> array[float]:
+        """Seconds of iterations that each rank did not perform."""
+        return skipped_s(self._sim, self.n_ranks)
 
     def kept_waiting_s(self) -> array[float]:
         """Seconds that each rank kept others waiting."""

@@ -367,7 +367,9 @@ _TOOK_COLUMNS: Final = ("action", "request", "peer", "tag")
 _ACTION, _SITE, _BYTES, _REQUEST, _DETAIL = map(_ACTION_COLUMNS.index, ("action", "site", "bytes", "request", "detail"))
 _OVERHEAD: Final = INTERVAL_KINDS.index("overhead")
 _IDLE: Final = INTERVAL_KINDS.index("idle")
-_ALONE: Final = {name: INTERVAL_KINDS.index(name) for name in ("compute", "sleep", "overhead")}
+_ALONE: Final = {name: INTERVAL_KINDS.index(name) for name in ("compute", "sleep", "overhead")} | {
+    "skip": INTERVAL_KINDS.index("skipped")
+}
 """Actions of one interval each, with its kind."""
 
 _Columns = tuple[Any, ...]

@@ -33,7 +33,7 @@ from smpy.records.whole_runs import check_whole
 SUFFIX: Final = ".goal"
 
 _COLUMNS: Final = ("rank", "action", "site", "comm", "peer", "tag", "bytes", "amount", "request", "detail")
-_CALCULATED: Final = ("compute", "sleep", "overhead")
+_CALCULATED: Final = ("compute", "sleep", "overhead", "skip")
 _SENDS: Final = ("send", "isend")
 _RECEIVES: Final = ("recv", "irecv")
 _WAITS: Final = ("wait", "wait_all", "and")

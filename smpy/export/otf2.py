@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SUFFIX: Final = ".otf2"
 
 _NS: Final = 10**9
-_WAITS: Final = ("late_sender", "late_receiver", "late_members", "transfer", "polling", "probing", "io")
+_WAITS: Final = ("late_sender", "late_receiver", "late_members", "transfer", "polling", "probing", "io", "skipped")
 _HANDLES: Final = ("split",)
 _NO_ROOT: Final = (1 << 32) - 1
 

@@ -29,6 +29,7 @@ _STATES: Final = {
     "late_members": (5, "Synchronization"),
     "transfer": (27, "Transfer"),
     "idle": (0, "Idle"),
+    "skipped": (15, "Others"),
 }
 STATE_OF_KIND: Final = tuple(_STATES[kind][0] for kind in INTERVAL_KINDS)
 """State of each kind of time."""

@@ -386,6 +386,7 @@ class RankProgram:
 _PERFORM: Final[dict[str, Callable[[Any, Row], None]]] = {
     "compute": RankProgram._compute,
     "sleep": RankProgram._pause,
+    "skip": RankProgram._pause,
     "overhead": RankProgram._pause,
     "send": RankProgram._send,
     "isend": RankProgram._send,

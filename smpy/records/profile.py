@@ -18,6 +18,7 @@ Its JSON is one object:
                         of pairs; n_pairs; and largest_s, the largest difference; null: not known
     noise_waiting_s     waiting that noise alone can cause: ranks that cause no more are not named
     kept_waiting_s      time that others waited for each rank; null above 100,000 ranks
+    skipped_s           time of iterations that each rank did not perform; null if none did, and above 100,000 ranks
     caused_waits_s      waiting of others that is certainly due to each rank's delays, however many ranks
                         passed them on; null above 100,000 ranks
     links               load of each link that was used, as columns: link, its name; most_flows, at once; bytes;
@@ -59,8 +60,8 @@ KINDS: Final = (
 )
 """Kinds of time: outside MPI; costs of MPI calls; messages in flight; waiting, by the late partner."""
 
-INTERVAL_KINDS: Final = (*KINDS, "idle")
-"""The kinds of time, and the time after a rank's end."""
+INTERVAL_KINDS: Final = (*KINDS, "idle", "skipped")
+"""The kinds of time, the time after a rank's end, and that of iterations that were not performed."""
 
 LATE: Final = KINDS[-3:]
 SIZES_BYTES: Final = (0, *(4**k for k in range(15)))
@@ -212,6 +213,8 @@ class RunProfile:
         Spread of equal bursts of measured computing on this machine; None: not known.
     above_idle_j : sequence of float
         A column: the rank's part of its host's Joules above idle power; empty: no host has a power.
+    skipped_s : sequence of float
+        Time of iterations that each rank did not perform; empty: none.
     """
 
     sites: Sequence[CallSite]
@@ -233,6 +236,7 @@ class RunProfile:
     computing_lines: Sequence[ComputingLine] = ()
     burst_spread: Spread | None = None
     above_idle_j: Sequence[float] = ()
+    skipped_s: Sequence[float] = ()
 
     def computed_s(self) -> dict[str, float]:
         """Seconds that the ranks computed up to each call, by its line."""
@@ -284,13 +288,15 @@ class RunProfile:
         )
 
     def by_rank(self) -> list[list[float]]:
-        """Time of each rank by kind, and last the time after its end; a rank's times add up to the makespan."""
-        spent_s = [[0.0] * (len(KINDS) + 1) for _ in self.finish_s]
+        """Time of each rank by `INTERVAL_KINDS`; a rank's times add up to the makespan."""
+        spent_s = [[0.0] * len(INTERVAL_KINDS) for _ in self.finish_s]
         for kind, column in enumerate(self.spent_s):
             for rank, seconds in zip(self.rank, column, strict=True):
                 spent_s[rank][kind] += seconds
         for rank, finish_s in enumerate(self.finish_s):
-            spent_s[rank][-1] = 0.0 if isnan(finish_s) else self.makespan_s - finish_s
+            spent_s[rank][len(KINDS)] = 0.0 if isnan(finish_s) else self.makespan_s - finish_s
+        for rank, skipped_s in enumerate(self.skipped_s):
+            spent_s[rank][-1] = skipped_s
         return spent_s
 
     def above_idle_by_rank_j(self) -> list[float]:
@@ -327,6 +333,7 @@ class RunProfile:
             "noise_waiting_s": self.noise_waiting_s,
             "calls": self._calls() if len(self.rank) <= _ROWS_MAX else None,
             "kept_waiting_s": list(self.kept_waiting_s) if len(self.kept_waiting_s) <= _ROWS_MAX else None,
+            "skipped_s": list(self.skipped_s) if 0 < len(self.skipped_s) <= _ROWS_MAX else None,
             "caused_waits_s": list(self.caused_waits_s) if len(self.caused_waits_s) <= _ROWS_MAX else None,
             "links": _columns(LinkLoad._fields, self.links),
             "hosts": _columns(("host", "compute_s"), list(self.by_host().items())),
@@ -370,7 +377,7 @@ class RunProfile:
         ):
             calls[name] = list(values)
         hosts = list(self.host_of_rank) or None
-        by_rank = pd.DataFrame(self.by_rank(), columns=[*kinds, "idle_s"])
+        by_rank = pd.DataFrame(self.by_rank(), columns=[f"{kind}_s" for kind in INTERVAL_KINDS])
         by_rank.insert(0, "rank", range(len(by_rank)))
         by_rank.insert(1, "host", hosts)
         return {

@@ -61,6 +61,7 @@ def profile_of(
         pairs_are_of_hosts=pairs_are_of_hosts,
         links=[LinkLoad(*load) for load in engine.link_loads()],
         above_idle_j=merged(engine.accounts_energy_j(len(site))) if engine.keeps_energy else (),
+        skipped_s=skipped_s if any(skipped_s := engine.skipped_s()) else (),
         host_of_rank=[engine.host_name(rank) for rank in range(engine.n_ranks)],
     )
 

@@ -26,6 +26,8 @@ class TimeShares:
         In `time.sleep`.
     io : float
         Blocked or polling in MPI until an access to a file was over.
+    skipped : float
+        For iterations that were not performed.
     """
 
     compute: float
@@ -33,13 +35,21 @@ class TimeShares:
     waiting: float
     sleep: float
     io: float = 0.0
+    skipped: float = 0.0
 
     @classmethod
     def of(
-        cls, *, compute_s: float, communication_s: float, waiting_s: float, sleep_s: float, io_s: float = 0.0
+        cls,
+        *,
+        compute_s: float,
+        communication_s: float,
+        waiting_s: float,
+        sleep_s: float,
+        io_s: float = 0.0,
+        skipped_s: float = 0.0,
     ) -> Self:
         """The shares of the given times in their sum."""
-        parts_s = (compute_s, communication_s, waiting_s, sleep_s, io_s)
+        parts_s = (compute_s, communication_s, waiting_s, sleep_s, io_s, skipped_s)
         whole_s = sum(parts_s)
         return cls(*(part_s / whole_s if whole_s else 0.0 for part_s in parts_s))
 
@@ -51,8 +61,9 @@ class TimeShares:
         >>> TimeShares(compute=1 / 3, communication=1 / 3, waiting=1 / 3, sleep=0.0).render()
         '33.4% compute, 33.3% communication, 33.3% waiting for others, 0.0% sleep'
         """
-        names = ("compute", "communication", "waiting for others", "sleep", "file I/O")[: 5 if self.io else 4]
-        parts = astuple(self)[: len(names)]
+        words = ("compute", "communication", "waiting for others", "sleep", "file I/O", "skipped")
+        shown = [pair for pair in zip(words, astuple(self), strict=True) if pair[1] or pair[0] in words[:4]]
+        names, parts = zip(*shown, strict=True)
         if not any(parts):
             return "no simulated time passed"
         printed = [int(part * _THOUSAND) for part in parts]

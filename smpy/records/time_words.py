@@ -27,6 +27,7 @@ KIND_WORDS: Final[Mapping[str, str]] = MappingProxyType(
         "late_receiver": "late receiver",
         "late_members": "wait at collective",
         "idle": "idle",
+        "skipped": "skipped",
     }
 )
 """Words by kind of time, for any call."""

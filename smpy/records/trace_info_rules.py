@@ -169,7 +169,7 @@ _RULES: Final[tuple[tuple[str, _Rule, str], ...]] = (
 
 _OPTIONAL: Final[tuple[tuple[str, _Rule, str], ...]] = (
     ("smpy", _is_text, "a text"),
-    *((f"{name}_share", _is_share, "a share") for name in ("compute", "communication", "waiting", "sleep")),
+    *((f"{name}_share", _is_share, "a share") for name in ("compute", "communication", "waiting", "sleep", "skipped")),
     ("compute", _is_text, "a text"),
     ("remarks", _list_of(_is_remark), "a list of remarks"),
     ("profile", _object_of(kinds=_list_of(_is_text), sites=_list_of(_is_site)), "a profile, with kinds and sites"),

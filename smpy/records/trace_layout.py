@@ -6,10 +6,10 @@ from typing import Final
 
 from smpy.errors import DamagedFileError
 
-FORMAT: Final = 7
+FORMAT: Final = 8
 """Format of the files: it grows with any change of tables, columns, kinds, actions or keys of `run.json`."""
 
-READABLE: Final = (5, 6, 7)
+READABLE: Final = (6, 7, 8)
 """Readable formats: this one and those before, but never 2, whose machine was a pickle."""
 
 COMMS_MAX: Final = 1 << 24

@@ -370,6 +370,7 @@ class ReplayRecording:
                 waiting_s=spent_s.waiting_for_others,
                 sleep_s=spent_s.sleeping,
                 io_s=spent_s.io,
+                skipped_s=sum(engine.skipped_s()),
             ),
             compute=program.compute,
             host_speed_flop_per_s=program.host_speed_flop_per_s,

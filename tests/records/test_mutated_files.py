@@ -117,7 +117,7 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
 
 def _trace(folder: Path) -> Path:
     """A trace of all kinds of rows, whose computing has samples."""
-    path = Path(shutil.copytree(DATA / "trace_5", folder / "trace"))
+    path = Path(shutil.copytree(DATA / "trace_6", folder / "trace"))
     info = json.loads((path / "run.json").read_text())
     info["profile"]["computing_lines"] = COMPUTING_LINES
     (path / "run.json").write_text(json.dumps(info))
@@ -147,7 +147,7 @@ def _kept(folder: Path) -> Path:
     study = smpy.Study(_journal(folder))
     (study.folder / "profiles").mkdir()
     for point in study.points:
-        shutil.copy(DATA / "trace_5" / "run.json", study.folder / "profiles" / f"{point.key}.json")
+        shutil.copy(DATA / "trace_6" / "run.json", study.folder / "profiles" / f"{point.key}.json")
     return study.folder / "profiles"
 
 

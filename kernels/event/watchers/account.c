@@ -180,8 +180,8 @@ static void charge_time(sim *s, timeline *t)
     if (now_s > t->since_s && t->spends != SPENT_NOTHING) {
         if (!t->account) t->account = number_of(s, t->rank, 0, 0, -1);
         const double above_idle_j = accounts_of(s)->trace ? energy_take_j(s, (int)(t - s->timelines.at)) : 0;
+        if (t->spends == SPENT_WAITING || t->spends == SPENT_SKIPPED) poll_row_end(s, t);
         if (t->spends == SPENT_WAITING) {
-            poll_row_end(s, t);
             charge_wait(s, t, above_idle_j);
         } else {
             const held_time past = {.start_s = t->since_s, .end_s = now_s, .above_idle_j = above_idle_j, .kind = t->spends,
@@ -316,7 +316,7 @@ void sim_spent_s(const sim *s, double *spent_s)
     for (int id = 0; id < s->timelines.n; id++) {
         const timeline *t = &s->timelines.at[id];
         poll_row_add_up(t, spent_s);
-        if (t->state == ENDED || t->spends == SPENT_NOTHING) continue;
+        if (t->state == ENDED || t->spends == SPENT_NOTHING || t->spends == SPENT_SKIPPED) continue;
         const spell present = spell_of(s, t);
         add_up(spent_s, &present);
     }
@@ -331,6 +331,11 @@ int sim_accounts(sim *s, const call_account **list)
     }
     *list = accounts_of(s)->at + (accounts_of(s)->n > 0);
     return accounts_of(s)->n;
+}
+
+void sim_skipped_s(const sim *s, double *skipped_s)
+{
+    for (int rank = 0; rank < s->timelines.n_ranks; rank++) skipped_s[rank] = s->timelines.rank[rank].skipped_s;
 }
 
 void sim_kept_waiting_s(const sim *s, double *kept_s)

@@ -7,6 +7,11 @@
 void charge(sim *s, timeline *t, const held_time *time, double seconds, int other)
 {
     accounts *all = accounts_of(s);
+    if (time->kind == SPENT_SKIPPED) {
+        s->timelines.rank[t->rank].skipped_s += seconds;
+        if (all->trace) trace_interval_of(s, t, time, -1);
+        return;
+    }
     if (time->account) all->at[time->account].spent_s[time->kind] += seconds;
     if (other >= 0) s->timelines.rank[other].kept_waiting_s += seconds;
     if (all->trace) trace_interval_of(s, t, time, other);

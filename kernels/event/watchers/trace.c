@@ -118,7 +118,7 @@ void trace_interval_of(sim *s, const timeline *t, const held_time *time, int oth
     if (all->rank[t->rank].is_left_out || !has_dates(all, from_s, to_s)) return;
     trace_interval *row = trace_new_row(s, thread ? TRACE_THREAD_INTERVALS : TRACE_INTERVALS);
     if (!row) return;
-    const int was_waiting = time->kind >= SPENT_TRANSFER;
+    const int was_waiting = time->kind >= SPENT_TRANSFER && time->kind < SPENT_KINDS;
     *row = (trace_interval){.start_s = from_s, .end_s = to_s, .power_w = time->above_idle_j / (time->end_s - time->start_s),
                             .location = thread ? thread : t->rank, .kind = time->kind, .account = time->account, .other = other,
                             .message = was_waiting ? wait->message : -1};

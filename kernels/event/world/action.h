@@ -56,7 +56,7 @@ struct action {
         struct { double flop, bytes; } compute;
         struct { double seconds; int spent_on; } sleep; /* SPENT_* */
         struct { int sum; double amount, variance; } path;
-        struct { double until_s; } park;
+        struct { double until_s; int spent_on; } park; /* SPENT_* */
         struct { int first, n; } launch; /* ranks */
         struct { int request; } post, cancel, wait_collective;
         struct { int request; struct storage_range *range; } file_access; /* the range is owned */

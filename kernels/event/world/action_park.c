@@ -20,7 +20,7 @@ static int step(sim *s, int id, action *a)
     if (a->stage != NEW) return answer(s, id, a->stage == WOKEN);
     if (until_s <= s->clock.now_s) return answer(s, id, 0);
     a->stage = PARKED;
-    return isinf(until_s) ? action_block(s, id, SPENT_SLEEPING) : clock_events_sleep_until_woken(s, id, until_s, SPENT_SLEEPING);
+    return isinf(until_s) ? action_block(s, id, a->park.spent_on) : clock_events_sleep_until_woken(s, id, until_s, SPENT_SLEEPING);
 }
 
 static void describe(const sim *s, const action *a, waiting *out)
@@ -31,13 +31,24 @@ static void describe(const sim *s, const action *a, waiting *out)
 
 static const action_kind kind = {.name = "park", .step = step, .describe = describe};
 
-int sim_append_park(sim *s, int id, double until_s)
+static int append(sim *s, int id, double until_s, int spends)
 {
     if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
     action *a = action_append(s, id, &kind);
     if (!a) return SIM_OUT_OF_MEMORY;
     a->park.until_s = isinf(until_s) ? INFINITY : clock_inside_s(&s->clock, until_s);
+    a->park.spent_on = spends;
     return 0;
+}
+
+int sim_append_park(sim *s, int id, double until_s)
+{
+    return append(s, id, until_s, SPENT_SLEEPING);
+}
+
+int sim_append_gather(sim *s, int id)
+{
+    return append(s, id, INFINITY, SPENT_SKIPPED);
 }
 
 int sim_wake(sim *s, int id)

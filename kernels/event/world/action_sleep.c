@@ -2,7 +2,7 @@
 #include "world/clock_events.h"
 #include "world/tell.h"
 
-/* Sleeps, and overheads inside MPI: time that loads no core. */
+/* Sleeps, overheads inside MPI, and skipped iterations: time that loads no core. */
 
 static const double SHORTEST_S = 1e-9;
 
@@ -45,9 +45,18 @@ static int perform_overhead(sim *s, int id, const trace_action *row, int n)
     return row->detail ? sim_extend_overhead(s, id, row->amount) : sim_append_overhead(s, id, row->amount);
 }
 
+static int perform_skip(sim *s, int id, const trace_action *row, int n)
+{
+    (void)n;
+    return sim_append_skip(s, id, row->amount, row->amount);
+}
+
 const row_kind sleep_row = {{"sleep", "`amount` seconds", "", ROW_AMOUNT | ROW_SECONDS}, perform_sleep, 0, 0};
 const row_kind overhead_row = {{"overhead", "`amount` seconds inside MPI", "1: of the overhead before it",
                                 ROW_AMOUNT | ROW_SECONDS | ROW_DETAIL | ROW_ADDS}, perform_overhead, 0, 0};
+
+const row_kind skip_row = {{"skip", "`amount` seconds, for iterations that were not performed", "", ROW_AMOUNT | ROW_SECONDS},
+                           perform_skip, 0, 0};
 
 static void tell(sim *s, int id, const row_kind *kind, double seconds, int adds)
 {
@@ -64,6 +73,13 @@ int sim_append_sleep(sim *s, int id, double seconds)
 {
     const int error = append(s, id, seconds, SPENT_SLEEPING);
     if (!error && seconds > 0) tell(s, id, &sleep_row, seconds, 0);
+    return error;
+}
+
+int sim_append_skip(sim *s, int id, double whole_s, double rest_s)
+{
+    const int error = append(s, id, rest_s, SPENT_SKIPPED);
+    if (!error && whole_s > 0) tell(s, id, &skip_row, whole_s, 0);
     return error;
 }
 

@@ -30,6 +30,7 @@ enum {
     SPENT_LATE_SENDER, SPENT_LATE_RECEIVER, SPENT_LATE_MEMBERS,
     SPENT_KINDS,
     SPENT_WAITING = SPENT_KINDS,      /* a blocked timeline's: in a transfer, or for somebody late: its end tells */
+    SPENT_SKIPPED,                    /* for iterations that were not performed: a rank's, and of none of its accounts */
     SPENT_NOTHING                     /* in a replay, of a rank that another one starts later: it is not there yet */
 };
 
@@ -75,6 +76,10 @@ int sim_extend_overhead(sim *s, int timeline, double seconds);   /* one in a row
 /* A timeline parks until another one wakes it or, with a date from now on, until then: the answer is 1 if it was woken, else 0.
  * Whoever wakes a timeline finds it parked: its queue was empty when it appended, and sim_next was called since. */
 int sim_append_park(sim *s, int timeline, double until_s); /* INFINITY: without end */
+/* Parks without end, at the end of an iteration, and passes time for iterations that are skipped: `whole_s`, of which `rest_s` is
+ * left when it is woken. A replay passes all of it. */
+int sim_append_gather(sim *s, int timeline);
+int sim_append_skip(sim *s, int timeline, double whole_s, double rest_s);
 int sim_wake(sim *s, int timeline);                          /* at the present date: 0, or SIM_BAD_REQUEST: it is not parked */
 int sim_drop(sim *s, int timeline);                          /* it has ended where it is: what it still does counts for nobody */
 /* Ranks from `first` on have been added by the rank of a timeline, and have appended nothing: watchers are told. */

@@ -75,6 +75,7 @@ typedef struct {
     int n_live;                  /* timelines that have not ended */
     int cores;                   /* number of the cores that they share (shared_cores.h), or 0 */
     double kept_waiting_s;       /* time that others waited for it */
+    double skipped_s;            /* time of iterations that it did not perform */
     double caused_s;             /* lower bound of others' waiting that is due to it (blame.h) */
     own_run run;
     double waited_s;             /* sum of its waits for others; a cache line ends here */

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import sqrt
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from smpy.engine import thread_ranks
@@ -141,9 +141,8 @@ def _next_item(loop: SkippedLoop, member: int) -> int:
                 engine.wake_timeline(other)
             loop.waiting.clear()
         else:
-            engine.park(inf, lambda: f"iterations({loop.name!r}), for ranks that have not left the item")
-        if (rest_s := loop.resume_s[member] - engine.now_s) > 0:
-            engine.sleep_now(rest_s)
+            engine.gather(lambda: f"iterations({loop.name!r}), for ranks that have not left the item")
+        engine.skip(loop.moved_s, float(loop.resume_s[member]) - engine.now_s)
 
 
 @dataclass(slots=True)
@@ -236,6 +235,8 @@ class SkippedLoop:
     ----------
     resume_s : array
         Date at which each rank goes on from the present gathering.
+    moved_s : float
+        Time by which that is later than the rank's end of the window.
     waiting : list of int
         Timelines that wait at the end of the window.
     n_joined : int
@@ -249,6 +250,7 @@ class SkippedLoop:
         self.waiting: list[int] = []
         self.n_joined = 0
         self.resume_s: NDArray[Any]
+        self.moved_s = 0.0
         self._is_first, self._is_open, self._is_over = True, True, n_items == 0
         self._settled, self._lead = -1, 1
         self._n_arrived = 0
@@ -353,7 +355,7 @@ class SkippedLoop:
             moved_s = spread_s
             self._plan.paused_s += spread_s
             self._begin(items)
-        self.resume_s = arrived_s + moved_s
+        self.moved_s, self.resume_s = moved_s, arrived_s + moved_s
 
     def _finish(self, missed_s: float) -> None:
         """Note the time of the loop; `missed_s` is time that has passed beyond what was to be added."""

@@ -473,6 +473,7 @@ def _summarise(
             waiting_s=spent_s.waiting_for_others,
             sleep_s=spent_s.sleeping,
             io_s=spent_s.io,
+            skipped_s=sum(engine.skipped_s()),
         ),
         compute=config.compute,
         host_speed_flop_per_s=config.host_speed_flop_per_s,
