@@ -118,8 +118,17 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines, HostState
         number = 0
         while number := lib.sim_left_over(self._sim, number, kind):
             left, line = lib.sim_request(self._sim, number), self._line(number)
+            date_s = float(lib.sim_request_date_s(self._sim, number))
             yield LeftOver(
-                LeftKind(kind[0]), left.rank, bool(left.is_send), left.comm, left.peer, left.tag, left.bytes, line
+                LeftKind(kind[0]),
+                left.rank,
+                bool(left.is_send),
+                left.comm,
+                left.peer,
+                left.tag,
+                left.bytes,
+                line,
+                date_s,
             )
 
     def target_of(self, sent: LeftOver) -> int:

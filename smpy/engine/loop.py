@@ -210,6 +210,10 @@ class Loop:
         """Ranks that have begun and not ended."""
         return [body for body in self._greenlets if body is not None]
 
+    def has_ended(self, timeline: int) -> bool:
+        """Whether the code of a timeline has come to its end, or has not begun."""
+        return self._greenlets[timeline] is None
+
     def close(self) -> None:
         """Free all memory; the world answers no queries afterwards."""
         ffi.release(self._sim)

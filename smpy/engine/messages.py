@@ -173,7 +173,8 @@ class LeftOver(NamedTuple):
     """Operation that a rank started and did not complete.
 
     `line` is the program's file and line, an empty name where it is
-    not known.
+    not known; `date_s` that of its posting or, once it is done, of
+    its completion.
     """
 
     kind: LeftKind
@@ -184,3 +185,4 @@ class LeftOver(NamedTuple):
     tag: int
     nbytes: int
     line: tuple[str, int]
+    date_s: float

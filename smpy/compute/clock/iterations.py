@@ -17,6 +17,7 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from smpy.engine import thread_ranks
+from smpy.engine.messages import LeftKind
 from smpy.engine.running import current, is_running, named_call
 from smpy.errors import SmpyError, UsageError
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from smpy.compute.clock.loop_plan import LoopPlan
     from smpy.compute.clock.loop_time import ItemWindow
+    from smpy.engine.engine import Engine
 
 __all__ = ["iterations"]
 
@@ -104,15 +106,27 @@ class _SkippingLoop:
 
 
 def _refuse_break(name: str, left_in: str) -> None:
-    """End the run, unless the loop was left by an exception that has ended the rank."""
+    """End the run when simulated time comes to this, unless it was an exception that has ended the rank by then."""
     if is_running() and current().is_here() and not left_in.startswith(thread_ranks.OURS):
-        with suppress(SmpyError):
-            current().give_up(
-                UsageError(
-                    f"iterations {name!r}: this loop was left before its end, by `break` or an exception, so how long "
-                    "it is is not known: run it without --iterations"
+        _note_break(name)
+
+
+@named_call("")
+def _note_break(name: str) -> None:
+    engine = current()
+    timeline = engine.timeline
+
+    def refuse() -> None:
+        if not engine.has_ended(timeline):
+            with suppress(SmpyError):
+                engine.give_up(
+                    UsageError(
+                        f"iterations {name!r}: this loop was left before its end, by `break` or an exception, so its "
+                        "length is not known: run it without --iterations"
+                    )
                 )
-            )
+
+    engine.note(refuse)
 
 
 @named_call("")
@@ -120,8 +134,8 @@ def _join(
     skipping: IterationSkipping, name: str, n_items: int, comm: Any, periods: tuple[int, ...]
 ) -> tuple[SkippedLoop, int]:
     engine = current()
-    if not engine.is_here() or engine.timeline != engine.first_timeline(engine.rank):
-        raise UsageError(f"iterations {name!r}: a thread makes this loop: let the rank's own program make it")
+    if engine.timeline != engine.first_timeline(engine.rank):
+        engine.give_up(UsageError(f"iterations {name!r}: a thread makes this loop: let the rank's own program make it"))
     if comm is None:
         return skipping.join(name, n_items, 0, engine.n_first_ranks, engine.rank, periods)
     return skipping.join(name, n_items, comm._kernel_comm, comm.Get_size(), comm.Get_rank(), periods)
@@ -136,7 +150,7 @@ def _next_item(loop: SkippedLoop, member: int) -> int:
         if item != _WINDOW_ENDS:
             return item
         timeline = engine.timeline
-        if loop.arrive(timeline):
+        if loop.arrive(engine, timeline):
             for other in loop.waiting:
                 engine.wake_timeline(other)
             loop.waiting.clear()
@@ -254,16 +268,15 @@ class SkippedLoop:
         self._is_first, self._is_open, self._is_over = True, True, n_items == 0
         self._settled, self._lead = -1, 1
         self._n_arrived = 0
+        self._world_ranks = [0] * size
+        self._began_s: NDArray[Any]
         self._begin([])
 
     def _begin(self, items: Sequence[int]) -> None:
-        import numpy as np
-
         self._items = list(items)
         self._place = [0] * self._size
         self._rows: dict[int, NDArray[Any]] = {}
         self._n_in_row: dict[int, int] = {}
-        self._world_ranks = np.zeros(self._size, int)
         self._seconds: list[float] = []
         self._spreads_s: list[float] = []
 
@@ -314,6 +327,7 @@ class SkippedLoop:
         row = self._rows[place]
         self._spreads_s.append(float(row.max() - row.min()))
         if place == 0:
+            self._began_s = row if self._is_first else self._began_s
             return
         before = self._rows[place - 1]
         self._seconds.append(float(np.median(row - before)))
@@ -328,15 +342,34 @@ class SkippedLoop:
 
     # ---- ranks gather ----
 
-    def arrive(self, timeline: int) -> bool:
+    def arrive(self, engine: Engine, timeline: int) -> bool:
         """Note that a rank has ended a window; return whether it is the last one, for which the others wait."""
         self._n_arrived += 1
         if self._n_arrived < self._size:
             self.waiting.append(timeline)
             return False
         self._n_arrived = 0
+        self._refuse_outliving(engine)
         self._go_on()
         return True
+
+    def _refuse_outliving(self, engine: Engine) -> None:
+        """Refuse requests and messages that were posted in the loop, before the last item."""
+        last_s = self._rows[len(self._items) - 1]
+        member_of = {rank: member for member, rank in enumerate(self._world_ranks)}
+        for left in engine.left_over():
+            member = member_of.get(left.rank, -1)
+            if (
+                member < 0
+                or left.kind == LeftKind.COLLECTIVE
+                or not self._began_s[member] <= left.date_s < last_s[member]
+            ):
+                continue
+            file, line = left.line
+            raise UsageError(
+                f"iterations {self.name!r}: a {'send' if left.is_send else 'receive'} of rank {left.rank} "
+                f"({file}:{line}) outlives its iteration by more than one: run it without --iterations"
+            )
 
     def _go_on(self) -> None:
         """Choose the next window, and the dates at which ranks begin it or leave the loop."""

@@ -106,10 +106,12 @@ def loop_time(
 
 
 def relative_change(known: Sequence[ItemWindow], new: Sequence[ItemWindow], n_items: int) -> tuple[float, float]:
-    """Mean ratio of new windows to the time that known ones predict, and the spread of the ratios around it."""
-    ratios = [window.mean_s / float(_straight(known, np.array([window.center]), n_items)[0]) for window in new]
-    mean = sum(ratios) / len(ratios)
-    return mean, max(abs(ratio - mean) for ratio in ratios) / mean
+    """Ratio of new windows to the times that known ones predict, and the largest error as a part of the mean item."""
+    predicted_s = _straight(known, np.array([window.center for window in new]), n_items)
+    measured_s = np.array([window.mean_s for window in new])
+    factor = float(measured_s.sum() / predicted_s.sum())
+    mean_s = factor * float(_straight(known, np.arange(n_items, dtype=np.float64), n_items).mean())
+    return factor, float(np.abs(measured_s - factor * predicted_s).max()) / mean_s
 
 
 def _without(windows: Sequence[ItemWindow], left_out: int) -> Sequence[ItemWindow]:

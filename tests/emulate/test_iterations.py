@@ -1,0 +1,265 @@
+"""Iterations of marked loops that are skipped, and their time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import smpy
+from smpy.analysis import critical_path, pop, waits
+from smpy.records.trace import Trace
+from smpy.replay.replay import replay
+
+MACHINE = "flat hosts=8 cores=1"
+PLANTED = (Path(__file__).parent / "planted_loops.py").read_text()
+KINDS = ["alike", "pipeline", "shrinking", "period 7", "jump", "ramp", "noise", "rare", "period 24", "nested"]
+MANY = ("noise", "shrinking", "period 24")
+"""Kinds of which more than 20 % of the items are performed."""
+UNSEEN = ("rare",)
+"""Kinds whose time lies outside the band."""
+
+BEGIN = "import smpy\nfrom mpi4py import MPI\nw = MPI.COMM_WORLD\n"
+
+
+@pytest.fixture
+def looped(emulated: Callable) -> Callable[..., Any]:
+    """Runs a program that skips iterations, or with `iterations=None` does not: `looped(body, 2)`."""
+
+    def here(source: str, n_ranks: int = 4, **config: object) -> Any:
+        options = {"platform": MACHINE, "compute": "none", "iterations": 0.01, **config}
+        return emulated(BEGIN + source, n_ranks, **options)
+
+    return here
+
+
+def summary(ran: Any) -> Any:
+    assert (ran.error, ran.outcome.error) == ("", None)
+    return ran.outcome.summary
+
+
+def error(ran: Any) -> str:
+    return str(ran.outcome.error)
+
+
+# ---- time ----
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_planted_loop_takes_its_time(looped: Callable, kind: str) -> None:
+    whole = summary(looped(PLANTED, 8, args=(kind,), iterations=None))
+    part = summary(looped(PLANTED, 8, args=(kind,)))
+    loop = next(each for each in part.iterations if each.name == "planted")
+    half_width_s = part.uncertainty.half_width_s
+    assert loop.count == 400
+    assert part.makespan_s == pytest.approx(whole.makespan_s, rel=0.03)
+    assert half_width_s <= 0.03 * whole.makespan_s
+    assert (abs(part.makespan_s - whole.makespan_s) <= half_width_s + 1e-9) == (kind not in UNSEEN)
+    assert (loop.simulated <= 0.2 * loop.count) == (kind not in MANY)
+
+
+ALIKE = """
+for k in smpy.iterations("solve", range(500)):
+    smpy.inject_seconds(1e-3 * (1 + w.rank))
+    w.allreduce(k)
+print(w.rank, MPI.Wtime(), flush=True)
+"""
+
+
+def test_five_of_500_alike_iterations_give_all_of_the_time(looped: Callable) -> None:
+    whole, part = looped(ALIKE, iterations=None), looped(ALIKE)
+    (loop,) = summary(part).iterations
+    assert (loop.name, loop.count, loop.simulated) == ("solve", 500, 5)
+    assert summary(part).makespan_s == pytest.approx(summary(whole).makespan_s, rel=1e-6)
+
+
+def test_ranks_keep_their_distance_behind_the_loop(looped: Callable) -> None:
+    def dates_s(ran: Any) -> list[float]:
+        return [float(line.split()[1]) for line in sorted(ran.out.splitlines())]
+
+    whole, part = dates_s(looped(ALIKE, iterations=None)), dates_s(looped(ALIKE))
+    assert part == pytest.approx(whole, rel=1e-6)
+    assert [date_s - part[0] for date_s in part] == pytest.approx([date_s - whole[0] for date_s in whole], abs=1e-12)
+
+
+def test_without_the_option_a_marked_loop_is_a_loop(looped: Callable) -> None:
+    plain = ALIKE.replace('smpy.iterations("solve", range(500))', "range(500)")
+    marked, unmarked = (summary(looped(source, iterations=None)) for source in (ALIKE, plain))
+    assert list(marked.finish_s) == list(unmarked.finish_s)
+    assert marked.iterations == ()
+    assert json.loads(marked.to_json())["iterations"] == []
+
+
+def test_items_of_any_collection_are_yielded_outside_a_run() -> None:
+    assert list(smpy.iterations("x", ["a", "b"])) == ["a", "b"]
+    assert set(smpy.iterations("x", {1, 2})) == {1, 2}
+
+
+@pytest.mark.parametrize("n", range(6))
+def test_a_short_loop_is_performed_whole(looped: Callable, n: int) -> None:
+    loop = f"for k in smpy.iterations('x', range({n})):\n    smpy.inject_seconds(1)\n    w.barrier()\n"
+    source = f"k = -1\n{loop}print(k + 1)"
+    part, whole = looped(source), looped(source, iterations=None)
+    assert part.out == f"{n}\n" * 4
+    assert list(summary(part).finish_s) == list(summary(whole).finish_s)
+
+
+def test_a_loop_of_some_ranks_is_skipped_while_others_compute(looped: Callable) -> None:
+    source = """
+half = w.Split(w.rank % 2)
+n = 0
+if w.rank % 2:
+    for k in smpy.iterations("odd", range(100), comm=half):
+        smpy.inject_seconds(1)
+        half.barrier()
+        n += 1
+else:
+    smpy.inject_seconds(3)
+print(w.rank, n, round(MPI.Wtime()), flush=True)
+"""
+    ran = looped(source)
+    assert sorted(ran.out.splitlines()) == ["0 0 3", "1 5 100", "2 0 3", "3 5 100"]
+    assert summary(ran).iterations[0].count == 100
+
+
+def test_a_loop_met_again_begins_from_what_is_known(looped: Callable) -> None:
+    source = """
+for factor in (1, 2):
+    n = 0
+    for k in smpy.iterations("x", range(400)):
+        smpy.inject_seconds(factor * (1 - k / 400) ** 2 + 1e-3)
+        w.barrier()
+        n += 1
+    if w.rank == 0:
+        print(n, flush=True)
+"""
+    ran, whole = looped(source), looped(source, iterations=None)
+    first, second = map(int, ran.out.split())
+    assert second == 5 < first
+    assert summary(ran).makespan_s == pytest.approx(summary(whole).makespan_s, rel=0.01)
+
+
+def test_a_request_may_outlive_its_iteration_by_one(looped: Callable) -> None:
+    source = """
+left, right = (w.rank - 1) % w.size, (w.rank + 1) % w.size
+request = w.irecv(source=left)
+w.send(0, right)
+for k in smpy.iterations("x", range(100)):
+    smpy.inject_seconds(1e-3)
+    after = w.irecv(source=left)
+    w.send(k, right)
+    request.wait()
+    request = after
+request.wait()
+"""
+    part, whole = summary(looped(source)), summary(looped(source, iterations=None))
+    assert part.makespan_s == pytest.approx(whole.makespan_s, rel=1e-4)
+    assert part.iterations[0].simulated == 5
+
+
+# ---- records ----
+
+
+def test_the_summary_tells_each_loop(looped: Callable) -> None:
+    text = summary(looped(ALIKE)).render()
+    assert "solve: 5 of 500 iterations simulated, 2.003 s ±" in text
+    assert "what the others compute is missing" in text
+    assert "% skipped" in text
+
+
+def test_shares_and_times_of_ranks_have_the_skipped_time(looped: Callable) -> None:
+    found = summary(looped(ALIKE))
+    assert found.shares.skipped == pytest.approx(0.99, abs=1e-3)
+    record = json.loads(found.to_json())
+    assert record["skipped_share"] == found.shares.skipped
+    assert record["makespan_half_width_s"] == record["uncertainty"]["iterations_s"]
+    assert [sum(row) for row in found.profile.by_rank()] == pytest.approx([found.makespan_s] * 4, rel=1e-9)
+
+
+def test_a_trace_tells_skipped_time_and_its_replay_takes_it(looped: Callable, tmp_path: Path) -> None:
+    found = summary(looped(ALIKE, trace=tmp_path / "trace"))
+    trace = Trace(tmp_path / "trace")
+    rows = trace.table("intervals").to_pandas()
+    skipped = rows[rows.kind == "skipped"]
+    seconds = (skipped.end_s - skipped.start_s).groupby(skipped["rank"]).sum()
+    assert seconds.tolist() == pytest.approx(found.profile.skipped_s)
+    assert len(set(seconds.round(9))) == 1
+    for _, mine in rows.groupby("rank"):
+        assert mine.start_s.tolist()[1:] == mine.end_s.tolist()[:-1]
+    assert replay(trace).finish_s.tolist() == pytest.approx(list(found.finish_s), rel=1e-12)
+
+
+def test_analyses_tell_the_share_that_was_skipped_and_leave_it_out(looped: Callable, tmp_path: Path) -> None:
+    looped(ALIKE, trace=tmp_path / "part")
+    looped(ALIKE, trace=tmp_path / "whole", iterations=None)
+    part, whole = Trace(tmp_path / "part"), Trace(tmp_path / "whole")
+    words = "99.0% of the time is that of iterations that were skipped"
+    efficiencies = pop([part])
+    assert words in efficiencies.table()
+    assert efficiencies.runs[0].parallel == pytest.approx(pop([whole]).runs[0].parallel, rel=0.01)
+    assert words in waits(part).table()
+    assert {cause.kind for cause in waits(part).causes} <= {"compute", "overhead", "transfer"}
+    path_s = {row.kind: row.seconds for row in critical_path(part).rows}
+    assert path_s["skipped"] == pytest.approx(0.99 * 2, rel=0.01)
+
+
+# ---- refusals ----
+
+
+@pytest.mark.parametrize("leave", ["break", "raise KeyError"])
+def test_a_loop_that_is_left_is_refused(looped: Callable, leave: str) -> None:
+    body = f"for k in smpy.iterations('x', range(9)):\n    w.barrier()\n    if k:\n        {leave}\n"
+    guarded = (
+        "try:\n" + "".join(f"    {line}\n" for line in body.splitlines()) + "except KeyError:\n    pass\nw.barrier()\n"
+    )
+    assert "iterations 'x': this loop was left before its end" in error(looped(guarded))
+
+
+def test_an_exception_that_ends_the_program_is_told_as_it_is(looped: Callable) -> None:
+    assert "KeyError" in error(looped("for k in smpy.iterations('x', range(9)):\n    raise KeyError\n"))
+
+
+@pytest.mark.parametrize(("name", "n"), [("'x' if w.rank else 'y'", "9"), ("'x'", "9 + w.rank")])
+def test_ranks_that_disagree_are_refused(looped: Callable, name: str, n: str) -> None:
+    source = f"for k in smpy.iterations({name}, range({n})):\n    w.barrier()\n"
+    assert "all ranks make the same marked loops" in error(looped(source))
+
+
+def test_a_loop_in_a_thread_is_refused(looped: Callable) -> None:
+    source = """
+import threading
+def work():
+    for k in smpy.iterations("x", range(9)):
+        pass
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+"""
+    assert "iterations 'x': a thread makes this loop" in error(looped(source, 1))
+
+
+def test_a_generator_is_refused(looped: Callable) -> None:
+    with pytest.raises(TypeError, match="a generator has no length"):
+        smpy.iterations("x", (k for k in range(3)))  # type: ignore[arg-type]
+    assert "has no length" in error(looped("smpy.iterations('x', iter([1]))\n", 1))
+
+
+@pytest.mark.parametrize(
+    ("call", "what"), [("w.irecv(source=w.rank)", "receive"), ("w.send(k, (w.rank + 1) % w.size)", "send")]
+)
+def test_what_outlives_its_iteration_by_more_than_one_is_refused(looped: Callable, call: str, what: str) -> None:
+    body = f"    smpy.inject_seconds(1e-3)\n    kept.append({call})\n    w.barrier()\n"
+    source = f"kept = []\nfor k in smpy.iterations('x', range(50)):\n{body}"
+    assert f"iterations 'x': a {what} of rank" in error(looped(source))
+    assert "outlives its iteration by more than one" in error(looped(source))
+
+
+@pytest.mark.parametrize("text", ["", "skip:", "skip:0", "skip:x", "skip:100%", "jump"])
+def test_a_bad_option_is_refused(text: str) -> None:
+    from smpy.option_texts import skipped_iterations
+
+    with pytest.raises(ValueError, match="is not skip or skip:HALF_WIDTH, such as skip:1%"):
+        skipped_iterations(text)
