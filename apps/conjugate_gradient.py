@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from blocks import block
 from command_line import Parser
+from marked import iterations
 from modelled import kernel
 from mpi4py import MPI
 from numpy.typing import NDArray
@@ -139,16 +140,18 @@ def solve(matrix: Matrix, right: Vector, options: Options) -> tuple[int, Vector]
     """Conjugate gradients from zero until the residual is small beside the right side: iterations and solution."""
     x, residual, direction = np.zeros_like(right), right.copy(), right.copy()
     square = matrix.dot(residual, residual)
-    goal, iterations = options.tolerance**2 * square, 0
-    while square > goal and iterations < options.iterations:
+    goal, n_made = options.tolerance**2 * square, 0
+    for _ in iterations("conjugate gradients", range(options.iterations), comm=matrix.comm):
+        if square <= goal:
+            break
         image = matrix.times(direction)
         step = square / matrix.dot(direction, image)
         add(x, step, direction)
         add(residual, -step, image)
         square, previous = matrix.dot(residual, residual), square
         direction = combination(residual, square / previous, direction)
-        iterations += 1
-    return iterations, x
+        n_made += 1
+    return n_made, x
 
 
 def read_options() -> Options:
@@ -178,14 +181,14 @@ def main() -> None:
     ready_s = MPI.Wtime()
     truth = np.cos(np.array(mine, dtype=np.float64))
     right = matrix.times(truth)
-    iterations, x = solve(matrix, right, options)
+    n_made, x = solve(matrix, right, options)
     elapsed_s = MPI.Wtime() - ready_s
     rest, error = right - matrix.times(x), x - truth
     residual = np.sqrt(matrix.dot(rest, rest) / matrix.dot(right, right))
     error = np.sqrt(matrix.dot(error, error) / matrix.dot(truth, truth))
     if comm.rank == 0:
         print(
-            f"conjugate_gradient: {n_rows} rows, {options.links} long links a point, {iterations} iterations, "
+            f"conjugate_gradient: {n_rows} rows, {options.links} long links a point, {n_made} iterations, "
             f"relative residual {residual:.3e}, relative error {error:.3e}"
         )
         print(f"time: {ready_s - began_s:.6f} s to inspect, {elapsed_s:.6f} s to solve, on {comm.size} ranks")

