@@ -117,6 +117,20 @@ def test_a_large_run_takes_the_time_of_the_study(tmp_path: Path) -> None:
     assert time_s == pytest.approx(study["hpl_s"], rel=study["tolerance"])
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_million_unknowns_take_the_time_of_the_study_from_few_panels(tmp_path: Path) -> None:
+    study = ORACLE["scalability"]
+    large = STUDY.replace("--n 50000", "--n 1000000").replace("--p 16 --q 32", "--p 8 --q 64")
+    record = tmp_path / "run.json"
+    options = ("--iterations", "skip", f"--json={record}")
+    time_s = hpl_s(fat_tree(tmp_path, study["machine"]), 512, large, *options, per_host=8)
+    assert time_s == pytest.approx(study["million_s"], rel=0.01)
+    (panels,) = json.loads(record.read_text())["iterations"]
+    assert panels["count"] == 8334
+    assert panels["simulated"] <= 70
+
+
 def test_every_poll_and_message_is_as_in_the_c_program_under_smpi(smpy_run: Callable[..., Ran], tmp_path: Path) -> None:
     """Run in a process of its own: the program changes objects that other tests would use."""
     second = ORACLE["second"]

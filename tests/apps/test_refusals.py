@@ -77,7 +77,13 @@ REFUSED = {
         (3, "--softening inf", "--dt and --softening are positive"),
         (3, "--seed -1", "--seed is not negative"),
     ],
+    "npb/cg": [(3, "--class E", "invalid choice: 'E'")],
     "npb/ep": [(3, "--class E", "invalid choice: 'E'")],
+    "npb/mg": [
+        (3, "--class E", "invalid choice: 'E'"),
+        (3, "--class S", "3 ranks: give a power of two, 16 at most"),
+        (32, "--class S", "32 ranks: give a power of two, 16 at most"),
+    ],
 }
 
 
