@@ -357,6 +357,30 @@ static void a_parked_timeline_goes_on_when_it_is_woken_or_its_date_comes(const p
     sim_free(s);
 }
 
+/* Rank 0 ends an iteration at 1e-3 s, rank 1 at 3e-3 s: both go on 7e-3 s later. */
+static void gather_and_skip(sim *s, int timeline, int stage)
+{
+    static const double ends_s[] = {1e-3, 3e-3};
+    if (stage == 0) assert(sim_append_sleep(s, timeline, ends_s[timeline]) == 0);
+    if (stage == 1 && timeline == 0) assert(sim_append_gather(s, 0) == 0);
+    if (stage == 1 && timeline == 1) assert(sim_wake(s, 0) == 0 && sim_append_skip(s, 1, 7e-3, 7e-3) == 0);
+    if (stage == 2 && timeline == 0) assert(sim_append_skip(s, 0, 7e-3, 5e-3) == 0);
+    if (stage == 3 - timeline) assert(is_at(sim_now_s(s), ends_s[timeline] + 7e-3) && sim_append_end(s, timeline) == 0);
+}
+
+static void skipped_time_is_of_its_own_kind_and_keeps_ranks_apart(const platform *p, const model *m)
+{
+    sim *s = world(p, m, 2);
+    double spent_s[SPENT_KINDS], skipped_s[2], sum_s = 0;
+    assert(sim_append_gather(s, 9) == SIM_BAD_RANK && sim_append_skip(s, 9, 1, 1) == SIM_BAD_RANK);
+    assert(run(s, 2, gather_and_skip) == SIM_DONE);
+    sim_spent_s(s, spent_s);
+    sim_skipped_s(s, skipped_s);
+    for (int kind = 0; kind < SPENT_KINDS; kind++) sum_s += spent_s[kind];
+    assert(is_at(skipped_s[0], 7e-3) && is_at(skipped_s[1], 7e-3) && is_at(sum_s, 4e-3) && is_at(spent_s[SPENT_SLEEPING], 4e-3));
+    sim_free(s);
+}
+
 static void park_for_good(sim *s, int timeline, int stage)
 {
     assert(stage == 0 && (timeline == 2 ? sim_append_park(s, 2, INFINITY) : sim_append_end(s, timeline)) == 0);
@@ -468,6 +492,7 @@ int main(void)
     a_rank_may_come_while_the_world_runs(p, &m);
     executions_under_way_share_the_cores_with_a_newcomer(p, &m);
     a_parked_timeline_goes_on_when_it_is_woken_or_its_date_comes(p, &m);
+    skipped_time_is_of_its_own_kind_and_keeps_ranks_apart(p, &m);
     a_timeline_that_nobody_wakes_is_stuck(p, &m);
     a_critical_path_goes_from_a_timeline_to_those_that_it_starts_and_wakes(p, &m);
     a_rank_ends_without_the_timelines_that_it_drops(p, &m);

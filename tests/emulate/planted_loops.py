@@ -1,4 +1,4 @@
-"""Marked loops with known times, for `smpy run --iterations skip`: `planted_loops.py KIND [N]`."""
+"""Marked loops with known times, for `smpy run --iterations skip`: `planted_loops.py KIND`."""
 
 import sys
 from math import pi, sin
@@ -10,7 +10,7 @@ import smpy
 
 WORLD = MPI.COMM_WORLD
 KIND = sys.argv[1]
-N = int(sys.argv[2]) if len(sys.argv) > 2 else 400
+N = 100 if KIND == "nested" else 400
 DRAWS = Random(3)
 NOISE = [DRAWS.gauss(1.0, 0.03) for _ in range(N)]
 SECONDS = {
