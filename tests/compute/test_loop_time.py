@@ -79,6 +79,16 @@ def performed(seconds: Callable[[int], float], target: float = 0.01, seed: int =
     return plan, done
 
 
+def test_a_lead_in_does_not_count() -> None:
+    plan = LoopPlan(N, 0.01, random.Random(0))
+    plan.end_first([1.0, 1.0, 1.0], 1, 1)
+    items = plan.next_window(0.0)
+    assert items is not None
+    plan.end_window(items, [7.0, 1.0])
+    assert plan.next_window(0.0) is None
+    assert plan.elapsed_s + plan.added_s == N
+
+
 def test_a_loop_of_alike_items_has_a_window_at_its_end_only() -> None:
     plan, done = performed(lambda _: 1.0)
     assert (done, plan.n_performed, plan.stop_reason) == ([range(N - 2, N)], 5, "half width reached")

@@ -85,6 +85,21 @@ def test_ranks_keep_their_distance_behind_the_loop(looped: Callable) -> None:
     assert [date_s - part[0] for date_s in part] == pytest.approx([date_s - whole[0] for date_s in whole], abs=1e-12)
 
 
+def test_waits_at_the_ends_of_windows_are_part_of_the_time_that_is_added(looped: Callable) -> None:
+    source = """
+for k in smpy.iterations("wave", range(100)):
+    if w.rank:
+        w.recv(source=w.rank - 1)
+    smpy.inject_seconds(1)
+    if w.rank + 1 < w.size:
+        w.send(k, w.rank + 1)
+print(w.rank, MPI.Wtime(), flush=True)
+"""
+    part, whole = looped(source), looped(source, iterations=None)
+    assert 5 <= summary(part).iterations[0].simulated < 20
+    assert list(summary(part).finish_s) == pytest.approx(list(summary(whole).finish_s), rel=1e-5)
+
+
 def test_without_the_option_a_marked_loop_is_a_loop(looped: Callable) -> None:
     plain = ALIKE.replace('smpy.iterations("solve", range(500))', "range(500)")
     marked, unmarked = (summary(looped(source, iterations=None)) for source in (ALIKE, plain))
@@ -201,6 +216,7 @@ def test_analyses_tell_the_share_that_was_skipped_and_leave_it_out(looped: Calla
     assert words in efficiencies.table()
     assert efficiencies.runs[0].parallel == pytest.approx(pop([whole]).runs[0].parallel, rel=0.01)
     assert words in waits(part).table()
+    assert waits(part).rank_seconds == pytest.approx(0.01 * waits(whole).rank_seconds, rel=0.01)
     assert {cause.kind for cause in waits(part).causes} <= {"compute", "overhead", "transfer"}
     path_s = {row.kind: row.seconds for row in critical_path(part).rows}
     assert path_s["skipped"] == pytest.approx(0.99 * 2, rel=0.01)
