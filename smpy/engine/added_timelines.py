@@ -78,8 +78,8 @@ class AddedTimelines(Loop):
 
     def gather(self, waits_for: Callable[[], str]) -> None:
         """Make the running timeline wait, at an iteration's end, until another wakes it; it must have caught up."""
+        check(lib.sim_append_gather(self._sim, self.timeline))
         timeline = self.timeline
-        check(lib.sim_append_gather(self._sim, timeline))
         self.parked[timeline] = waits_for
         try:
             self.block("gather")
