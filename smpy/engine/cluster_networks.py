@@ -14,7 +14,12 @@ Network: TypeAlias = Callable[[Any, int, Any], int]
 After it come the points of the hosts and of the router.
 """
 
-_DRAGONFLY_ROUTINGS: Final = {"minimal": lib.DRAGONFLY_MINIMAL, "valiant": lib.DRAGONFLY_VALIANT}
+_ROUTES: Final = {
+    "minimal": lib.ROUTES_MINIMAL,
+    "dimension_order": lib.ROUTES_MINIMAL,
+    "valiant": lib.ROUTES_VALIANT,
+    "adaptive": lib.ROUTES_ADAPTIVE,
+}
 
 
 def flat() -> Network:
@@ -35,16 +40,14 @@ def fat_tree(children: Sequence[int], parents: Sequence[int], cables: Sequence[i
 
 def dragonfly(shape: Mapping[str, int], routing: str, seed: int) -> Network:
     """Groups of routers; `shape` has the members of the kernel's `dragonfly_shape`."""
-    numbers = ffi.new("dragonfly_shape *", dict(shape)), _DRAGONFLY_ROUTINGS[routing], seed
+    numbers = ffi.new("dragonfly_shape *", dict(shape)), _ROUTES[routing], seed
     return lambda platform, at, hosts: lib.platform_add_dragonfly(platform, at, hosts, *numbers)
 
 
-def hyperx(
-    dimensions: Sequence[int], cables: Sequence[int], hosts_per_switch: int, *, is_valiant: bool, seed: int
-) -> Network:
+def hyperx(dimensions: Sequence[int], cables: Sequence[int], hosts_per_switch: int, routing: str, seed: int) -> Network:
     """Switches on a lattice, with cables between all that differ in one dimension."""
-    shape = len(dimensions), dimensions, cables, hosts_per_switch
-    return lambda platform, at, hosts: lib.platform_add_hyperx(platform, at, hosts, *shape, is_valiant, seed)
+    shape = len(dimensions), dimensions, cables, hosts_per_switch, _ROUTES[routing], seed
+    return lambda platform, at, hosts: lib.platform_add_hyperx(platform, at, hosts, *shape)
 
 
 class Edges(NamedTuple):

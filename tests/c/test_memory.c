@@ -324,7 +324,7 @@ static int torus(platform *p)
 
 static int dragonfly(platform *p)
 {
-    return platform_add_dragonfly(p, -1, &alike, &(dragonfly_shape){2, 2, 2, 1, 1, 1, 2}, DRAGONFLY_VALIANT, 1);
+    return platform_add_dragonfly(p, -1, &alike, &(dragonfly_shape){2, 2, 2, 1, 1, 1, 2}, ROUTES_VALIANT, 1);
 }
 
 /* Two switches of four hosts, and two more between them. */

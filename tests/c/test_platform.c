@@ -36,9 +36,9 @@ static int add_hyperx(platform *p, int parent, int *gateway)
         cables[d] = draw(1, 3);
     }
     const cluster c = alike(draw(1, n_hosts)); /* the last places may be empty */
-    const int is_valiant = draw(0, 1);
+    const int routing = draw(ROUTES_MINIMAL, ROUTES_ADAPTIVE);
     const uint64_t seed = (uint64_t)draw(0, 99);
-    const int zone = platform_add_hyperx(p, parent, &c, n_dimensions, size, cables, hosts_per_switch, is_valiant, seed);
+    const int zone = platform_add_hyperx(p, parent, &c, n_dimensions, size, cables, hosts_per_switch, routing, seed);
     *gateway = zone + 1 + draw(0, c.n_hosts - 1);
     return zone;
 }
@@ -128,9 +128,9 @@ static int add_part(platform *p, int parent, int depth, int *gateway)
         *gateway = zone + 1 + draw(0, n_hosts - 1);
     } else if (kind == 5) {
         dragonfly_shape s = {1, draw(1, 3), draw(1, 3), draw(1, 2), draw(1, 3), draw(1, 3), draw(1, 3)};
-        s.n_groups = draw(1, s.n_chassis * s.n_routers < 5 ? s.n_chassis * s.n_routers : 5);
+        s.n_groups = draw(1, 5);
         cluster c = alike(s.n_groups * s.n_chassis * s.n_routers * s.n_hosts);
-        zone = platform_add_dragonfly(p, parent, &c, &s, draw(DRAGONFLY_MINIMAL, DRAGONFLY_VALIANT), (uint64_t)draw(0, 99));
+        zone = platform_add_dragonfly(p, parent, &c, &s, draw(ROUTES_MINIMAL, ROUTES_ADAPTIVE), (uint64_t)draw(0, 99));
         *gateway = zone + 1 + draw(0, c.n_hosts - 1);
     } else if (kind == 6) {
         zone = add_hyperx(p, parent, gateway);

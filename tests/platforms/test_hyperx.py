@@ -251,7 +251,7 @@ def test_every_link_has_a_name_of_its_own(net: HyperX) -> None:
         ({"cables": (1,)}, "has 2 dimensions and 1 numbers of cables"),
         ({"cables": (1, 0)}, "has a 0 among its numbers"),
         ({"cables": (1, 2**31 - 1)}, "would take"),
-        ({"routing": "adaptive"}, "has routing 'adaptive': give one of dimension_order, valiant"),
+        ({"routing": "random"}, "has routing 'random': give one of dimension_order, valiant, adaptive"),
         ({"seed": -1}, "has seed -1"),
         ({"cluster": cluster(8, backbone_bandwidth_bytes_per_s=1e9)}, "has a backbone"),
     ],

@@ -134,9 +134,13 @@ int path_append_route(const platform *p, int source, int target, platform_path *
     return z->kind->route(p, z->state, s->index, t->index, path);
 }
 
+void zone_routes_adapt(platform *p) { p->is_adaptive = 1; }
+
+int platform_is_adaptive(const platform *p) { return p->is_adaptive; }
+
 int platform_route(const platform *p, int source_host, int target_host, platform_path *path)
 {
-    path->n = 0;
+    path->n = path->first_choice = path->end_choice = 0;
     path->latency_s = 0;
     int error = path_append_route(p, p->host_point[source_host], p->host_point[target_host], path);
     if (error < 0) return error;

@@ -117,20 +117,23 @@ typedef struct {
     int n_groups, n_chassis, n_routers, n_hosts; /* in all, of a group, of a chassis, below a router */
     int n_blue, n_black, n_green;                /* wires of a bundle */
 } dragonfly_shape;
-enum { DRAGONFLY_MINIMAL = 0, DRAGONFLY_VALIANT = 1 };
+
+/* Routes of a dragonfly or HyperX: the shortest; by way of a place that is drawn for each pair of hosts; or, for each message,
+ * whichever of the two kinds has the least load when it sets out (networks/adaptive_routes.h). */
+enum { ROUTES_MINIMAL = 0, ROUTES_VALIANT = 1, ROUTES_ADAPTIVE = 2 };
 
 /* Adds a dragonfly, the last places of which may be empty; returns the zone's point. The points of its hosts follow, those below
  * one router together, then those of one chassis, then those of one group.
- * seed: of the groups by way of which DRAGONFLY_VALIANT goes. */
+ * seed: of the groups by way of which routes go that are not minimal. */
 int platform_add_dragonfly(platform *p, int parent_zone, const cluster *c, const dragonfly_shape *shape, int routing,
                            uint64_t seed);
 
 /* Adds a HyperX (Ahn et al. 2009): a lattice of size[0] x size[1] x ... switches, cables[d] between every two that differ in
  * coordinate d alone, hosts_per_switch places for hosts below each, the last of which may be empty; returns the zone's point. The
  * points of its hosts follow, those of switch 0 first.
- * is_valiant: routes go over a switch that is drawn for each pair of hosts by `seed`, not straight in the order of dimensions. */
+ * Minimal routes go straight, in the order of the dimensions. seed: of the switches by way of which the others go. */
 int platform_add_hyperx(platform *p, int parent_zone, const cluster *c, int n_dimensions, const int *size, const int *cables,
-                        int hosts_per_switch, int is_valiant, uint64_t seed);
+                        int hosts_per_switch, int routing, uint64_t seed);
 
 /* Edges between nodes: parallel cables, each of that bandwidth and latency. */
 typedef struct {
@@ -165,10 +168,13 @@ int platform_cores(const platform *p, int host);
 typedef struct {
     double latency_s;
     const double *link_latency_s; /* [n_links]: what each link adds to it, set by the caller; NULL: the platform's own */
+    int detour;                   /* set by the caller: 0; else it draws the places by way of which adaptive routes go */
     int n, room;
-    int *link; /* owned; grows */
+    int first_choice, end_choice; /* places of the links that another detour would change; the same: there is no other way */
+    int *link;                    /* owned; grows */
 } platform_path;
 
+int platform_is_adaptive(const platform *p); /* has it routes that depend on load? */
 /* Fills `path`, whose room is used again. 0, or a negative error. */
 int platform_route(const platform *p, int source_host, int target_host, platform_path *path);
 

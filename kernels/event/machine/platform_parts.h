@@ -23,6 +23,7 @@ struct platform {
     point *points;
     int n_zones, zone_room;
     zone *zones;
+    int is_adaptive;
     profile_table profiles;
     power_table power;
 };

@@ -4,12 +4,13 @@
  * the hosts number * n_hosts, ... Wires are numbered by kind: those of hosts, by host; green ones, by chassis and pair of blades;
  * black ones, by group, pair of chassis and blade; blue ones, by pair of groups. Pairs (i, j) with i < j are numbered by i, then j.
  * Upward is from host to router, and from i to j. The blue wire of groups i and j ends at the routers that have number j in group i
- * and number i in group j, counted from the first one of the group.
+ * and number i in group j, counted from the first one of the group. Where there are more groups than routers in one, each router
+ * has equally many instead, but for the last: the first ones of group i lead to groups 0, 1, ..., without i.
  *
- * Routes. Inside a group the blade is made equal first (green), then the chassis (black). DRAGONFLY_MINIMAL crosses one blue wire
- * if the groups differ. DRAGONFLY_VALIANT (Kim et al. 2008, "VAL") goes to a third group first, drawn from seed, source and target.
+ * Routes. Inside a group the blade is made equal first (green), then the chassis (black). ROUTES_MINIMAL crosses one blue wire
+ * if the groups differ. ROUTES_VALIANT (Kim et al. 2008, "VAL") goes to a third group first, drawn from seed, source and target.
  *
- * A departure in DRAGONFLY_MINIMAL, which is SimGrid's: inside one group, after a green wire, the chassis is taken to be the first.
+ * A departure in ROUTES_MINIMAL, which is SimGrid's: inside one group, after a green wire, the chassis is taken to be the first.
  * So between blades of chassis other than the first, a black wire is missing or too many (`is_simgrids`). And SimGrid has routes
  * only if there are not more groups than routers in a chassis; here the blue wires may end in any chassis.
  *
@@ -27,7 +28,8 @@ typedef struct {
     int n_hosts;                       /* in all, the last places may be empty; also the first wire that is no host's */
     int n_green_pairs, n_black_pairs;  /* pairs of routers of a chassis; pairs of chassis of a group */
     int first_black, first_blue;
-    int is_valiant;
+    int blue_per_router;               /* of all but the last; 0: not more groups than routers in one */
+    int routing;
     uint64_t seed;
 } dragonfly;
 
@@ -90,23 +92,30 @@ static int go_inside_group(const platform *p, const dragonfly *z, place *at, int
     return error || at->chassis == chassis ? error : go_to_chassis(p, z, at, chassis, path);
 }
 
+/* The router of a group where its wire to another one ends. */
+static int blue_end(const dragonfly *z, int group, int other)
+{
+    return z->blue_per_router ? (other - (other > group)) / z->blue_per_router : other;
+}
+
 static int go_to_group(const platform *p, const dragonfly *z, place *at, int group, platform_path *path)
 {
     int n = z->shape.n_routers, from = at->group, rises = from < group;
-    int error = go_inside_group(p, z, at, group / n, group % n, 0, path);
+    int leaves = blue_end(z, from, group), comes = blue_end(z, group, from);
+    int error = go_inside_group(p, z, at, leaves / n, leaves % n, 0, path);
     int pair = rises ? pair_number(z->shape.n_groups, from, group) : pair_number(z->shape.n_groups, group, from);
     if (!error) error = append_wire(p, z, z->first_blue + pair, rises, path);
     if (!error) error = append_limiter(p, z, *at, path);
-    *at = (place){group, from / n, from % n};
+    *at = (place){group, comes / n, comes % n};
     return error;
 }
 
 /* One of the groups beside these two, of which there must be one. */
-static int group_between(const dragonfly *z, int source, int target, int source_group, int target_group)
+static int group_between(const dragonfly *z, uint64_t seed, int source, int target, int source_group, int target_group)
 {
     int low = source_group < target_group ? source_group : target_group;
     int high = source_group < target_group ? target_group : source_group;
-    int drawn = seeded_choice(z->seed, source, target, z->shape.n_groups - 2);
+    int drawn = seeded_choice(seed, source, target, z->shape.n_groups - 2);
     if (drawn >= low) drawn++;
     return drawn >= high ? drawn + 1 : drawn;
 }
@@ -118,13 +127,18 @@ static int route(const platform *p, const void *state, int source, int target, p
     if (source == target && l->loopbacks >= 0) return cluster_append_loopback(p, l, source, path);
     place at = place_of(z, source), goal = place_of(z, target);
     int is_elsewhere = at.group != goal.group, error = 0;
+    uint64_t seed = z->seed;
+    const int is_detour = path_is_detour(path, z->routing, &seed), has_detours = is_elsewhere && z->shape.n_groups > 2;
     if (l->limiters >= 0) error = path_append(p, path, l->limiters + source);
     if (!error) error = append_wire(p, z, source, 1, path);
-    if (z->is_valiant && is_elsewhere && z->shape.n_groups > 2 && !error)
-        error = go_to_group(p, z, &at, group_between(z, source, target, at.group, goal.group), path);
+    const int first = path->n;
+    if (is_detour && has_detours && !error)
+        error = go_to_group(p, z, &at, group_between(z, seed, source, target, at.group, goal.group), path);
     if (is_elsewhere && !error) error = go_to_group(p, z, &at, goal.group, path);
-    if (!error) error = go_inside_group(p, z, &at, goal.chassis, goal.blade, !is_elsewhere && !z->is_valiant, path);
+    const int is_simgrids = !is_elsewhere && z->routing == ROUTES_MINIMAL;
+    if (!error) error = go_inside_group(p, z, &at, goal.chassis, goal.blade, is_simgrids, path);
     if (!error) error = append_limiter(p, z, goal, path);
+    if (z->routing == ROUTES_ADAPTIVE && has_detours) path_set_choice(path, first);
     if (!error) error = append_wire(p, z, target, 0, path);
     return error || l->limiters < 0 ? error : path_append(p, path, l->limiters + target);
 }
@@ -154,7 +168,7 @@ static int lay_out(dragonfly *z, int n_hosts, int n[4], int *n_routers)
 {
     const dragonfly_shape *s = &z->shape;
     int group = product(s->n_chassis, s->n_routers), routers = product(s->n_groups, group);
-    if (product(routers, s->n_hosts) < n_hosts || s->n_groups > group) return PLATFORM_BAD_ARGUMENT;
+    if (product(routers, s->n_hosts) < n_hosts) return PLATFORM_BAD_ARGUMENT;
     if (s->n_blue < 1 || s->n_black < 1 || s->n_green < 1) return PLATFORM_BAD_ARGUMENT;
     n[0] = z->n_hosts = n_hosts;
     z->n_green_pairs = n_pairs(s->n_routers);
@@ -170,6 +184,7 @@ static int lay_out(dragonfly *z, int n_hosts, int n[4], int *n_routers)
     if (all > INT_MAX) return PLATFORM_TOO_LARGE;
     z->first_black = n_hosts + n[1];
     z->first_blue = z->first_black + n[2];
+    z->blue_per_router = s->n_groups <= group ? 0 : (s->n_groups - 2) / group + 1; /* (n_groups - 1) / group, rounded up */
     *n_routers = routers;
     return 0;
 }
@@ -178,11 +193,11 @@ int platform_add_dragonfly(platform *p, int parent_zone, const cluster *c, const
                            uint64_t seed)
 {
     if (!cluster_is_valid(c) || c->backbone_bandwidth_bytes_per_s > 0) return PLATFORM_BAD_ARGUMENT;
-    if (routing != DRAGONFLY_MINIMAL && routing != DRAGONFLY_VALIANT) return PLATFORM_BAD_ARGUMENT;
+    if (routing < ROUTES_MINIMAL || routing > ROUTES_ADAPTIVE) return PLATFORM_BAD_ARGUMENT;
     dragonfly *z = calloc(1, sizeof *z);
     if (!z) return PLATFORM_NO_MEMORY;
     z->shape = *shape;
-    z->is_valiant = routing == DRAGONFLY_VALIANT;
+    z->routing = routing;
     z->seed = seed;
     int n[4], n_routers = 0, error = lay_out(z, c->n_hosts, n, &n_routers);
     if (error < 0) {
@@ -194,5 +209,6 @@ int platform_add_dragonfly(platform *p, int parent_zone, const cluster *c, const
     const int width[4] = {1, shape->n_green, shape->n_black, shape->n_blue};
     error = cluster_add_bundles(p, c, 4, n, width, n_routers, &z->links);
     if (error >= 0) error = zone_add_hosts(p, zone_point, c->n_hosts, c->speed_flop_per_s, c->cores);
+    if (routing == ROUTES_ADAPTIVE) zone_routes_adapt(p);
     return error < 0 ? error : zone_point;
 }

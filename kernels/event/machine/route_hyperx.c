@@ -1,6 +1,6 @@
 /* route_hyperx.c -- HyperX (Ahn, Binkert, Davis, McLaren, Schreiber 2009): switches at the points of a lattice, of which all that
  * differ in one coordinate are joined; dimension-order routes, or Valiant's (Valiant, Brebner 1981) over a switch drawn for each
- * pair of hosts.
+ * pair of hosts, or for a message.
  *
  * Numbering. Switch s has in dimension d the coordinate s / stride[d] mod size[d]; host h is below switch h / hosts_per_switch,
  * so that the last places for hosts may be empty. The first wires are those of the hosts, upward to their switch. Then
@@ -22,7 +22,7 @@ typedef struct {
     int size[DIMENSIONS_MAX], cables[DIMENSIONS_MAX];
     int stride[DIMENSIONS_MAX];     /* product of the sizes before */
     int first_wire[DIMENSIONS_MAX]; /* between switches that differ in that coordinate */
-    int is_valiant;
+    int routing;
     uint64_t seed;
 } hyperx;
 
@@ -56,13 +56,16 @@ static int route(const platform *p, const void *state, int source, int target, p
     const host_pair pair = {source, target};
     if (returns && l->loopbacks >= 0) return cluster_append_loopback(p, l, source, path);
     int error = 0, at = start;
+    uint64_t seed = z->seed;
     if (l->limiters >= 0) error = path_append(p, path, l->limiters + source);
     if (!error) error = path_append(p, path, wire_up(l, source));
-    if (!error && z->is_valiant && start != goal) {
-        at = seeded_choice(z->seed, source, target, z->n_switches);
+    const int first = path->n;
+    if (!error && path_is_detour(path, z->routing, &seed) && start != goal) {
+        at = seeded_choice(seed, source, target, z->n_switches);
         error = cross(p, z, start, at, &pair, path);
     }
     if (!error) error = cross(p, z, at, goal, &pair, path);
+    if (z->routing == ROUTES_ADAPTIVE && start != goal) path_set_choice(path, first);
     if (!error && !(returns && wire_down(l, target) == wire_up(l, source))) error = path_append(p, path, wire_down(l, target));
     if (!error && !returns && l->limiters >= 0) error = path_append(p, path, l->limiters + target);
     return error;
@@ -93,16 +96,17 @@ static int lay_out(hyperx *z)
 }
 
 int platform_add_hyperx(platform *p, int parent_zone, const cluster *c, int n_dimensions, const int *size, const int *cables,
-                        int hosts_per_switch, int is_valiant, uint64_t seed)
+                        int hosts_per_switch, int routing, uint64_t seed)
 {
     if (!cluster_is_valid(c) || c->backbone_bandwidth_bytes_per_s > 0 || hosts_per_switch < 1) return PLATFORM_BAD_ARGUMENT;
     if (n_dimensions < 1 || n_dimensions > DIMENSIONS_MAX) return PLATFORM_BAD_ARGUMENT;
+    if (routing < ROUTES_MINIMAL || routing > ROUTES_ADAPTIVE) return PLATFORM_BAD_ARGUMENT;
     hyperx *z = calloc(1, sizeof *z);
     if (!z) return PLATFORM_NO_MEMORY;
     z->n_hosts = c->n_hosts;
     z->hosts_per_switch = hosts_per_switch;
     z->n_dimensions = n_dimensions;
-    z->is_valiant = is_valiant;
+    z->routing = routing;
     z->seed = seed;
     for (int d = 0; d < n_dimensions; d++) {
         z->size[d] = size[d];
@@ -117,5 +121,6 @@ int platform_add_hyperx(platform *p, int parent_zone, const cluster *c, int n_di
     if (zone_point < 0) return zone_point;
     int error = cluster_add_links(p, c, n_wires, 0, &z->links);
     if (error >= 0) error = zone_add_hosts(p, zone_point, c->n_hosts, c->speed_flop_per_s, c->cores);
+    if (routing == ROUTES_ADAPTIVE) zone_routes_adapt(p);
     return error < 0 ? error : zone_point;
 }

@@ -50,6 +50,20 @@ int zone_add(platform *p, int parent_zone, const zone_kind *kind, void *state);
 int zone_add_hosts(platform *p, int zone_point, int n, double speed_flop_per_s, int cores);
 int zone_add_router(platform *p, int zone_point);
 int path_append(const platform *p, platform_path *path, int link); /* 0, or a negative error */
+void zone_routes_adapt(platform *p); /* a zone has routes of ROUTES_ADAPTIVE */
+/* The links from `first` on are those that another detour would change. */
+static inline void path_set_choice(platform_path *path, int first)
+{
+    if (path->first_choice == path->end_choice) path->first_choice = first;
+    path->end_choice = path->n;
+}
+
+/* Does a route of this kind go by way of a drawn place? `seed` becomes that of its draw. */
+static inline int path_is_detour(const platform_path *path, int routing, uint64_t *seed)
+{
+    if (routing == ROUTES_ADAPTIVE) *seed += (uint64_t)path->detour;
+    return routing == ROUTES_VALIANT || (routing == ROUTES_ADAPTIVE && path->detour);
+}
 double path_link_latency_s(const platform *p, const platform_path *path, int link); /* latency that a link adds to the path's */
 /* Appends the route between two hosts or routers of any zones. 0, or a negative error. */
 int path_append_route(const platform *p, int source, int target, platform_path *path);

@@ -12,15 +12,16 @@ void flow_planner_free(flow_planner *p)
     plan_cache_free(&p->plans);
 }
 
-int flow_planner_route(sim *s, flow_planner *p, int source_host, int target_host)
+int flow_planner_route(sim *s, flow_planner *p, int source_host, int target_host, int detour)
 {
+    p->path.detour = detour;
     const int error = network_route(s, source_host, target_host, &p->path);
     if (p->model.has_no_latency) p->path.latency_s = 0;
     return error;
 }
 
 /* Finds the routes there and back, and what the flow loads; its bound is the least bandwidth on the way there. */
-static int compose_plan(sim *s, flow_planner *p, int source_host, int target_host)
+static int compose_plan(sim *s, flow_planner *p, int source_host, int target_host, int detour)
 {
     const double *bandwidth = network_bandwidth_bytes_per_s(s);
     const uint8_t *policy = platform_policy(network_platform(s));
@@ -28,7 +29,7 @@ static int compose_plan(sim *s, flow_planner *p, int source_host, int target_hos
     platform_path *path = &p->path, *back = &p->way_back;
     flow_links *f = &p->links;
     back->n = 0;
-    int error = flow_planner_route(s, p, source_host, target_host);
+    int error = flow_planner_route(s, p, source_host, target_host, detour);
     if (!error && m->crosstraffic > 0) error = network_route(s, target_host, source_host, back);
     if (error < 0) return error;
     if (flow_links_make_room(f, path->n + back->n) < 0) return SIM_OUT_OF_MEMORY;
@@ -65,7 +66,7 @@ static void keep_plan(const flow_planner *p, int source_host, int target_host)
 /* A kept plan is the one that would be composed. */
 static int check_plan(sim *s, flow_planner *p, const cached_plan *kept)
 {
-    const int error = compose_plan(s, p, kept->source_host, kept->target_host);
+    const int error = compose_plan(s, p, kept->source_host, kept->target_host, 0);
     if (error < 0) return error;
     const flow_plan *f = &p->planned;
     if (f->n != kept->n || f->latency_s != kept->latency_s || f->penalty != kept->penalty
@@ -77,7 +78,7 @@ static int check_plan(sim *s, flow_planner *p, const cached_plan *kept)
 }
 #endif
 
-int flow_planner_plan(sim *s, flow_planner *p, int source_host, int target_host, int row)
+int flow_planner_plan(sim *s, flow_planner *p, int source_host, int target_host, int detour, int row)
 {
     const flow_parameters *m = &p->model;
     const cached_plan *kept = plan_cache_find(&p->plans, source_host, target_host);
@@ -90,7 +91,7 @@ int flow_planner_plan(sim *s, flow_planner *p, int source_host, int target_host,
         *f = (flow_plan){kept->latency_s, kept->penalty, kept->least_bandwidth_bytes_per_s, kept->n, kept->link,
                          kept->coefficient};
     } else {
-        const int error = compose_plan(s, p, source_host, target_host);
+        const int error = compose_plan(s, p, source_host, target_host, detour);
         if (error < 0) return error;
         keep_plan(p, source_host, target_host);
     }

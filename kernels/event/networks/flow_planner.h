@@ -24,10 +24,10 @@ typedef struct {
 } flow_planner;
 
 void flow_planner_free(flow_planner *p);
-/* Finds the route between two hosts, into `path`, as the model has it: 0, or an error. */
-int flow_planner_route(sim *s, flow_planner *p, int source_host, int target_host);
+/* Finds the route between two hosts (platform_path has `detour`), into `path`, as the model has it: 0, or an error. */
+int flow_planner_route(sim *s, flow_planner *p, int source_host, int target_host, int detour);
 /* Plans a flow whose size has the factors of `row` (-1: none): 0, or an error. */
-int flow_planner_plan(sim *s, flow_planner *p, int source_host, int target_host, int row);
+int flow_planner_plan(sim *s, flow_planner *p, int source_host, int target_host, int detour, int row);
 /* The share of the planned flow if there were no other. */
 double flow_planner_share_alone_bytes_per_s(sim *s, const flow_planner *p);
 

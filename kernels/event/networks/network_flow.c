@@ -9,6 +9,7 @@
 #include "basics/lanes.h"
 #include "basics/sort.h"
 #include "machine/profile.h"
+#include "networks/adaptive_routes.h"
 #include "networks/flow_planner.h"
 #include "networks/link_uses.h"
 #include "solver/fair.h"
@@ -26,6 +27,7 @@
 typedef struct {
     int share;                   /* number in the fair-share solver, -1 in the latency phase */
     int row;                     /* index into the model's factors, -1: none */
+    int detour;                  /* of its route */
     double rate_bytes_per_s, remaining_bytes, since_s;
     double slowdown;             /* divisor of its bound */
     int has_own_penalty;         /* else 1, like the peer: it began without latency, and no link of its has changed */
@@ -56,7 +58,8 @@ typedef struct {
     heap ends;                   /* ends of flows */
     fair *shares;
     int shares_are_old;
-    flow_planner planner;        /* it keeps no plans where links change */
+    adaptive_routes routes;
+    flow_planner planner;        /* it keeps no plans where links change or routes adapt */
     flow_due *due;
     int n_due, due_room;
     flow_watcher watcher;        /* its functions: or NULL */
@@ -71,6 +74,7 @@ static void free_state(void *state)
     free(n->at);
     free(n->origin);
     link_uses_free(&n->uses);
+    adaptive_routes_free(&n->routes);
     flow_planner_free(&n->planner);
     free(n->due);
     free(n);
@@ -86,7 +90,8 @@ static void *begin(sim *s, const network_calls *kernel, const void *parameters)
     lanes_init(&n->latencies);
     heap_init(&n->ends, 1);
     n->shares = fair_new(platform_n_links(p), network_bandwidth_bytes_per_s(s), platform_policy(p));
-    if (link_uses_init(&n->uses, p) == 0 && n->ends.place && n->shares) return n;
+    const int has_memory = adaptive_routes_init(&n->routes, p) == 0;
+    if (link_uses_init(&n->uses, p) == 0 && has_memory && n->ends.place && n->shares) return n;
     free_state(n);
     return NULL;
 }
@@ -98,11 +103,12 @@ static int keep_origin(sim *s, flow_network *n, int id)
 {
     const transfer *t = transfer_at(s, id);
     const flow_plan *f = &n->planner.planned;
-    const int row = n->at[id].row, error = flow_planner_plan(s, &n->planner, t->source_host, t->target_host, row);
+    const flow *g = &n->at[id];
+    const int error = flow_planner_plan(s, &n->planner, t->source_host, t->target_host, g->detour, g->row);
     if (error < 0) return error;
     double least = n->planner.path.n ? INFINITY : -1;
     for (int i = 0; i < n->planner.path.n; i++) least = fmin(least, network_bandwidth_bytes_per_s(s)[n->planner.path.link[i]]);
-    if (n->planner.path.n && n->planner.model.factor_caps) least *= flow_bandwidth_factor(&n->planner.model, row);
+    if (n->planner.path.n && n->planner.model.factor_caps) least *= flow_bandwidth_factor(&n->planner.model, g->row);
     n->origin[id] = (flow_origin){.order = t->order, .latency_s = n->planner.path.latency_s, .penalty = f->penalty,
                                   .first_penalty = f->penalty, .least_bandwidth_bytes_per_s = least,
                                   .bound_bytes_per_s = f->bound_bytes_per_s,
@@ -129,7 +135,8 @@ static double rate_for(const flow_network *n, int row, double share_bytes_per_s)
 static int plan_again(sim *s, flow_network *n, int id)
 {
     const transfer *t = transfer_at(s, id);
-    const int error = flow_planner_plan(s, &n->planner, t->source_host, t->target_host, n->at[id].row);
+    const flow *f = &n->at[id];
+    const int error = flow_planner_plan(s, &n->planner, t->source_host, t->target_host, f->detour, f->row);
     if (error < 0 || !n->origin) return error;
     n->planner.planned.penalty = penalty_of(&n->origin[id]);
     n->planner.planned.bound_bytes_per_s = n->origin[id].bound_bytes_per_s;
@@ -218,7 +225,7 @@ static int flow_for(flow_network *n, int id)
     flow *grown = realloc(n->at, (size_t)room * sizeof *grown);
     if (!grown) return SIM_OUT_OF_MEMORY;
     n->at = grown;
-    if (!n->uses.first_of_link) plan_cache_reserve(&n->planner.plans, room);
+    if (!n->uses.first_of_link && !n->routes.n_on_link) plan_cache_reserve(&n->planner.plans, room);
     if (n->uses.first_of_link) {
         flow_origin *origin = realloc(n->origin, (size_t)room * sizeof *origin);
         if (!origin) return SIM_OUT_OF_MEMORY;
@@ -230,11 +237,11 @@ static int flow_for(flow_network *n, int id)
 }
 
 /* Tells of a transfer that sets out; `kept` is its plan, or NULL. 0, or an error. */
-static int tell_set_out(sim *s, flow_network *n, const transfer *t, int row, const cached_plan *kept)
+static int tell_set_out(sim *s, flow_network *n, const transfer *t, int detour, int row, const cached_plan *kept)
 {
     const link_watcher *w = &n->links_watcher;
     const flow_plan *f = &n->planner.planned;
-    const int error = kept ? 0 : flow_planner_plan(s, &n->planner, t->source_host, t->target_host, row);
+    const int error = kept ? 0 : flow_planner_plan(s, &n->planner, t->source_host, t->target_host, detour, row);
     if (kept)
         w->set_out(w->own, kept->n, kept->link, kept->coefficient);
     else if (!error)
@@ -249,13 +256,16 @@ static int start(sim *s, void *state, int id)
     const double size = (double)t->bytes + (t->is_bare ? 0 : n->planner.model.envelope_bytes);
     const int row = factor_row(&n->planner.model, size);
     const cached_plan *kept = plan_cache_find(&n->planner.plans, t->source_host, t->target_host);
-    int error = kept ? 0 : flow_planner_route(s, &n->planner, t->source_host, t->target_host);
+    const int detour = n->routes.n_on_link
+                     ? adaptive_routes_come(s, &n->routes, t->source_host, t->target_host, t->order) : 0;
+    if (detour < 0) return detour;
+    int error = kept ? 0 : flow_planner_route(s, &n->planner, t->source_host, t->target_host, detour);
     const double route_s = kept ? kept->latency_s : n->planner.path.latency_s;
-    if (!error && n->links_watcher.set_out) error = tell_set_out(s, n, t, row, kept);
+    if (!error && n->links_watcher.set_out) error = tell_set_out(s, n, t, detour, row, kept);
     if (!error) error = flow_for(n, id); /* it may move what is kept */
     if (error < 0) return error;
     const double latency_s = route_s * (row >= 0 ? n->planner.model.latency_factor[row] : 1.0);
-    n->at[id] = (flow){.share = -1, .row = row, .remaining_bytes = size, .slowdown = 1};
+    n->at[id] = (flow){.share = -1, .row = row, .detour = detour, .remaining_bytes = size, .slowdown = 1};
     if (n->origin) error = keep_origin(s, n, id);
     if (error < 0) return error;
     if (!(latency_s > 0))
@@ -438,6 +448,10 @@ static void end_flow(sim *s, flow_network *n, int id)
         n->shares_are_old = 1;
     }
     if (n->watcher.ended) n->watcher.ended(n->watcher.watcher, id);
+    if (n->routes.n_on_link) {
+        const transfer *t = transfer_at(s, id);
+        adaptive_routes_leave(s, &n->routes, t->source_host, t->target_host, n->at[id].detour);
+    }
     transfer_end(s, id);
 }
 
@@ -471,7 +485,7 @@ static double alone_s(sim *s, void *state, int source_host, int target_host, int
     flow_network *n = state;
     const double size = (double)bytes + n->planner.model.envelope_bytes;
     const int row = factor_row(&n->planner.model, size);
-    if (flow_planner_plan(s, &n->planner, source_host, target_host, row) < 0) return NAN;
+    if (flow_planner_plan(s, &n->planner, source_host, target_host, 0, row) < 0) return NAN;
     const double latency_s = n->planner.planned.latency_s * (row >= 0 ? n->planner.model.latency_factor[row] : 1.0);
     if (!n->planner.planned.n || n->planner.model.has_no_bandwidth_limit) return latency_s;
     return latency_s + size / rate_for(n, row, flow_planner_share_alone_bytes_per_s(s, &n->planner));

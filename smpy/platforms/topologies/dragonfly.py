@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from smpy.platforms.own_format.wanted_hosts import WantedHosts
     from smpy.platforms.simgrid.elements import Element
 
-_ROUTINGS: Final = ("minimal", "valiant")
+_ROUTINGS: Final = ("minimal", "valiant", "adaptive")
 _COLOURS: Final = ("green", "black", "blue")
 _SHAPE_KEYS: Final = ("groups", "chassis_per_group", "routers_per_chassis", "hosts_per_router")
 
@@ -46,7 +46,8 @@ class DragonflyShape:
     Parameters
     ----------
     groups : int
-        Every two of them are joined by a blue wire. There cannot be more of them than routers in one.
+        Every two of them are joined by a blue wire. Where there are more of them than routers in one, a router has
+        several blue wires.
     chassis_per_group, routers_per_chassis, hosts_per_router : int
         Numbers of chassis in a group, routers in a chassis and hosts at a router. All routers of a chassis are joined
         by green wires; in a group, all that have the same place in their chassis by black ones.
@@ -78,6 +79,15 @@ class DragonflyShape:
     @property
     def n_hosts(self) -> int:
         return self.n_routers * self.hosts_per_router
+
+    @property
+    def blue_per_router(self) -> int:
+        """Number of blue wires of a router, at most."""
+        return max(1, -(-(self.groups - 1) // self.routers_per_group))
+
+    @property
+    def routers_per_group(self) -> int:
+        return self.chassis_per_group * self.routers_per_chassis
 
     @property
     def wires(self) -> tuple[int, int, int, int]:
@@ -125,8 +135,14 @@ class Dragonfly(Zone):
     black one. Minimal routes cross one blue wire between two groups. Valiant's first go to another group, drawn for
     each pair of hosts [1]_: twice the way, and no two groups have a wire to themselves.
 
+    Adaptive routes are UGAL's, with the loads of the whole network [2]_. A message between groups that sets out has
+    the minimal route and two by way of groups that are drawn for it. It takes the one with the least product of hops
+    and load, the minimal one if none has less, and keeps it. A hop is a wire between routers. The load is that of the
+    route's most loaded hop: messages under way on it, this one included, over its bandwidth. Models that know no links,
+    such as LogGP, know no load.
+
     Minimal routes are SimGrid's, with its error inside a group: a green wire counts as if it led to the first chassis.
-    A black wire is then missing, or too many. Valiant's routes are free of it.
+    A black wire is then missing, or too many. Other routes are free of it.
 
     Parameters
     ----------
@@ -134,16 +150,17 @@ class Dragonfly(Zone):
         Its hosts, those of a router together, and the wires; it has no backbone.
     shape : DragonflyShape
         Numbers of groups, chassis, routers and wires; its last places may be empty.
-    routing : {"minimal", "valiant"}
+    routing : {"minimal", "valiant", "adaptive"}
         Kind of routes between groups.
     seed : int
-        Seed of the groups that Valiant's routes go by.
+        Seed of the groups by way of which routes go that are not minimal.
     link_classes : tuple of LinkClass
         Wires that are unlike those of hosts: ``green``, ``black``, ``blue``; of a bundle, each wire in it.
 
     References
     ----------
     .. [1] Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008, section 4.
+    .. [2] A. Singh, "Load-balanced routing in interconnection networks", thesis, Stanford 2005: UGAL-G.
     """
 
     cluster: Cluster
@@ -161,6 +178,12 @@ class Dragonfly(Zone):
         cluster = read_regular_cluster(element, shape.n_hosts, "dragonfly")
         if 0 < cluster.n_hosts < shape.n_hosts:
             raise element.error(_misfit(cluster, shape))
+        if shape.groups > shape.routers_per_group:
+            raise element.error(
+                f"dragonfly {cluster.name!r} has {shape.groups} groups of {shape.chassis_per_group} x "
+                f"{shape.routers_per_chassis} routers: SimGrid has no routes where there are more groups than routers "
+                'in a group; a TOML file can have them: [topology] kind = "dragonfly"'
+            )
         return cls(cluster, shape, origin=element.origin)
 
     @classmethod
@@ -199,10 +222,15 @@ class Dragonfly(Zone):
         shape, bundles = self.shape, (self.shape.green, self.shape.black, self.shape.blue)
         inner = shape.hosts_per_router + (shape.routers_per_chassis - 1) * shape.green
         inner += (shape.chassis_per_group - 1) * shape.black
-        n_outer = shape.groups * (shape.groups - 1)
+        full, rest = divmod(shape.groups - 1, shape.blue_per_router)  # routers of a group, by their blue wires
+        outer = [(full, shape.blue_per_router), *([(1, rest)] if rest else [])]
+        n_inner = shape.n_routers - shape.groups * sum(n for n, _ in outer)
         return cluster_parts(
             self.cluster,
-            [SwitchParts(n_outer, inner + shape.blue), SwitchParts(shape.n_routers - n_outer, inner)],
+            [
+                *(SwitchParts(shape.groups * n, inner + n_blue * shape.blue) for n, n_blue in outer),
+                SwitchParts(n_inner, inner),
+            ],
             [
                 CableParts(n_wires * bundle, 2, class_bandwidth_bytes_per_s(self.link_classes, colour, self.cluster))
                 for colour, n_wires, bundle in zip(_COLOURS, shape.wires[1:], bundles, strict=True)
@@ -212,7 +240,7 @@ class Dragonfly(Zone):
 
     @property
     def longest_route_links(self) -> int | None:
-        """Number of links of the longest route; None for Valiant's routes, which are random, or if places are empty."""
+        """Number of links of the longest route; None if routes are drawn, or places empty."""
         if self.n_hosts < 2:
             return 0
         if self.routing != "minimal" or self.n_hosts < self.shape.n_hosts:
@@ -245,7 +273,8 @@ class Dragonfly(Zone):
             pairs = combinations(range(chassis), 2)
             cables += (Cable(at + i * blades + k, at + j * blades + k, black) for i, j in pairs for k in range(blades))
         cables += (
-            Cable(first + i * group + j, first + j * group + i, blue) for i, j in combinations(range(shape.groups), 2)
+            Cable(first + i * group + _blue_end(shape, i, j), first + j * group + _blue_end(shape, j, i), blue)
+            for i, j in combinations(range(shape.groups), 2)
         )
         bound = cut_bound_bytes_per_s(n_hosts, n_hosts + shape.n_routers, cables)
         return None if bound is None else cluster.rails * bound
@@ -265,7 +294,7 @@ class Dragonfly(Zone):
         _check(cluster, shape)
         if self.routing not in _ROUTINGS:
             raise PlatformError(
-                f"dragonfly {cluster.name!r} has routing {self.routing!r}: it can be {' or '.join(_ROUTINGS)}"
+                f"dragonfly {cluster.name!r} has routing {self.routing!r}: give one of {', '.join(_ROUTINGS)}"
             )
         if not 0 <= self.seed < 2**64:
             raise PlatformError(f"dragonfly {cluster.name!r} has a seed of {self.seed}: it is from 0 to 2**64 - 1")
@@ -304,12 +333,13 @@ def _check(cluster: Cluster, shape: DragonflyShape) -> None:
         raise PlatformError(f"dragonfly {cluster.name!r} has bundles of {max(bundles)} wires: there can be {COUNT_MAX}")
     if shape.n_hosts < cluster.n_hosts:
         raise PlatformError(_misfit(cluster, shape))
-    if shape.groups > shape.chassis_per_group * shape.routers_per_chassis:
-        raise PlatformError(
-            f"dragonfly {cluster.name!r} has {shape.groups} groups of {shape.chassis_per_group} x "
-            f"{shape.routers_per_chassis} routers: each router has a wire to one other group at most, so there cannot "
-            "be more groups than routers in a group"
-        )
+
+
+def _blue_end(shape: DragonflyShape, group: int, other: int) -> int:
+    """Router of a group, counted from its first one, where the wire to another group ends."""
+    if shape.groups <= shape.routers_per_group:
+        return other
+    return (other - (other > group)) // shape.blue_per_router
 
 
 def _misfit(cluster: Cluster, shape: DragonflyShape) -> str:
@@ -363,7 +393,8 @@ def _black_wire(number: int, shape: DragonflyShape) -> str:
 def _blue_wire(number: int, shape: DragonflyShape) -> str:
     i, j = _pair(shape.groups, number)
     per_group = shape.chassis_per_group * shape.routers_per_chassis
-    return f"blue_link_between_group_{i}_and_{j}_routers_{i * per_group + j}_and_{j * per_group + i}"
+    ends = i * per_group + _blue_end(shape, i, j), j * per_group + _blue_end(shape, j, i)
+    return f"blue_link_between_group_{i}_and_{j}_routers_{ends[0]}_and_{ends[1]}"
 
 
 def _shape(element: Element) -> DragonflyShape:

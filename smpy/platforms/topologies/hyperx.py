@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from smpy.platforms.own_format.wanted_hosts import WantedHosts
 
 DIMENSIONS_MAX: Final = 16
-ROUTINGS: Final = ("dimension_order", "valiant")
+ROUTINGS: Final = ("dimension_order", "valiant", "adaptive")
 
 
 @topology("hyperx", tag="machine", word="dimensions")
@@ -55,9 +55,10 @@ class HyperX(Zone):
         Places for hosts below each switch, with one wire each host; the last places may be empty.
     cables : tuple of int
         Parallel cables between two switches that differ in each dimension; none given: one.
-    routing : {"dimension_order", "valiant"}
+    routing : {"dimension_order", "valiant", "adaptive"}
         Straight from switch to switch in the order of the dimensions, or in this way to a switch that is drawn for each
-        pair of hosts (not for hosts of one switch), and from there to the target [2]_.
+        pair of hosts (not for hosts of one switch), and from there to the target [2]_; or, for each message, whichever
+        has the least load when it sets out, as `Dragonfly` says.
     seed : int
         Draws these switches.
     link_classes : tuple of LinkClass
@@ -82,7 +83,7 @@ class HyperX(Zone):
     dimensions: tuple[int, ...]
     hosts_per_switch: int
     cables: tuple[int, ...] = ()
-    routing: Literal["dimension_order", "valiant"] = "dimension_order"
+    routing: Literal["dimension_order", "valiant", "adaptive"] = "dimension_order"
     seed: int = 0
     link_classes: tuple[LinkClass, ...] = ()
 
@@ -99,7 +100,9 @@ class HyperX(Zone):
             dimensions,
             hosts_per_switch,
             settings.integers("cables", ()),
-            cast("Literal['dimension_order', 'valiant']", settings.choice("routing", ROUTINGS, ROUTINGS[0])),
+            cast(
+                "Literal['dimension_order', 'valiant', 'adaptive']", settings.choice("routing", ROUTINGS, ROUTINGS[0])
+            ),
             settings.integer("seed", 0, least=0),
             read_link_classes(settings, classes, cluster),
         )
@@ -134,7 +137,11 @@ class HyperX(Zone):
 
     @property
     def longest_route_links(self) -> int | None:
-        if self.routing == "valiant" or self.cluster.limiter_bandwidth_bytes_per_s or self.n_hosts < self._n_places:
+        if (
+            self.routing != "dimension_order"
+            or self.cluster.limiter_bandwidth_bytes_per_s
+            or self.n_hosts < self._n_places
+        ):
             return None
         return 2 + sum(size > 1 for size in self.dimensions) if self.n_hosts > 1 else 0
 
@@ -170,7 +177,7 @@ class HyperX(Zone):
         self._check()
         builder.check_room(f"HyperX {self.cluster.name!r}", 0, 2 * self.n_wires)
         shape = self.dimensions, self._cables, self.hosts_per_switch
-        network = builder.networks.hyperx(*shape, is_valiant=self.routing == "valiant", seed=self.seed)
+        network = builder.networks.hyperx(*shape, self.routing, self.seed)
         trunks = [WireKind(_class(dimension), self._n_trunks(dimension)) for dimension in range(len(self.dimensions))]
         wires = [WireKind("", self.n_hosts), *trunks]
         own_wires = wire_blocks(f"HyperX {self.cluster.name!r}", self.link_classes, wires)

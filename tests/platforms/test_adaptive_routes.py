@@ -1,0 +1,117 @@
+"""Routes that adapt to load, against the bounds of the networks that have them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import smpy
+
+PROGRAM = """
+import sys
+from mpi4py import MPI
+
+comm, nbytes = MPI.COMM_WORLD, 100_000
+pattern, per_group, n_messages, window = sys.argv[1], *map(int, sys.argv[2:])
+groups = comm.size // per_group
+group, place = divmod(comm.rank, per_group)
+data = bytearray(nbytes)
+
+
+def peer(i, sign):  # of each message all ranks together are a permutation
+    turn = 7 * (i // (groups - 1) if pattern == "all" else i)
+    sender = place if sign > 0 else (place - turn) % per_group
+    distance = 1 + (i + sender) % (groups - 1) if pattern == "all" else 1
+    return (group + sign * distance) % groups * per_group + (place + sign * turn) % per_group
+
+
+comm.Barrier()
+start = MPI.Wtime()
+receives = [comm.Irecv(data, peer(i, -1), i) for i in range(n_messages)]
+sends = [comm.Isend(data, peer(i, 1), i) for i in range(window)]
+for i in range(window, n_messages):
+    sends[MPI.Request.Waitany(sends)] = comm.Isend(data, peer(i, 1), i)
+MPI.Request.Waitall(receives)
+bytes_per_s = comm.reduce(n_messages * nbytes / (MPI.Wtime() - start))
+MPI.Request.Waitall(sends)
+if comm.rank == 0:
+    print(bytes_per_s / comm.size / 1e9)
+"""
+
+PING = """
+from mpi4py import MPI
+
+comm = MPI.COMM_WORLD
+if comm.rank == 0:
+    comm.Send(bytes(10**6), 71)
+elif comm.rank == 71:
+    comm.Recv(bytearray(10**6), 0)
+"""
+
+
+class Net(NamedTuple):
+    """A network of hosts with adapters of 1 GB/s."""
+
+    line: str
+    n_hosts: int
+    per_group: int
+
+
+SMALL = Net("dragonfly groups=9 routers_per_chassis=4 hosts_per_router=2", 72, 8)
+LARGE = Net("dragonfly groups=33 routers_per_chassis=8 hosts_per_router=4", 1056, 32)
+LATTICE = Net("hyperx 8 hosts_per_switch=8", 64, 8)
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "traffic.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+def machine(net: Net, routing: str) -> str:
+    return f"{net.line} hosts={net.n_hosts} cores=1 nic=1GB/s latency=10ns routing={routing}"
+
+
+def rate(program: Path, net: Net, routing: str, pattern: str, n_messages: int = 128, window: int = 32) -> float:
+    """Rate of all hosts that send to others at once, over that of their adapters."""
+    run = smpy.simulate(
+        *(program, pattern, net.per_group, n_messages, window),
+        ranks=net.n_hosts, platform=machine(net, routing), network="raw", compute="none",
+    )  # fmt: skip
+    return float(run.stdout)
+
+
+def test_adaptive_routes_carry_nearly_what_minimal_ones_carry_where_all_send_to_all(program: Path) -> None:
+    minimal = rate(program, SMALL, "minimal", "all")
+    assert minimal == pytest.approx(1, rel=0.06)  # the first and last messages find less traffic on some links
+    assert rate(program, SMALL, "adaptive", "all") == pytest.approx(minimal, rel=0.05)
+
+
+def test_detours_share_what_a_group_sends_to_the_next(program: Path) -> None:
+    assert rate(program, SMALL, "minimal", "next") == pytest.approx(1 / 8, rel=0.01)
+    assert rate(program, SMALL, "adaptive", "next") == pytest.approx(1 / 2, rel=0.05)
+
+
+def test_the_two_patterns_on_a_lattice(program: Path) -> None:
+    """Eight hosts of a switch send to seven others, by one cable each; then to one, by n / 2p of the cables."""
+    assert rate(program, LATTICE, "adaptive", "all") == pytest.approx(7 / 8, rel=0.05)
+    assert rate(program, LATTICE, "dimension_order", "next") == pytest.approx(1 / 8, rel=0.01)
+    assert rate(program, LATTICE, "adaptive", "next") == pytest.approx(1 / 2, rel=0.05)
+
+
+def test_a_message_alone_takes_the_minimal_route(program: Path) -> None:
+    program.write_text(PING)
+    minimal, adaptive = (
+        smpy.simulate(program, ranks=72, platform=machine(SMALL, routing), compute="none").makespan_s
+        for routing in ("minimal", "adaptive")
+    )
+    assert adaptive == minimal > 0
+
+
+@pytest.mark.slow
+def test_a_thousand_hosts_get_nearly_half_their_rate_where_each_group_sends_to_the_next(program: Path) -> None:
+    assert rate(program, LARGE, "minimal", "next", 24, 8) == pytest.approx(1 / 32, rel=0.05)
+    assert 0.44 < rate(program, LARGE, "adaptive", "next", 24, 8) < 0.52  # few are under way: not all cables are busy
