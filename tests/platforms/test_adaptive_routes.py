@@ -92,7 +92,7 @@ def test_adaptive_routes_carry_nearly_what_minimal_ones_carry_where_all_send_to_
 
 def test_detours_share_what_a_group_sends_to_the_next(program: Path) -> None:
     assert rate(program, SMALL, "minimal", "next") == pytest.approx(1 / 8, rel=0.01)
-    assert rate(program, SMALL, "adaptive", "next") == pytest.approx(1 / 2, rel=0.05)
+    assert 0.95 / 2 < rate(program, SMALL, "adaptive", "next") < 9 / 16
 
 
 def test_the_two_patterns_on_a_lattice(program: Path) -> None:
@@ -114,4 +114,6 @@ def test_a_message_alone_takes_the_minimal_route(program: Path) -> None:
 @pytest.mark.slow
 def test_a_thousand_hosts_get_nearly_half_their_rate_where_each_group_sends_to_the_next(program: Path) -> None:
     assert rate(program, LARGE, "minimal", "next", 24, 8) == pytest.approx(1 / 32, rel=0.05)
-    assert 0.44 < rate(program, LARGE, "adaptive", "next", 24, 8) < 0.52  # few are under way: not all cables are busy
+    assert (
+        0.45 < rate(program, LARGE, "adaptive", "next", 24, 8) < 33 / 64
+    )  # few are under way: not all cables are busy

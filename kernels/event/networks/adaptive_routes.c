@@ -24,8 +24,8 @@ static void add(adaptive_routes *all, int n)
     for (int i = all->path.first_choice; i < all->path.end_choice; i++) all->n_on_link[all->path.link[i]] += n;
 }
 
-/* Product of load and hops of the present path, with this transfer on it. */
-static double cost(sim *s, const adaptive_routes *all)
+/* Load of the present path, with this transfer. */
+static double load_with_this(sim *s, const adaptive_routes *all)
 {
     const double *bandwidth = network_bandwidth_bytes_per_s(s);
     const platform_path *path = &all->path;
@@ -34,7 +34,7 @@ static double cost(sim *s, const adaptive_routes *all)
         const double on_link = (all->n_on_link[path->link[i]] + 1) / bandwidth[path->link[i]];
         if (on_link > load) load = on_link;
     }
-    return load * (path->end_choice - path->first_choice);
+    return load;
 }
 
 /* A number of an order and a place among its detours: not 0, and small enough for an int. */
@@ -54,12 +54,12 @@ int adaptive_routes_come(sim *s, adaptive_routes *all, int source_host, int targ
     int best = 0, found = 0, error = find(s, all, source_host, target_host, 0);
     if (error < 0) return error;
     if (all->path.first_choice == all->path.end_choice) return 0;
-    double least = cost(s, all);
+    double least = load_with_this(s, all);
     for (int i = 0; i < ADAPTIVE_DETOURS; i++) {
         found = drawn_detour(order, i);
         error = find(s, all, source_host, target_host, found);
         if (error < 0) return error;
-        const double other = cost(s, all);
+        const double other = 2 * load_with_this(s, all); /* twice the way */
         if (other >= least) continue;
         least = other;
         best = found;

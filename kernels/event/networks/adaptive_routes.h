@@ -2,9 +2,9 @@
  * network (Singh 2005, "UGAL-G"; Kim, Dally, Scott, Abts 2008, section 4.2).
  *
  * A transfer that sets out has the minimal route and ADAPTIVE_DETOURS others, each by way of a place that is drawn. It takes the
- * one with the least product of load and hops, and the minimal one if none has less. A hop is a link between switches. The load is
- * that of the route's most loaded hop: transfers that are under way over it, this one included, over its bandwidth. A transfer
- * counts from when it sets out until it ends, and keeps its way.
+ * detour with the least load if twice that is below the minimal route's: UGAL weighs loads by hops, and a detour is twice the way.
+ * The load of a route is that of its most loaded link between switches: transfers that are under way over it, this one included,
+ * over its bandwidth. A transfer counts from when it sets out until it ends, and keeps its way.
  *
  * Invariant: n_on_link[l] is the number of transfers that have come and not left, and whose way has l among its links of choice. */
 #ifndef SMPY_ADAPTIVE_ROUTES_H

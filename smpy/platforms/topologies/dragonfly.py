@@ -136,10 +136,10 @@ class Dragonfly(Zone):
     each pair of hosts [1]_: twice the way, and no two groups have a wire to themselves.
 
     Adaptive routes are UGAL's, with the loads of the whole network [2]_. A message between groups that sets out has
-    the minimal route and two by way of groups that are drawn for it. It takes the one with the least product of hops
-    and load, the minimal one if none has less, and keeps it. A hop is a wire between routers. The load is that of the
-    route's most loaded hop: messages under way on it, this one included, over its bandwidth. Models that know no links,
-    such as LogGP, know no load.
+    the minimal route and two by way of groups that are drawn for it. It takes the detour with the least load if
+    twice that is below the minimal route's, as a detour is twice the way, and keeps its route. The load of a route is
+    that of its most loaded wire between routers: messages under way on it, this one included, over its bandwidth.
+    Models that know no links, such as LogGP, know no load.
 
     Minimal routes are SimGrid's, with its error inside a group: a green wire counts as if it led to the first chassis.
     A black wire is then missing, or too many. Other routes are free of it.
