@@ -85,9 +85,9 @@ def rate(program: Path, net: Net, routing: str, pattern: str, n_messages: int = 
 
 
 def test_adaptive_routes_carry_nearly_what_minimal_ones_carry_where_all_send_to_all(program: Path) -> None:
-    minimal = rate(program, SMALL, "minimal", "all")
+    minimal = rate(program, SMALL, "minimal", "all", 64)
     assert minimal == pytest.approx(1, rel=0.06)  # the first and last messages find less traffic on some links
-    assert rate(program, SMALL, "adaptive", "all") == pytest.approx(minimal, rel=0.05)
+    assert rate(program, SMALL, "adaptive", "all", 64) == pytest.approx(minimal, rel=0.05)
 
 
 def test_detours_share_what_a_group_sends_to_the_next(program: Path) -> None:
