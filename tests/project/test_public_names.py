@@ -10,7 +10,7 @@ from typing import Any
 
 import smpy
 
-ANALYSES = ["bounds", "compare", "critical_path", "pop", "pop_from_factors", "waits"]
+ANALYSES = ["bounds", "compare", "critical_path", "lost", "phases", "pop", "pop_from_factors", "stability", "waits"]
 MODULES = [module.name for module in pkgutil.iter_modules(smpy.analysis.__path__)]
 
 
