@@ -12,6 +12,7 @@ import smpy
 from smpy.cli.study_sensitivity import command
 from smpy.errors import UsageError
 from smpy.records.held_trace import HeldTrace
+from smpy.study.counts_model import counts_on_path
 from smpy.study.linear_model import linear_model
 from smpy.study.many_replays import Replays
 from smpy.study.parameters import read_parameters
@@ -125,6 +126,13 @@ def test_a_path_that_changes_is_told_and_the_planes_of_both_paths_are_the_model(
     assert model.worst_share_of_planes == pytest.approx(0, abs=1e-6)
     exact_s = replays.perform((("cpu", "x0.05"),)).makespan_s
     assert model.makespan_s({"cpu": 0.05}) == pytest.approx(exact_s, rel=1e-6)
+
+
+def test_the_derivative_by_a_latency_is_the_number_of_messages_on_the_path(ring: Path):
+    replays, h = Replays(HeldTrace(ring), None, {}), 1e-3
+    up_s, down_s = (replays.perform((("network.latency", f"x{1 + step!r}"),)).makespan_s for step in (h, -h))
+    counts = counts_on_path(HeldTrace(ring))
+    assert (up_s - down_s) / (2 * h * 20e-6) == pytest.approx(counts["messages"], rel=0.02)
 
 
 def test_a_tolerance_is_that_of_the_closed_form(ring: Path):
