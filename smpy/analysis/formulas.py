@@ -68,7 +68,7 @@ _CONFIDENCE: Final = 0.975
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class GrowthTerm:
     """A product of powers and logarithms of the axes.
 
     Attributes
@@ -120,7 +120,7 @@ def _imbalance(n: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Formula:
+class GrowthFormula:
     """A sum of terms and a constant.
 
     Attributes
@@ -129,13 +129,13 @@ class Formula:
         Names of the axes.
     constant : float
         The constant.
-    terms : tuple of (float, Term)
+    terms : tuple of (float, GrowthTerm)
         Coefficients above 0, and their terms.
     """
 
     axes: tuple[str, ...]
     constant: float
-    terms: tuple[tuple[float, Term], ...]
+    terms: tuple[tuple[float, GrowthTerm], ...]
 
     def at(self, points: ArrayLike) -> NDArray[np.float64]:
         """Values at points, [n_points, n_axes]."""
@@ -169,16 +169,16 @@ class FittedFormula:
 
     Attributes
     ----------
-    formula : Formula
+    formula : GrowthFormula
         Through all points.
-    others : sequence of Formula
+    others : sequence of GrowthFormula
         Without each group of points.
     error : float
         Mean relative error at points left out.
     """
 
-    formula: Formula
-    others: Sequence[Formula]
+    formula: GrowthFormula
+    others: Sequence[GrowthFormula]
     error: float
 
 
@@ -228,7 +228,7 @@ def fit_formula(
     x, y = np.asarray(points, np.float64), np.asarray(values, np.float64)
     per = y if scale is None else np.asarray(scale, np.float64)
     _check(axes, x, y, per)
-    search = _Search(tuple(axes), x, y, per)
+    search = _FormulaSearch(tuple(axes), x, y, per)
     formula, error = search.best(np.arange(len(x)))
     others = [search.best(rows)[0] for rows in search.subsets()]
     return FittedFormula(formula, others, error)
@@ -260,18 +260,18 @@ def _check(axes: Sequence[str], x: NDArray[np.float64], y: NDArray[np.float64], 
         raise UsageError("a value is 0, and an error relative to it means nothing: leave its point out")
 
 
-def _terms(axes: Sequence[str]) -> Iterator[Term]:
+def _terms(axes: Sequence[str]) -> Iterator[GrowthTerm]:
     """All products of the module's factors but the constant."""
     choices = [[*product(_RANKS_POWERS if name == RANKS else _SIZE_POWERS, (0, 1))] for name in axes]
     none = (Fraction(0), 0)
-    yield from (Term(powers) for powers in product(*choices) if any(power != none for power in powers))
+    yield from (GrowthTerm(powers) for powers in product(*choices) if any(power != none for power in powers))
     if RANKS not in axes:
         return
     at = axes.index(RANKS)
     choices[at] = [none]
     for powers in product(*choices):
-        yield from (Term(powers, named) for named in _OF_RANKS)
-        yield from (Term(powers, _IMBALANCE, i) for i, name in enumerate(axes) if name != RANKS)
+        yield from (GrowthTerm(powers, named) for named in _OF_RANKS)
+        yield from (GrowthTerm(powers, _IMBALANCE, i) for i, name in enumerate(axes) if name != RANKS)
 
 
 class _Candidate(NamedTuple):
@@ -281,7 +281,7 @@ class _Candidate(NamedTuple):
     has_constant: bool
 
 
-class _Search:
+class _FormulaSearch:
     """Formulas that are worth judging, and the choice among them for any subset of the points."""
 
     def __init__(
@@ -341,7 +341,7 @@ class _Search:
         is_fine = (coefficients > _NEGATIVE).all(axis=1)
         return np.where(is_fine, (rest**2).sum(axis=1), np.inf)
 
-    def best(self, rows: NDArray[np.int64]) -> tuple[Formula, float]:
+    def best(self, rows: NDArray[np.int64]) -> tuple[GrowthFormula, float]:
         """Formula for some of the points, and its mean relative error at points left out."""
         folds = self._folds(rows)
         errors = np.array([self._left_out_errors(candidate, rows, folds) for candidate in self._candidates])
@@ -383,13 +383,13 @@ class _Search:
         columns = self._columns[:, list(candidate.terms)]
         return np.concatenate([columns, self._one[:, None]], axis=1) if candidate.has_constant else columns
 
-    def _formula(self, candidate: _Candidate, rows: NDArray[np.int64]) -> Formula:
+    def _formula(self, candidate: _Candidate, rows: NDArray[np.int64]) -> GrowthFormula:
         coefficients, _ = self._nnls(self._matrix(candidate)[rows], self._target[rows])
         negligible = 1e-12 * float(np.linalg.norm(self._target[rows]))
         large = [float(c) if c > negligible else 0.0 for c in coefficients]
         constant = large.pop() / self._one_norm if candidate.has_constant else 0.0
         terms = [(c / float(self._norms[i]), self._terms[i]) for c, i in zip(large, candidate.terms, strict=True) if c]
-        return Formula(self._axes, constant, tuple(terms))
+        return GrowthFormula(self._axes, constant, tuple(terms))
 
     def subsets(self) -> list[NDArray[np.int64]]:
         """Rows that are left when each group of points is left out."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @click.argument("what", metavar="STUDY", type=click.Path(path_type=Path))
 @click.option(
     "--of",
+    "modelled",
     type=click.Choice(["makespan", "lost", "kernels", "counts"]),
     default="makespan",
     show_default=True,
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 @plot_option
 def command(
     what: Path,
-    of: str,
+    modelled: str,
     predicted: tuple[str, ...],
     validated: tuple[str, ...],
     measured: Path | None,
@@ -80,12 +81,12 @@ def command(
 
         table = Study(what, folder).table()
         result: Result
-        if of == "counts":
+        if modelled == "counts":
             if validated:
                 raise UsageError("--validate is not of counts: they are exact; leave rows out of the measured times")
             result = counts_model(table, measured=measured, predict=predicted)
         else:
             if measured is not None:
                 raise UsageError("--measured goes with --of counts")
-            result = study_model(table, of, predict=predicted, validate=validated)  # type: ignore[arg-type]
+            result = study_model(table, modelled, predict=predicted, validate=validated)  # type: ignore[arg-type]
         show(result, json_path, plot_path)

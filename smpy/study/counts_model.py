@@ -313,8 +313,8 @@ def read_times(path: Path, axes: Sequence[str]) -> list[tuple[int, tuple[float, 
     for name in (*axes, _SECONDS):
         at = [i for i, word in enumerate(head) if word in (name, plain_name(name))]
         if len(at) != 1:
-            wanted = ", ".join([*map(plain_name, axes), _SECONDS])
-            raise UsageError(f"{path}, line 1: one column {plain_name(name)}, please; columns are {wanted}")
+            columns_needed = ", ".join([*map(plain_name, axes), _SECONDS])
+            raise UsageError(f"{path}, line 1: one column {plain_name(name)}, please; columns are {columns_needed}")
         columns += at
     runs = []
     for line, row in enumerate(rows[1:], start=2):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from plotly.graph_objects import Figure
 
-Of = Literal["makespan", "lost", "kernels"]
+ModelledParts = Literal["makespan", "lost", "kernels"]
 
 OTHER: Final = "everything else"
 """Part of a mean rank's time that is in no named kernel."""
@@ -80,7 +80,7 @@ class StudyModel(Result):
 
     Attributes
     ----------
-    of : {"makespan", "lost", "kernels"}
+    modelled : {"makespan", "lost", "kernels"}
         Parts that have formulas.
     fits : mapping of str to FittedFormula
         Formula of each part that is not zero: of `lost`, in rank-seconds, else in seconds.
@@ -94,7 +94,7 @@ class StudyModel(Result):
         Remarks for a reader.
     """
 
-    of: Of
+    modelled: ModelledParts
     fits: Mapping[str, FittedFormula]
     levels: NDArray[np.float64]
     makespans_s: NDArray[np.float64]
@@ -105,7 +105,7 @@ class StudyModel(Result):
 
     def table(self) -> str:
         """Formulas and their errors, then predictions."""
-        unit = "rank-seconds" if self.of == "lost" else "seconds"
+        unit = "rank-seconds" if self.modelled == "lost" else "seconds"
         rows = [(f"{fit.error:.2%}", name, fit.formula.text) for name, fit in self.fits.items()]
         parts = [f"Formulas, in {unit}", text_table(("left out", "part", "formula"), rows, n_words=2)]
         if self.validated:
@@ -125,7 +125,7 @@ class StudyModel(Result):
     def to_record(self) -> dict[str, Any]:
         """JSON-serialisable dict."""
         return {
-            "of": self.of,
+            "of": self.modelled,
             "formulas": [
                 {"part": name, "formula": fit.formula.text, "error": fit.error} for name, fit in self.fits.items()
             ],
@@ -138,8 +138,8 @@ class StudyModel(Result):
         }
 
     def _record(self, point: PredictedPoint) -> dict[str, Any]:
-        named = "kernels" if self.of == "kernels" else "parts"
-        key = "kernel" if self.of == "kernels" else "part"
+        named = "kernels" if self.modelled == "kernels" else "parts"
+        key = "kernel" if self.modelled == "kernels" else "part"
         return {
             **{plain_name(name): value for name, value in point.levels.items()},
             "makespan_s": point.makespan_s,
@@ -177,14 +177,16 @@ def _error(point: PredictedPoint) -> float:
     return point.makespan_s / point.measured_s - 1 if point.measured_s else float("nan")
 
 
-def study_model(table: StudyTable, of: Of, *, predict: Sequence[str] = (), validate: Sequence[str] = ()) -> StudyModel:
+def study_model(
+    table: StudyTable, modelled: ModelledParts, *, predict: Sequence[str] = (), validate: Sequence[str] = ()
+) -> StudyModel:
     """Find formulas for the parts of a study's times.
 
     Parameters
     ----------
     table : StudyTable
         Table of the study.
-    of : {"makespan", "lost", "kernels"}
+    modelled : {"makespan", "lost", "kernels"}
         Parts.
     predict : sequence of str
         KEY=VALUE,... of each axis: points to predict.
@@ -200,22 +202,22 @@ def study_model(table: StudyTable, of: Of, *, predict: Sequence[str] = (), valid
     targets = grid_of(read_levels(predict, points.axes), points.axes)
     is_left_out = _left_out(points, read_levels(validate, points.axes))
     makespans_s = points.mean("makespan_s")
-    parts = _PARTS[of](points, makespans_s)
-    per_second = points.mean("ranks") if of == "lost" else np.ones(len(makespans_s))
+    parts = _PARTS[modelled](points, makespans_s)
+    per_second = points.mean("ranks") if modelled == "lost" else np.ones(len(makespans_s))
     whole = makespans_s * per_second
     kept = ~is_left_out
-    small = whole if of == "lost" else _SMALL * whole  # losses come and go: only their part of the whole counts
+    small = whole if modelled == "lost" else _SMALL * whole  # losses come and go: only their part of the whole counts
     fits = {
         name: fit_formula(points.axes, points.levels[kept], values[kept], np.maximum(values, small)[kept])
         for name, values in parts.items()
         if values.any()
     }
-    if of == "lost" and RANKS not in points.axes and np.ptp(per_second):
+    if modelled == "lost" and RANKS not in points.axes and np.ptp(per_second):
         raise UsageError("numbers of ranks differ, and are no axis: vary ranks")
     n_ranks = float(per_second[0])
 
     def predicted(levels: Sequence[float], measured_s: float | None = None) -> PredictedPoint:
-        divisor = levels[points.axes.index(RANKS)] if of == "lost" and RANKS in points.axes else n_ranks
+        divisor = levels[points.axes.index(RANKS)] if modelled == "lost" and RANKS in points.axes else n_ranks
         seconds = {name: float(fit.formula.at([levels])[0]) / divisor for name, fit in fits.items()}
         width_s = float(half_width([*fits.values()], [levels])[0]) / divisor
         total_s = sum(seconds.values())
@@ -230,10 +232,10 @@ def study_model(table: StudyTable, of: Of, *, predict: Sequence[str] = (), valid
     ]
     predictions = [predicted(levels) for levels in targets]
     largest_level = points.levels[kept].max(axis=0)
-    flags = _flags(fits, points, largest_level, predictions) if of == "kernels" else []
+    flags = _flags(fits, points, largest_level, predictions) if modelled == "kernels" else []
     failed = f"{points.n_failed:,} point{'s' * (points.n_failed > 1)} failed or took no time, and are left out."
     return StudyModel(
-        of=of,
+        modelled=modelled,
         fits=fits,
         levels=points.levels[kept],
         makespans_s=makespans_s[kept],
