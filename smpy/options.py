@@ -444,7 +444,7 @@ class RunConfig:
         default=1,
     )
     label: bool = _option(
-        "--label, -l", "Records", None, "Begin each line of the program's output with its rank, as in [3] (mpiexec -l)."
+        "-l, --label", "Records", None, "Begin each line of the program's output with its rank, as in [3] (mpiexec -l)."
     )
     output_dir: Path | None = _option(
         "--output-dir DIR",
