@@ -45,6 +45,7 @@ sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_
     if (!made) return NULL;
     sim *s = &made->world;
     s->machine = p;
+    s->cores_per_rank = 1;
     s->running = -1;
     row_kinds_begin(&s->row_kinds);
     s->network = (network){.transfers.free = -1, .machine = p, .clock = &s->clock, .order = &s->order, .effort = &s->effort,
@@ -105,6 +106,7 @@ int sim_timeline_new(sim *s, int rank)
 void sim_cores_per_rank(sim *s, int n)
 {
     s->cores_per_rank = n;
+    for (int h = 0; h < s->hosts.n; h++) s->hosts.at[h].cores_per_rank = n;
 }
 
 int sim_shift(sim *s, double seconds)

@@ -99,7 +99,7 @@ int clock_charge(void)
     if (computed_s < THRESHOLD_S || !surface_is_here()) return 0;
     const double given = surface.clock.flop_per_s;
     const double flop_per_s = given > 0 ? given : surface.calls->speed_flop_per_s(surface.sim, surface.timeline);
-    const int code = surface.calls->append_compute_of(surface.sim, surface.timeline, 0, 0, computed_s * flop_per_s, bytes);
+    const int code = surface.calls->append_compute_of(surface.sim, surface.timeline, 0, 0, 1, computed_s * flop_per_s, bytes);
     return code < 0 ? surface_kernel_error(code) : 0;
 }
 

@@ -443,7 +443,7 @@ static int execute(sequence_run *p, const sequence_object *of, const sequence_st
     if (!(flop >= 0) || !isfinite(flop)) return p->n_due && catch_up(p) < 0 ? -1 : report_no_work(flop);
     const int kernel = site_number(PyTuple_GET_ITEM(work, 0));
     if (kernel < 0) return -1;
-    const int code = surface.calls->append_compute_of(surface.sim, surface.timeline, kernel, 1, flop, 0);
+    const int code = surface.calls->append_compute_of(surface.sim, surface.timeline, kernel, 1, 1, flop, 0);
     return code < 0 ? surface_kernel_error(code) : 0;
 }
 

@@ -52,6 +52,7 @@ TROUBLE: Final = {
     lib.SIM_BAD_REQUEST: "a request that is over, or that another rank has started: each rank completes its own",
     lib.SIM_BAD_SCHEDULE: "a collective's schedule is malformed, or reads or makes a number that is out of range",
     lib.SIM_BAD_SIZE: "a message of fewer than 0 bytes",
+    lib.SIM_BAD_THREADS: "computing in more threads than a rank has cores: give ranks more of them (--cpus-per-task)",
 }
 """Meanings of the kernel's error codes."""
 

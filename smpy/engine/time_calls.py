@@ -94,7 +94,7 @@ class TimeCalls(Loop):
             number = self.call_numbers.setdefault(kernel, len(self.call_numbers))
             if kernel:
                 self.kernel_names.add(kernel)
-            lib.sim_append_compute_of(self._sim, self.timeline, number, n_calls, flop, memory_bytes)
+            lib.sim_append_compute_of(self._sim, self.timeline, number, n_calls, 1, flop, memory_bytes)
         self._keep_pace()
 
     def mark_region(self, name: str, *, is_begin: bool) -> None:

@@ -92,7 +92,7 @@ static int call(sim *s, int id, action *a)
     case BOUND: return MADE_A_CALL;
     case STARTED:
         if (!(a->probe.flop > 0)) return MADE_A_CALL;
-        return clock_events_execute(s, id, (execution){.flop = a->probe.flop, .is_limited = 1}, poll_spends(t));
+        return clock_events_execute(s, id, (execution){.flop = a->probe.flop, .n_threads = 1, .is_limited = 1}, poll_spends(t));
     case LOOK: {
         const int found = look(s, id, a);
         a->probe.n_sends = mpi_of(s)->polling.n_sends_queued;

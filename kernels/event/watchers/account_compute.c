@@ -5,12 +5,12 @@
 
 /* Computing of something that is called while another call is open: it has an account of its own, in that one's line. */
 
-int sim_append_compute_of(sim *s, int id, int call, int n_calls, double flop, double bytes)
+int sim_append_compute_of(sim *s, int id, int call, int n_calls, int n_threads, double flop, double bytes)
 {
     if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
     const int open = s->timelines.at[id].account_at_tail;
     s->timelines.at[id].account_at_tail = account_beside(s, id, call, n_calls);
-    const int error = sim_append_compute(s, id, flop, bytes);
+    const int error = sim_append_threads(s, id, n_threads, flop, bytes);
     s->timelines.at[id].account_at_tail = open;
     return error;
 }

@@ -10,7 +10,7 @@ typedef struct {
     const power_states *states;  /* NULL: nothing has changed since the beginning, or its power is not known */
     double since_s;
     double power_w, joules;
-    double share_w, share_j;     /* power above idle of each execution under way, and what one has had since the beginning */
+    double share_w, share_j;     /* power above idle of each thread that executes, and what one has had since the beginning */
     int is_loaded, is_used;
 } host_energy;
 
@@ -103,9 +103,9 @@ static double share_j(const host_energy *e, double now_s)
 }
 
 /* Joules of the execution under way, up to now. */
-static double of_execution_j(const energy *all, const host_energy *e, int id, double now_s)
+static double of_execution_j(const sim *s, const energy *all, const host_energy *e, int id)
 {
-    return share_j(e, now_s) - (id < all->timeline_room ? all->from_j[id] : 0);
+    return s->timelines.at[id].n_threads * (share_j(e, s->clock.now_s) - (id < all->timeline_room ? all->from_j[id] : 0));
 }
 
 static void entered(sim *s, void *own, int id, int state)
@@ -118,7 +118,7 @@ static void entered(sim *s, void *own, int id, int state)
     advance(e, s->clock.now_s);
     double *from_j = place(s, &all->from_j, &all->timeline_room, id);
     double *account_j = was && from_j ? place(s, &all->account_j, &all->account_room, t->account) : NULL;
-    if (account_j) *account_j += e->share_j - *from_j;
+    if (account_j) *account_j += t->n_threads * (e->share_j - *from_j);
     if (from_j) *from_j = e->share_j;
     double *taken_j = accounts_of(s)->trace ? place(s, &all->taken_j, &all->taken_room, id) : NULL;
     if (taken_j) *taken_j = e->share_j;
@@ -196,7 +196,7 @@ double energy_take_j(sim *s, int id)
     if (!taken_j) return 0;
     const double before_j = *taken_j;
     *taken_j = share_j(e, s->clock.now_s);
-    return *taken_j - before_j;
+    return t->n_threads * (*taken_j - before_j);
 }
 
 double sim_energy_of_host_j(const sim *s, int host)
@@ -237,6 +237,6 @@ void sim_account_energy_j(const sim *s, int n, double *joules)
     for (int id = 0; all && id < s->timelines.n; id++) {
         const timeline *t = &s->timelines.at[id];
         const host_energy *e = executes(t, t->state) ? host_at(all, t->host) : NULL;
-        if (e && t->account > 0 && t->account <= n) joules[t->account - 1] += of_execution_j(all, e, id, s->clock.now_s);
+        if (e && t->account > 0 && t->account <= n) joules[t->account - 1] += of_execution_j(s, all, e, id);
     }
 }

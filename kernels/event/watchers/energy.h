@@ -1,7 +1,7 @@
 /* energy.h -- Joules of hosts and links whose power the platform says (power.h).
  *
  * A host: its power holds from one change of its load, speed or state to the next. The part above idle is shared equally by the
- * executions under way, and charged to their accounts.
+ * threads that execute, and charged to their accounts.
  *
  * A link, as SimGrid 3.32 has it: when a transfer starts or ends whose route has the link, its power at that instant counts for all
  * the time since it was last counted. The load of the instant is that of the last date at which shares were solved, less the flows

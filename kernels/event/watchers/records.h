@@ -51,9 +51,9 @@ int sim_message_pairs(const sim *s, int *is_of_hosts, message_pair *list);
 int sim_link_loads(const sim *s, link_load *list);
 void sim_spent_s(const sim *s, double *spent_s); /* [SPENT_KINDS] of the lives of all ranks so far */
 
-/* Like sim_append_compute, for n_calls calls of something that is computed while a call is open, in that one's line. Call 0: the
+/* Like sim_append_threads, for n_calls calls of something that is computed while a call is open, in that one's line. Call 0: the
  * program itself, up to there. */
-int sim_append_compute_of(sim *s, int timeline, int call, int n_calls, double flop, double bytes);
+int sim_append_compute_of(sim *s, int timeline, int call, int n_calls, int n_threads, double flop, double bytes);
 
 /* Adds to sums over the critical path (critical_path.c), where the timeline then is; takes no time. */
 enum { PATH_SUMS = 16, PATH_VARIANCE = 15 };             /* the last one is of variances */

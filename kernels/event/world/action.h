@@ -53,7 +53,7 @@ struct action {
     int stage;                   /* progress, as the kind counts it */
     int account;                 /* account of the call that it is part of */
     union {
-        struct { double flop, bytes; } compute;
+        struct { double flop, bytes; int n_threads; } compute;
         struct { double seconds; int spent_on; } sleep; /* SPENT_* */
         struct { int sum; double amount, variance; } path;
         struct { double until_s; int spent_on; } park; /* SPENT_* */

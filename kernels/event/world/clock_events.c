@@ -61,13 +61,14 @@ static int date_host(sim *s, int id)
 
 /* ---- beginnings ---- */
 
-static void begin(sim *s, int id, int is_executing, int n_parts)
+static void begin(sim *s, int id, int n_threads, int n_parts)
 {
     timeline *t = &s->timelines.at[id];
     host_entered(s, t->host);
-    s->hosts.at[t->host].n_executing += is_executing;
-    t->is_executing = (uint8_t)is_executing;
-    t->n_parts = (uint8_t)n_parts;
+    s->hosts.at[t->host].n_executing += n_threads;
+    t->is_executing = n_threads > 0;
+    t->n_threads = n_threads;
+    t->n_parts = n_parts;
     t->began = s->order++;
     t->began_at_date = s->date_order;
     s->clock_events.n_under_way++;
@@ -88,13 +89,14 @@ int clock_events_sleep_until(sim *s, int id, double date_s, int spends)
 
 static int join_cores(sim *s, int id, double flop, int is_limited, int64_t order)
 {
-    const int at = s->timelines.at[id].host, shared = shared_cores_of(s, &s->timelines.at[id]);
+    const timeline *t = &s->timelines.at[id];
+    const int at = t->host, shared = shared_cores_of(s, t);
     if (shared) {
         resource *own = &s->shared_cores.at[shared].cores;
-        const int full = resource_join(own, id, flop, is_limited, order, s->clock.now_s);
+        const int full = resource_join(own, id, t->n_threads, flop, is_limited, order, s->clock.now_s);
         return full < 0 ? full : shared_cores_date(s, shared);
     }
-    int error = resource_join(&s->hosts.at[at].cores, id, flop, is_limited, order, s->clock.now_s);
+    int error = resource_join(&s->hosts.at[at].cores, id, t->n_threads, flop, is_limited, order, s->clock.now_s);
     return error < 0 ? error : date_host(s, at);
 }
 
@@ -102,14 +104,14 @@ static int execute(sim *s, int id, execution amount, int spends)
 {
     const host *h = host_of(s, id);
     const int moves = h->memory && amount.bytes > 0, computes = !moves || amount.flop > 0;
-    begin(s, id, 1, moves + computes);
+    const int knows_end = computes && host_knows_ends(h) && !s->timelines.at[id].shares_cores;
+    begin(s, id, amount.n_threads, amount.n_threads * moves + (knows_end ? 1 : amount.n_threads * computes));
     if (moves) {
         timeline_enter(s, id, EXECUTING, spends);
         int error = memory_join(s, id, amount.bytes);
         if (error < 0 || !computes) return error < 0 ? error : BLOCKED;
     }
-    if (host_knows_ends(h) && !s->timelines.at[id].shares_cores)
-        return end_at(s, id, s->clock.now_s + amount.flop / host_speed_flop_per_s(h), spends);
+    if (knows_end) return end_at(s, id, s->clock.now_s + amount.flop / host_speed_flop_per_s(h), spends);
     timeline_enter(s, id, EXECUTING, spends);
     int error = join_cores(s, id, amount.flop, amount.is_limited, s->order++);
     return error < 0 ? error : BLOCKED;
@@ -145,10 +147,11 @@ static int share(sim *s, int host)
     int error = ends->place && !kept.place ? SIM_OUT_OF_MEMORY : 0;
     for (int i = 0; i < ends->n && !error; i++) {
         const heap_item it = ends->item[i];
-        const timeline *t = &s->timelines.at[it.id];
+        timeline *t = &s->timelines.at[it.id];
         if (t->host == host && t->is_executing) {
             const double left_s = it.date_s - s->clock.now_s;
             timeline_enter(s, it.id, EXECUTING, t->spends);
+            t->n_parts += t->n_threads - 1;
             error = join_cores(s, it.id, left_s * host_speed_flop_per_s(&s->hosts.at[host]), 0, t->began);
         } else if (heap_push(&kept, it.date_s, it.order, it.id) < 0) {
             error = SIM_OUT_OF_MEMORY;
@@ -163,7 +166,7 @@ int clock_events_crowd(sim *s, int id)
 {
     const host *h = &s->hosts.at[id];
     int n_executing = 0;
-    if (h->n_ranks != h->cores.n_units + 1) return 0;
+    if (host_has_cores_for_each(h) || (double)(h->n_ranks - 1) * h->cores_per_rank > h->cores.n_units) return 0;
     for (int at = h->first_timeline; at >= 0; at = s->timelines.at[at].next_of_host) {
         timeline *t = &s->timelines.at[at];
         const int is_executing = t->state == ASLEEP && t->is_executing;
@@ -272,7 +275,7 @@ static void end_part(sim *s, int id)
     timeline *t = &s->timelines.at[id];
     t->n_parts--;
     if (t->is_executing) {
-        s->hosts.at[t->host].n_executing -= !t->n_parts;
+        s->hosts.at[t->host].n_executing -= t->n_parts ? 0 : t->n_threads;
         tell_loaded(s, t->host);
     }
     if (t->n_parts) return;
@@ -358,7 +361,7 @@ void clock_events_check(const sim *s)
     }
     for (int h = 0; h < s->hosts.n; h++) {
         const host *at = &s->hosts.at[h];
-        assert(at->n_executing >= at->n_sharing + resource_n_users(&at->cores) && at->n_executing <= at->n_under_way);
+        assert(at->n_executing >= at->n_sharing + resource_n_users(&at->cores));
         n_users += resource_n_users(&s->hosts.at[h].cores);
         if (s->hosts.at[h].memory) n_users += resource_n_users(s->hosts.at[h].memory);
         assert(heap_has(&e->hosts, h) == (resource_n_users(&s->hosts.at[h].cores) > 0));

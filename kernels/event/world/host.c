@@ -14,7 +14,8 @@ int hosts_init(hosts *all, const platform *p)
     if (!all->at) return SIM_OUT_OF_MEMORY;
     for (int h = 0; h < all->n; h++)
         all->at[h] = (host){.cores = {.unit_per_s = platform_speed_flop_per_s(p, h), .n_units = platform_cores(p, h)},
-                            .fastest_flop_per_s = platform_speed_flop_per_s(p, h), .first_timeline = -1, .rescheduled_at = -1};
+                            .fastest_flop_per_s = platform_speed_flop_per_s(p, h), .cores_per_rank = 1, .first_timeline = -1,
+                            .rescheduled_at = -1};
     for (int h = 0; h < all->n; h++) {
         const power_states *states = power_of_host(platform_power(p), h);
         if (!states || states->n == 1) continue;
@@ -164,12 +165,14 @@ void resource_set_nominal_speed(resource *r, double nominal_per_s, double now_s)
     r->limited->nominal_per_s = nominal_per_s;
 }
 
-int resource_join(resource *r, int id, double amount, int is_limited, int64_t order, double now_s)
+int resource_join(resource *r, int id, int n, double amount, int is_limited, int64_t order, double now_s)
 {
     resource_queue *q = is_limited && r->limited ? &r->limited->queue : &r->free;
     serve(r, now_s);
     if (!q->users.n) q->served = 0;
-    return heap_push(&q->users, q->served + amount, -order, id) < 0 ? SIM_OUT_OF_MEMORY : 0;
+    for (int i = 0; i < n; i++)
+        if (heap_push(&q->users, q->served + amount, -order, id) < 0) return SIM_OUT_OF_MEMORY;
+    return 0;
 }
 
 /* Until the first user of a queue will have been served; less than 0 if it had been some time ago. */
@@ -213,7 +216,7 @@ void hosts_check(const hosts *all)
         const host *at = &all->at[h];
         assert(heap_check(&at->cores.free.users));
         assert(!at->cores.limited || heap_check(&at->cores.limited->queue.users));
-        assert(at->n_under_way >= resource_n_users(&at->cores));
+        assert(at->n_executing >= resource_n_users(&at->cores));
         assert(!at->cores.busy_share || (at->cores.n_busy >= 1 && at->cores.limited));
         assert(!host_knows_ends(at) || resource_n_users(&at->cores) == 0);
     }

@@ -5,13 +5,14 @@
  * reaches its own mark. Likewise, apart, for users that a limit may keep slower than a unit: what they leave is the others'. An
  * execution is an amount of flop and bytes: cores serve the flop, the memory the bytes (memory.h), both at once; it ends when all
  * of both is served. The speed of a host may change (machine_change.h). Where it is known how much slower cores get while others
- * are busy (host_busy_speed), all executions on a host have that part of its speed, by the number of those under way.
+ * are busy (host_busy_speed), all executions on a host have that part of its speed, by the number of those under way. An execution
+ * of n threads is n users of each resource that it shares: the flop are each one's, of the bytes each moves an equal part.
  *
  * Invariants: (1) served is what one user of a queue has received since the queue was empty, up to since_s;
  *             (2) users holds the marks of all users; its ids are timelines;
  *             (3) of a host's executions, those among no users compute at the speed of a core, or only move bytes;
- *             (4) while n_ranks <= cores no execution shares with other ranks: none is among the users, unless the host's speed
- *                 changes or depends on the number of busy cores. */
+ *             (4) while there are cores for all ranks, no execution shares with other ranks: none is among the users, unless the
+ *                 host's speed changes or depends on the number of busy cores. */
 #ifndef SMPY_HOST_H
 #define SMPY_HOST_H
 #include "basics/heap.h"
@@ -40,6 +41,7 @@ typedef struct {
 
 typedef struct {
     double flop, bytes;
+    int n_threads;
     int is_limited;              /* to the speed of a core while nothing changes it, or a part of that (hosts_limit) */
 } execution;
 
@@ -49,9 +51,10 @@ typedef struct {
     double fastest_flop_per_s;   /* the highest speed of one */
     int state;                   /* of those that the platform says (host_state.h) */
     int first_timeline;          /* first timeline that may compute there, linked by next_of_host; -1: none */
-    int n_ranks;                 /* ranks of these timelines */
+    int n_ranks;                 /* ranks of these timelines, */
+    int cores_per_rank;          /* and the cores of each */
     int n_under_way;             /* executions, sleeps and waits for one request */
-    int n_executing;             /* executions under way */
+    int n_executing;             /* threads of executions under way */
     int n_sharing;               /* those among them that share the cores of their ranks (shared_cores.h), */
     double sharing_flop_per_s;   /* and the rate at which these are served */
     int64_t rescheduled_at;      /* the date (order of creation when it began) its executions were scheduled at, or -1 */
@@ -82,16 +85,16 @@ static inline double host_speed_flop_per_s(const host *h)
     return h->cores.limited ? h->cores.limited->nominal_per_s : h->cores.unit_per_s;
 }
 
-/* Has each rank a core of its own? Its timelines share that (shared_cores.h). */
-static inline int host_has_a_core_for_each(const host *h)
+/* Has each rank cores of its own? Its timelines share them (shared_cores.h). */
+static inline int host_has_cores_for_each(const host *h)
 {
-    return h->n_ranks <= h->cores.n_units;
+    return (double)h->n_ranks * h->cores_per_rank <= h->cores.n_units;
 }
 
 /* Is the end of an execution known when it begins? */
 static inline int host_knows_ends(const host *h)
 {
-    return host_has_a_core_for_each(h) && !h->cores.limited;
+    return host_has_cores_for_each(h) && !h->cores.limited;
 }
 
 /* Limited executions on any host get at most this part of a core's speed: 0, or SIM_OUT_OF_MEMORY. Before any speed changes. */
@@ -109,7 +112,8 @@ void resource_free(resource *r);
 int resource_like(resource *r, const resource *other, double n_units); /* so many units of its speeds: 0, or SIM_OUT_OF_MEMORY */
 void resource_set_speed(resource *r, double unit_per_s, double now_s);
 void resource_set_nominal_speed(resource *r, double nominal_per_s, double now_s); /* has a limit: all speeds in proportion */
-int resource_join(resource *r, int id, double amount, int is_limited, int64_t order, double now_s); /* 0, or SIM_OUT_OF_MEMORY */
+/* As n users, each of which wants the amount: 0, or SIM_OUT_OF_MEMORY. */
+int resource_join(resource *r, int id, int n, double amount, int is_limited, int64_t order, double now_s);
 double resource_next_s(const resource *r, double now_s);        /* date at which the first user is served; INFINITY: none */
 int resource_take_served(resource *r, double now_s, double tolerance_s); /* a user that has been served, or -1 */
 

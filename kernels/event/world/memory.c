@@ -29,9 +29,9 @@ int sim_host_memory(sim *s, int id, double bytes_per_s, double core_bytes_per_s)
     return 0;
 }
 
-double memory_alone_s(const host *h, double bytes)
+double memory_alone_s(const host *h, double bytes, int n_cores)
 {
-    return h->memory ? bytes / h->memory->unit_per_s : 0;
+    return h->memory ? bytes / (h->memory->unit_per_s * fmin(n_cores, h->memory->n_units)) : 0;
 }
 
 /* Its date anew, after somebody came or left. */
@@ -46,8 +46,8 @@ static int date(sim *s, int id)
 
 int memory_join(sim *s, int id, double bytes)
 {
-    const int at = s->timelines.at[id].host;
-    const int error = resource_join(s->hosts.at[at].memory, id, bytes, 0, s->order++, s->clock.now_s);
+    const int at = s->timelines.at[id].host, n_threads = s->timelines.at[id].n_threads;
+    const int error = resource_join(s->hosts.at[at].memory, id, n_threads, bytes / n_threads, 0, s->order++, s->clock.now_s);
     return error < 0 ? error : date(s, at);
 }
 

@@ -18,9 +18,10 @@ typedef struct {
 int memories_init(memories *all);
 void memories_free(memories *all);
 
-/* The shortest time in which one core moves so many bytes there; 0 where the bandwidth is not known. */
-double memory_alone_s(const host *h, double bytes);
-int memory_join(sim *s, int timeline, double bytes);     /* on its host, whose bandwidth is known: 0, or an error */
+/* The shortest time in which so many cores move so many bytes there; 0 where the bandwidth is not known. */
+double memory_alone_s(const host *h, double bytes, int n_cores);
+/* The threads of its execution move bytes on its host, whose bandwidth is known: 0, or an error. */
+int memory_join(sim *s, int timeline, double bytes);
 double memory_next_s(const memories *all);               /* date at which some timeline will have moved all; INFINITY: never */
 int memory_take_served(sim *s, int host);                /* a timeline that has moved all, -1, or SIM_OUT_OF_MEMORY */
 

@@ -47,7 +47,7 @@ typedef struct {
  * its second timeline on a rank's timelines share its cores (shared_cores.h). */
 int sim_rank_new(sim *s, int host);                  /* a rank in no communicator, without a timeline: its number */
 int sim_timeline_new(sim *s, int rank);              /* its number: what sim_next names and sim_append_* take */
-void sim_cores_per_rank(sim *s, int n);              /* cores of its host for the timelines of each rank; before the run */
+void sim_cores_per_rank(sim *s, int n);              /* cores of its host for each rank, 1 by default; before the run */
 int sim_rank_of(const sim *s, int timeline);         /* or SIM_BAD_RANK */
 int sim_host_of(const sim *s, int rank);             /* or SIM_BAD_RANK */
 
@@ -69,6 +69,9 @@ int sim_host_busy_speed(sim *s, int first, int n_hosts, int n, const double *sha
 
 /* ---- actions that let time pass, and marks ---- */
 int sim_append_compute(sim *s, int timeline, double flop, double bytes); /* at once: so many bytes of memory */
+/* Likewise in n_threads threads, each on a core: so many flop each, and bytes of all together. SIM_BAD_THREADS: there are fewer
+ * cores for each rank. */
+int sim_append_threads(sim *s, int timeline, int n_threads, double flop, double bytes);
 int sim_append_sleep(sim *s, int timeline, double seconds);
 int sim_append_overhead(sim *s, int timeline, double seconds);              /* likewise, inside MPI */
 int sim_extend_overhead(sim *s, int timeline, double seconds);   /* one in a row, as part of the last: they need no switch */

@@ -28,10 +28,9 @@ int shared_cores_begin(sim *s, int rank)
     shared_cores *all = &s->shared_cores;
     rank_state *of = &s->timelines.rank[rank];
     if (!of->cores) {
-        const double n_cores = s->cores_per_rank > 1 ? s->cores_per_rank : 1;
         if (make_room(all) < 0) return SIM_OUT_OF_MEMORY;
         rank_cores *added = &all->at[all->n + 1];
-        if (resource_like(&added->cores, &s->hosts.at[of->host].cores, n_cores) < 0) return SIM_OUT_OF_MEMORY;
+        if (resource_like(&added->cores, &s->hosts.at[of->host].cores, s->cores_per_rank) < 0) return SIM_OUT_OF_MEMORY;
         added->rank = rank;
         added->n_users = 0;
         added->rate_flop_per_s = 0;
@@ -47,7 +46,7 @@ int shared_cores_begin(sim *s, int rank)
 
 int shared_cores_of(const sim *s, const timeline *t)
 {
-    return t->shares_cores && host_has_a_core_for_each(&s->hosts.at[t->host]) ? s->timelines.rank[t->rank].cores : 0;
+    return t->shares_cores && host_has_cores_for_each(&s->hosts.at[t->host]) ? s->timelines.rank[t->rank].cores : 0;
 }
 
 /* The host knows how many users its ranks' cores have, and how fast they are served. */

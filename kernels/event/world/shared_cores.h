@@ -1,9 +1,9 @@
 /* shared_cores.h -- the cores of one rank, which its timelines share once it has several.
  *
- * A rank has so many cores of its host as each rank (sim_cores_per_rank), one by default. Alone, a timeline has one of them for
- * itself. As soon as the rank gets a second one, all executions of its timelines are served by a resource of the rank's (host.h):
- * each as fast as a core, or a fair part of the rank's cores. On a host with fewer cores than ranks they share the host's cores
- * instead, each like a rank's.
+ * A rank has so many cores of its host as each rank (sim_cores_per_rank), one by default. Alone, a timeline has as many of them as
+ * threads for itself. As soon as the rank gets a second one, all executions of its timelines are served by a resource of the rank's
+ * (host.h): each thread as fast as a core, or by a fair part of the rank's cores. On a host without cores for all its ranks they
+ * share the host's cores instead, each like a rank's.
  *
  * Invariant: `next` has the date of the first end on each resource that has users. */
 #ifndef SMPY_SHARED_CORES_H

@@ -32,8 +32,9 @@ typedef struct {
     int64_t answer;
     int64_t waits_since;         /* date of its last call to wait, as a count: each request of several is a call */
     int64_t began, began_at_date;/* the sleep or execution under way: as a count, and the order of creation when its date began */
+    int n_threads;               /* of the execution; else 0 */
+    int n_parts;                 /* parts of it that are not over */
     uint8_t is_executing;        /* it is an execution */
-    uint8_t n_parts;             /* parts of it that are not over */
     uint8_t waits_for_one;       /* request, which the host knows of */
     uint8_t has_polled;          /* `poll` may remember something */
     uint8_t shares_cores;        /* with the other timelines of its rank (shared_cores.h) */

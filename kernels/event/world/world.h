@@ -34,7 +34,7 @@ struct sim {
     noise *noise;                /* or NULL */
     clock_events clock_events;
     shared_cores shared_cores;
-    int cores_per_rank;          /* 0: one */
+    int cores_per_rank;          /* at least 1 */
     memories memories;
     watching watching;
     row_kinds row_kinds;
