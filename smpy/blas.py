@@ -4,7 +4,8 @@ Names, arguments, results and errors are scipy's. On folded arrays (`smpy.folded
 unless computing is free, and gives folded results of the same shapes and types; an index of a folded vector is 0, a
 dot product or norm 1. Arguments that have memory are left as they are then. Other arrays are computed with by scipy,
 which is imported when the first one comes; with ``--compute models`` that takes modelled time, too. Outside a simulated
-run every routine is scipy's own.
+run every routine is scipy's own. Each takes ``threads=`` besides: the number of threads of modelled time, without it
+one on each of the rank's cores (``--cpus-per-task``).
 
 Examples
 --------
@@ -35,13 +36,13 @@ def _scipy_error() -> type[Exception]:
 def _routine(name: str) -> Callable[..., Any]:
     on_arrays: Callable[..., Any] | None = None
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Any, threads: int | None = None, **kwargs: Any) -> Any:
         nonlocal on_arrays
         if has_folded(args, kwargs):
-            return call_on_folded(name, _scipy_error, args, kwargs)
+            return call_on_folded(name, _scipy_error, args, kwargs, threads)
         if on_arrays is None:
             on_arrays = model_too(name, _scipy_routine(name))
-        return on_arrays(*args, **kwargs)
+        return on_arrays(threads, *args, **kwargs)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"`scipy.linalg.blas.{name}`, which takes modelled time."

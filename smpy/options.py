@@ -53,6 +53,8 @@ OPTION_GROUPS: Final = get_args(OptionGroup)  # in the order of help
 # names of smpy.platforms.placement: the command line imports that no earlier than it needs it
 MAPPINGS: Final = ("core", "host", "socket", "random", "file")
 HOST_ORDERS: Final = ("natural", "lexicographic", "platform")
+CORES_MAX: Final = 1 << 20
+"""Limit of the cores of a rank, which the kernel counts."""
 
 
 @dataclass(frozen=True)
@@ -185,6 +187,14 @@ class RunConfig:
         "Ranks",
         WholeNumber(1),
         "Ranks a host takes at most; without --map-by they fill one host after the other.",
+    )
+    cpus_per_task: int = _option(
+        "--cpus-per-task N",
+        "Ranks",
+        WholeNumber(1, CORES_MAX),
+        "Cores of each rank, for its threads: smpy.execute, smpy.kernel, smpy.blas and BLAS on folded arrays use them "
+        "all unless they say otherwise (threads=); measured computing of threaded libraries is spread over them.",
+        default=1,
     )
     map_by: MapBy | None = _option(
         "--map-by",
@@ -520,6 +530,10 @@ class RunConfig:
         if self.host is not None and self.host_speed_flop_per_s is not None:
             names = f"{say('host')} and {say('host_speed_flop_per_s')}"
             raise UsageError(f"{names} both say how fast this machine is: give one of them")
+        if self.cpus_per_task > 1 and (self.record or self.replay or self.burst_memory == "learnt"):
+            other = say("burst_memory") if self.burst_memory == "learnt" else say("compute")
+            message = "files of bursts and bytes of bursts are those of one thread: leave one of them away"
+            raise UsageError(f"{say('cpus_per_task')} and {other}: {message}")
         if self.burst_memory == "learnt" and self.host is None:
             raise UsageError(f"{say('burst_memory')}: {say('host')} names the calibration that it is learnt by")
         if self.burst_memory == "learnt" and (not self.measures_computing or self.record or self.replay):

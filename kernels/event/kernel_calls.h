@@ -23,6 +23,7 @@ typedef struct {
     __typeof__(sim_sends_at_once) *sends_at_once;
     __typeof__(sim_clock_s) *clock_s;
     __typeof__(sim_speed_flop_per_s) *speed_flop_per_s;
+    __typeof__(sim_rank_has_one_core) *rank_has_one_core;
     __typeof__(sim_next) *next;
     __typeof__(sim_now_s) *now_s;
     __typeof__(sim_answer) *answer;

@@ -132,6 +132,7 @@ const void *sim_kernel_calls(void)
         .sends_at_once = sim_sends_at_once,
         .clock_s = sim_clock_s,
         .speed_flop_per_s = sim_speed_flop_per_s,
+        .rank_has_one_core = sim_rank_has_one_core,
         .next = sim_next,
         .now_s = sim_now_s,
         .answer = sim_answer,

@@ -109,6 +109,11 @@ void sim_cores_per_rank(sim *s, int n)
     for (int h = 0; h < s->hosts.n; h++) s->hosts.at[h].cores_per_rank = n;
 }
 
+int sim_rank_has_one_core(const sim *s)
+{
+    return s->cores_per_rank == 1;
+}
+
 int sim_shift(sim *s, double seconds)
 {
     if (!isfinite(s->clock.origin_s + seconds)) return SIM_BAD_SIZE;

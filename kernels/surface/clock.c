@@ -127,7 +127,7 @@ PyObject *clock_compute(PyObject *module, PyObject *const *at, Py_ssize_t n)
     (void)module;
     double flop;
     if (n < 1 || n > 2) return PyErr_Format(PyExc_TypeError, "compute takes a number of operations and the name of a kernel");
-    if (!surface_may_call() || !is_plain_number(at[0], &flop)) Py_RETURN_FALSE;
+    if (!surface_may_call() || !surface.calls->rank_has_one_core(surface.sim) || !is_plain_number(at[0], &flop)) Py_RETURN_FALSE;
     if (site_open(n == 2 ? at[1] : surface.name.execute, COMM_NULL) < 0) return NULL;
     const int was_computing = clock_stop();
     const unsigned epoch = surface.epoch;

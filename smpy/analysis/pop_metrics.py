@@ -56,6 +56,7 @@ from smpy.analysis.replays import (
 from smpy.analysis.result import Result, needed
 from smpy.analysis.timeline import floats, read_timeline, skipped_words, words_by_number
 from smpy.errors import UsageError
+from smpy.records.columns import numbers
 from smpy.records.recorded_machine import names_machine
 from smpy.records.text_table import text_table
 from smpy.records.whole_runs import check_whole, why_not_whole
@@ -474,11 +475,13 @@ def _operations(trace: Trace) -> float | None:
     """Flop of all ranks together; None if the trace lacks the actions, or has seconds in place of flop."""
     if why_not_whole(trace) is not None or trace.keeps_seconds:
         return None
-    table = trace.table("actions", columns=["action", "amount"])
-    numbers, names = words_by_number(table["action"])
+    table = trace.table("actions", columns=["action", "amount", "detail"])
+    action, names = words_by_number(table["action"])
     if "compute" not in names:
         return None
-    total = float(floats(table["amount"])[numbers == names.index("compute")].sum())
+    computes = action == names.index("compute")
+    n_threads = np.maximum(numbers(table["detail"])[computes], 1)
+    total = float((floats(table["amount"])[computes] * n_threads).sum())
     return total if total > 0 else None
 
 

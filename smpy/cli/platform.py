@@ -50,7 +50,7 @@ def command() -> None:
     metavar="N",
     help=f"Placement of N ranks. A machine that is sized to the run is made for them (else for {RANKS_UNLESS_SAID:,}).",
 )
-@run_options(*PLACEMENT, "seed")
+@run_options(*PLACEMENT, "cpus_per_task", "seed")
 @click.option(
     "--route", "ends", nargs=2, multiple=True, metavar="A B", help="The route from host A to host B. Repeatable."
 )
@@ -70,6 +70,7 @@ def show(
     ranks_per_host: int | None,
     map_by: MapBy | None,
     host_order: HostOrder | None,
+    cpus_per_task: int | None,
     seed: int,
     ends: tuple[tuple[str, str], ...],
     svg_path: Path | None,
@@ -85,23 +86,29 @@ def show(
     with errors_told():
         from smpy.platforms.inspection.inspection import overview, ranks_by_host, route_view
         from smpy.platforms.placement.placement import place
+        from smpy.platforms.placement.rank_cores import cores_text
         from smpy.study.cost import machine_cost
 
-        description = _machine(what, n_ranks, options, ranks_per_host)
+        n_cores = cpus_per_task or 1
+        description = _machine(what, n_ranks, options, ranks_per_host, n_cores)
         platform = description.build()
         machine = overview(description, platform)
         routes = [route_view(platform, source, target) for source, target in ends]
         seats: tuple[HostRanks, ...] | None = None
+        cores = ""
         if n_ranks is not None:
             host_of_rank = place(
                 *(platform, n_ranks, hostfile),
                 ranks_per_host=ranks_per_host,
+                cpus_per_task=n_cores,
                 map_by=map_by,
                 host_order=host_order,
                 seed=seed,
             )
             seats = ranks_by_host(platform, host_of_rank)
-        elif hostfile is not None or ranks_per_host is not None or map_by is not None or host_order is not None:
+            if n_cores > 1:
+                cores = cores_text(platform, host_of_rank, n_cores, by_socket=map_by == "socket")
+        elif {hostfile, ranks_per_host, cpus_per_task, map_by, host_order} != {None}:
             raise UsageError("how many ranks are to be placed? Say --ranks N")
         if svg_path is not None:
             from smpy.platforms.inspection.drawing import draw_svg
@@ -110,7 +117,7 @@ def show(
             write_whole(svg_path, draw_svg(platform))
         parts, cost = description.parts_list, machine_cost(description)
         facts = [("parts", parts_text(parts)), *cost_facts(cost)]
-        text = "\n".join([*_overview_lines(machine), *_facts(facts), *_route_lines(routes), *_seat_lines(seats)])
+        text = "\n".join([*_overview_lines(machine), *_facts(facts), *_route_lines(routes), *_seat_lines(seats, cores)])
         record = {"machine": machine, "parts": parts, "bill": cost.to_json(), "routes": routes, "ranks": seats}
         tell(text, record, json_path)
 
@@ -189,11 +196,19 @@ def list_machines(json_path: Path | None) -> None:
 
 
 def _machine(
-    what: str, n_ranks: int | None, options: tuple[tuple[str, str], ...], ranks_per_host: int | None = None
+    what: str,
+    n_ranks: int | None,
+    options: tuple[tuple[str, str], ...],
+    ranks_per_host: int | None = None,
+    cpus_per_task: int = 1,
 ) -> Description:
     from smpy.platforms.machine import read_machine
 
-    return read_machine(what, n_ranks or RANKS_UNLESS_SAID, options, ranks_per_host=ranks_per_host or 0)
+    return read_machine(
+        *(what, n_ranks or RANKS_UNLESS_SAID, options),
+        ranks_per_host=ranks_per_host or 0,
+        cpus_per_task=cpus_per_task,
+    )
 
 
 def _check_models(machine: Description) -> None:
@@ -306,11 +321,12 @@ def _route_lines(routes: Sequence[RouteView]) -> list[str]:
     return lines
 
 
-def _seat_lines(seats: tuple[HostRanks, ...] | None) -> list[str]:
+def _seat_lines(seats: tuple[HostRanks, ...] | None, cores: str) -> list[str]:
     if seats is None:
         return []
     n_ranks = sum(len(seat.ranks) for seat in seats)
     lines = [f"{_count(n_ranks, 'rank')} on {_count(len(seats), 'host')}"]
+    lines += _facts([("cores", cores)] if cores else [])
     lines += _facts([(seat.host, _ranks_text(seat.ranks)) for seat in seats[:_LINES_MAX]])
     if len(seats) > _LINES_MAX:
         lines.append(f"  ... and {len(seats) - _LINES_MAX:,} more hosts (all: --json)")

@@ -49,7 +49,9 @@ def description_of(config: RunConfig) -> Description:
         return with_collectives(description_of(replace(config, collectives=None)), config.collectives)
     is_default = config.platform is None and config.ranks_per_host is None
     if is_default and all("/" in key for key, _ in config.settings):
-        machine = default_cluster(config.n_ranks, config.settings, network=config.network)
+        machine = default_cluster(
+            *(config.n_ranks, config.settings), cpus_per_task=config.cpus_per_task, network=config.network
+        )
         if not machine.models.network.lacking():
             return machine
         from smpy.platforms.machine import on_own_links  # most runs need not import it
@@ -60,8 +62,12 @@ def description_of(config: RunConfig) -> Description:
     if isinstance(config.platform, Description):
         return changed(config.platform, config.settings, network=config.network)
     what = "default" if config.platform is None else config.platform
-    ranks_per_host = config.ranks_per_host or 0
-    return read_machine(what, config.n_ranks, config.settings, ranks_per_host=ranks_per_host, network=config.network)
+    return read_machine(
+        *(what, config.n_ranks, config.settings),
+        ranks_per_host=config.ranks_per_host or 0,
+        cpus_per_task=config.cpus_per_task,
+        network=config.network,
+    )
 
 
 def _engine_class(config: RunConfig) -> type[Engine]:
@@ -84,17 +90,21 @@ def new_world(config: RunConfig, machine: Description) -> tuple[Platform, list[i
     host_of_rank = place(
         *(platform, config.n_ranks, config.hostfile),
         ranks_per_host=config.ranks_per_host,
+        cpus_per_task=config.cpus_per_task,
         map_by=config.map_by,
         host_order=config.host_order,
         seed=config.seed,
     )
     engine = _engine_class(config)(platform, platform.models, host_of_rank)
+    engine.give_cores(config.cpus_per_task)
     if config.governor is not None:
         engine.govern(*config.governor)
     if config.noise_model is not None:
         engine.add_noise(*config.noise_model, seed=config.seed)
     engine.world_storage[Modelling] = Modelling(
-        *(config.compute, machine.kernels, config.host_speed_flop_per_s or 0.0, config.seed if config.noise else None)
+        *(config.compute, machine.kernels, config.host_speed_flop_per_s or 0.0),
+        noise_seed=config.seed if config.noise else None,
+        threads=machine.threads,
     )
     if config.iterations is not None:
         engine.world_storage[IterationSkipping] = IterationSkipping(config.iterations, config.seed)

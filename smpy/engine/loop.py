@@ -127,6 +127,8 @@ class Loop:
         Number of times that loops have looked in vain for what others assign.
     idle_looker : (int, int)
         Rank and timeline of the last of these looks, or -1.
+    cpus_per_task : int
+        Cores of its host that each rank has.
     n_ranks, n_first_ranks : int
         Number of ranks, and of those that the run began with.
     has_added_ranks : bool
@@ -145,6 +147,7 @@ class Loop:
 
     def __init__(self, platform: Platform, models: Models, host_of_rank: Sequence[int]) -> None:
         self.n_ranks = self.n_first_ranks = len(host_of_rank)
+        self.cpus_per_task = 1
         self.platform = platform
         self.clock: ComputingClock | None = None
         self.bursts: Bursts | None = None
@@ -206,6 +209,11 @@ class Loop:
         self.wake: Callable[[], None] = lambda: None
         self.world_storage: dict[type, Any] = {}
         self.guard: Callable[..., Any] | None = None
+
+    def give_cores(self, cpus_per_task: int) -> None:
+        """Give each rank this number of its host's cores; called before the run."""
+        self.cpus_per_task = cpus_per_task
+        lib.sim_cores_per_rank(self._sim, cpus_per_task)
 
     def suspended(self) -> list[greenlet]:
         """Ranks that have begun and not ended."""

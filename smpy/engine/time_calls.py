@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from math import isnan
+from operator import index
 from threading import get_ident
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from smpy.engine import thread_ranks
 from smpy.engine.kernel import lib
 from smpy.engine.loop import Loop, check
+from smpy.errors import UsageError
 
 if TYPE_CHECKING:
     from smpy.platforms.models.memory import Memory
@@ -80,22 +82,59 @@ class TimeCalls(Loop):
         check(lib.sim_use_noise(self._sim, _NOISES[kind], size, period_s, seed))
         self.has_noise = True
 
-    def compute(self, flop: float, memory_bytes: float = 0.0, kernel: str | None = None, n_calls: int = 1) -> None:
+    def compute(
+        self,
+        flop: float,
+        memory_bytes: float = 0.0,
+        kernel: str | None = None,
+        n_calls: int = 1,
+        n_threads: int = 1,
+    ) -> None:
         """Execute `flop` operations on a core of the running rank's host, and at once move bytes of its main memory.
 
         The operations are those of `n_calls` calls of a kernel, where one is named ("": the program itself); else of
-        the call that the program has made.
+        the call that the program has made. Several threads execute as many operations each, on a core each, and move
+        the bytes together.
         """
         if memory_bytes:
             self.know_memory()
         if kernel is None:
-            lib.sim_append_compute(self._sim, self.timeline, flop, memory_bytes)
+            lib.sim_append_threads(self._sim, self.timeline, n_threads, flop, memory_bytes)
         else:
             number = self.call_numbers.setdefault(kernel, len(self.call_numbers))
             if kernel:
                 self.kernel_names.add(kernel)
-            lib.sim_append_compute_of(self._sim, self.timeline, number, n_calls, 1, flop, memory_bytes)
+            lib.sim_append_compute_of(self._sim, self.timeline, number, n_calls, n_threads, flop, memory_bytes)
         self._keep_pace()
+
+    def add_parallel_burst(self, flop: float, n_threads: int) -> None:
+        """Append measured computing of the program in several threads, of so many operations each; never blocks."""
+        check(lib.sim_append_compute_of(self._sim, self.timeline, 0, 0, n_threads, flop, 0.0))
+
+    def threads_of(self, threads: int | None) -> int:
+        """Number of threads that a call asks for; None: one on each of the running rank's cores.
+
+        Raises
+        ------
+        UsageError
+            If the rank has fewer cores.
+        ValueError
+            If it is less than one.
+        TypeError
+            If it is no whole number.
+        """
+        if threads is None:
+            return self.cpus_per_task
+        number = index(threads)
+        if number < 1:
+            raise ValueError(f"cannot compute in {number} threads: say at least 1")
+        if number > self.cpus_per_task:
+            cores = f"{self.cpus_per_task} core{'s' * (self.cpus_per_task != 1)}"
+            raise UsageError(
+                f"{number} threads are more than the {cores} of a rank: say at most {self.cpus_per_task}, or run with "
+                f"--cpus-per-task {number}"
+            )
+        return number
 
     def mark_region(self, name: str, *, is_begin: bool) -> None:
         """The running rank enters a region of its program, or leaves it; a trace says when."""

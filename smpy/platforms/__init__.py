@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from smpy.platforms.models.network_models import Network, network_model
     from smpy.platforms.models.prices import Prices
     from smpy.platforms.models.storage import Disk, Storage
+    from smpy.platforms.models.thread_efficiency import ThreadEfficiency
     from smpy.platforms.own_format.settings import TomlTable
     from smpy.platforms.own_format.wanted_hosts import WantedHosts
     from smpy.platforms.part_changes import PartChange
@@ -118,6 +119,7 @@ __all__ = [
     "Step",
     "Storage",
     "SwitchParts",
+    "ThreadEfficiency",
     "TomlTable",
     "Torus",
     "TreeShape",
@@ -163,6 +165,7 @@ _NAMES: Final = {
     "simgrid.clusters": ("read_cluster",),
     "simgrid.elements": ("Element",),
     "simgrid.reader": ("read_simgrid_xml",),
+    "models.thread_efficiency": ("ThreadEfficiency",),
     "topologies": ("topology",),
     "topologies.dragonfly": ("Dragonfly", "DragonflyShape"),
     "topologies.dijkstra": ("DijkstraZone",),

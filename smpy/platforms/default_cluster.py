@@ -115,9 +115,9 @@ MODELS: Final = Models(
 
 
 def default_cluster(
-    n_ranks: int, options: Iterable[tuple[str, str]] = (), *, network: str | None = None
+    n_ranks: int, options: Iterable[tuple[str, str]] = (), *, cpus_per_task: int = 1, network: str | None = None
 ) -> Description:
-    """The default machine, with at least one core for each rank.
+    """The default machine, with cores for each rank.
 
     Parameters
     ----------
@@ -125,6 +125,8 @@ def default_cluster(
         Number of ranks that will run.
     options : iterable of (str, str)
         Names and values of options of the models that stand above its own.
+    cpus_per_task : int
+        Cores of each rank.
     network : str, optional
         Name of a network model in place of its own.
 
@@ -142,7 +144,7 @@ def default_cluster(
     """
     if n_ranks < 1:
         raise UsageError(f"{n_ranks} ranks need no cluster: ask for at least 1 (-np)")
-    shape = tree_for(-(-n_ranks // CORES_PER_HOST))
+    shape = tree_for(-(-n_ranks // max(CORES_PER_HOST // cpus_per_task, 1)))
     cluster = Cluster(
         name="default",
         hosts=NumberedNames("node-", (range(shape.n_hosts),)),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from smpy.platforms.declared_parts import ProfileConnection
     from smpy.platforms.models.kernel_costs import KernelCosts
     from smpy.platforms.models.storage import Storage
+    from smpy.platforms.models.thread_efficiency import ThreadEfficiency
     from smpy.platforms.part_changes import PartChange
     from smpy.platforms.parts_list import PartsList
 
@@ -53,6 +54,8 @@ class Description:
         Storage of all files, beside the disks of single hosts; None: none is known.
     part_changes : tuple of PartChange
         Changes of single links and hosts, by name, in their order.
+    threads : tuple of ThreadEfficiency
+        Parallel efficiencies of kernels that are computed in several threads; of others it is 1.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class Description:
     prices: Prices = field(default=NO_PRICES, kw_only=True, compare=False)
     storage: Storage | None = field(default=None, kw_only=True)
     part_changes: tuple[PartChange, ...] = field(default=(), kw_only=True)
+    threads: tuple[ThreadEfficiency, ...] = field(default=(), kw_only=True)
 
     @property
     def n_hosts(self) -> int:
@@ -105,7 +109,7 @@ class Description:
         their defaults. A name, an origin, the hash of a file, and what hosts cost and draw are not of it.
         """
         parts = (self.zone, self.models, self.fills_hosts)
-        others = self.connections, self.kernels, self.storage, self.part_changes
+        others = self.connections, self.kernels, self.storage, self.part_changes, self.threads
         text = canonical_text((*parts, *(part for part in others if part)))
         return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()  # names may come from any bytes of a shell
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from smpy.engine.platform import Platform
     from smpy.platforms.own_format.changes import SettingChange
     from smpy.platforms.own_format.settings import Tree
+    from smpy.platforms.own_format.wanted_hosts import RunSize
 
 
 def read_machine(
@@ -32,6 +33,7 @@ def read_machine(
     options: Iterable[tuple[str, str]] = (),
     *,
     ranks_per_host: int = 0,
+    cpus_per_task: int = 1,
     network: str | None = None,
 ) -> Description:
     """The machine of a name, a file, or one line.
@@ -47,7 +49,9 @@ def read_machine(
         Keys and values that stand above what the machine says: dotted keys are the machine's, keys with a slash
         SimGrid's.
     ranks_per_host : int
-        Largest number of ranks on a host; 0: as many as it has cores.
+        Largest number of ranks on a host; 0: as many as it has cores for.
+    cpus_per_task : int
+        Cores of each rank.
     network : str, optional
         Name of a network model (`smpy.platforms.models.networks.with_network`) in place of the machine's own.
 
@@ -76,14 +80,17 @@ def read_machine(
         with collection_paused():
             machine = _changed_alike(read_simgrid_xml(path, simgrid_options, data, network=network), changes)
     else:
-        machine = _in_own_format(path, data, str(what), changes, n_ranks, ranks_per_host)
+        from smpy.platforms.own_format.wanted_hosts import RunSize
+
+        run_size = RunSize(n_ranks, ranks_per_host, cpus_per_task)
+        machine = _in_own_format(path, data, str(what), changes, run_size)
         machine = replace(machine, models=with_options(machine.models, simgrid_options, network=network))
     _warn_of_other_networks(changes, machine.models.network)
     return on_own_links(machine)
 
 
 def _in_own_format(
-    path: Path | None, data: bytes | None, line: str, changes: list[SettingChange], n_ranks: int, ranks_per_host: int
+    path: Path | None, data: bytes | None, line: str, changes: list[SettingChange], run_size: RunSize
 ) -> Description:
     """The machine of a TOML file, of one of Dimemas', of a preset or of one line."""
     from smpy.platforms.own_format.describe import describe
@@ -106,7 +113,7 @@ def _in_own_format(
         from smpy.platforms.own_format.changes import apply_changes
 
         changes = apply_changes(tree, changes)
-    machine = _changed_alike(describe(tree, line, origin, n_ranks, ranks_per_host, short_keys), changes)
+    machine = _changed_alike(describe(tree, line, origin, run_size, short_keys), changes)
     return machine if data is None else replace(machine, sha256=sha256(data).hexdigest())
 
 
@@ -193,23 +200,28 @@ def _changed_alike(machine: Description, changes: list[SettingChange]) -> Descri
 
 
 def with_kernels(machine: Description, path: Path) -> Description:
-    """A machine with its kernel costs replaced by those of a calibration.
+    """A machine with its kernel costs, or its efficiencies of threads, replaced by those of a calibration.
 
     Raises
     ------
     PlatformError
-        If the file cannot be read, or has no [kernels].
+        If the file cannot be read, or has neither [kernels] nor [threads].
     """
     from smpy.platforms.own_format.kernels import read_kernels
     from smpy.platforms.own_format.settings import TomlTable
+    from smpy.platforms.own_format.threads import read_threads
     from smpy.platforms.own_format.toml_reader import read_toml
 
     settings = TomlTable("", read_toml(path, named=preset_file), str(path))
     kernels = settings.table("kernels")
     costs = read_kernels(kernels)
     kernels.check_keys()
-    if costs is None:
+    threads = read_threads(settings.table("threads"))
+    if costs is None and not threads:
         raise PlatformError(f"{path}: it has no [kernels]: `smpy calibrate blas` writes such a file")
+    machine = replace(machine, threads=threads or machine.threads)
+    if costs is None:
+        return machine
     return replace(machine, kernels=costs, calibration=settings.table("calibration").kept())
 
 

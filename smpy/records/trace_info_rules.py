@@ -9,6 +9,7 @@ from typing import Any, Final
 from smpy.records.trace_layout import COLUMNS, MACHINE
 
 _LARGEST: Final = 1e300  # upper limit of a number, so that sums and means of such numbers stay finite
+_CORES_MAX: Final = 1 << 20  # of a rank, as the option has it
 _ROUNDING: Final = 1e-6  # relative to a share or a time, which may be a sum in another order
 
 _Rule = Callable[[Any], bool]
@@ -168,6 +169,7 @@ _RULES: Final[tuple[tuple[str, _Rule, str], ...]] = (
 """Keys of every trace, each with its rule and the words for it."""
 
 _OPTIONAL: Final[tuple[tuple[str, _Rule, str], ...]] = (
+    ("trace.cpus_per_task", lambda value: _is_count(value) and 0 < value <= _CORES_MAX, "a number of cores"),
     ("smpy", _is_text, "a text"),
     *((f"{name}_share", _is_share, "a share") for name in ("compute", "communication", "waiting", "sleep", "skipped")),
     ("compute", _is_text, "a text"),

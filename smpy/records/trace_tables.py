@@ -299,6 +299,7 @@ class TraceTables:
             **{name: number + facts.get(name, 0) for name, number in counted.items()},
             "regions": list(self._engine.region_numbers),
             "hosts_of_ranks": [[host, len(list(ranks))] for host, ranks in groupby(host_of_rank)],
+            "cpus_per_task": self._engine.cpus_per_task,
             **_choices(chosen_by),
             **{name: value for name, value in facts.items() if name not in counted},
             "can_replay": facts["can_replay"] and self._is_replayable and not self._engine.has_threads,

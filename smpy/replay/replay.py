@@ -121,7 +121,7 @@ def replay(
     trace : Trace or path
         Trace that `smpy run --trace` wrote.
     platform : str, path or Description, optional
-        Another machine, as for `smpy run`; ranks are then placed on it anew.
+        Another machine, as for `smpy run`; ranks are then placed on it anew, each with as many cores as in the run.
     options : iterable of (str, str), optional
         Changes of the machine, as for `--set`.
     network : str, optional
@@ -168,6 +168,11 @@ def replay(
     info = trace.info["trace"]
     changes, options, quiet_parts = checked(better), tuple(options), checked_noise(denoise)
     ideal = tuple(ideal)
+    cpus_per_task = info.get("cpus_per_task", 1)
+    if "cpu" in quiet_parts and cpus_per_task > 1:
+        raise UsageError(
+            f"{trace.folder}: its ranks computed in several threads, whose noise is not removed: denoise net"
+        )
     if to is not None:
         check_recordable(to, trace, changes, ideal, quiet_parts)
     machine, is_recorded = _machine(trace, platform, options, network, ideal, changes)
@@ -186,8 +191,9 @@ def replay(
                 f"and the run was on {max(host_of_rank) + 1} or more"
             )
     else:
-        host_of_rank = place(built, trace.n_ranks, **chosen)
+        host_of_rank = place(built, trace.n_ranks, cpus_per_task=cpus_per_task, **chosen)
     engine = ReplayEngine(built, built.models, host_of_rank)
+    engine.give_cores(cpus_per_task)
     try:
         forced = [(operation, name) for operation, name in (info["algorithms"] if algorithms is None else algorithms)]
         comm_of = _new_comms(engine, *members_of(trace))
@@ -238,7 +244,9 @@ def _machine(
 ) -> tuple[Description, bool]:
     """Return the machine, and whether its hosts are those of the run."""
     other = recorded_machine(trace) if platform is None else platform
-    return machine_with(other, trace.n_ranks, options, network, tuple(ideal), changes), platform is None
+    n_cores = trace.info["trace"].get("cpus_per_task", 1)
+    machine = machine_with(other, trace.n_ranks, options, network, tuple(ideal), changes, cpus_per_task=n_cores)
+    return machine, platform is None
 
 
 def machine_with(
@@ -248,6 +256,8 @@ def machine_with(
     network: str | None,
     ideal: tuple[str, ...],
     changes: Sequence[PartImprovement],
+    *,
+    cpus_per_task: int = 1,
 ) -> Description:
     """Return a machine with the changes of `replay`, except those of links, memory and computing.
 
@@ -262,7 +272,7 @@ def machine_with(
     if isinstance(platform, Description):
         machine = changed(platform, list(options), network=network)
     else:
-        machine = read_machine(platform, n_ranks, list(options), network=network)
+        machine = read_machine(platform, n_ranks, list(options), cpus_per_task=cpus_per_task, network=network)
     if any(part in IDEAL_PARTS for part in ideal):
         parts = {*machine.models.network.ideal, *ideal}
         try:

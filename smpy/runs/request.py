@@ -8,7 +8,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from smpy.errors import SmpyError
 from smpy.options import RunConfig
@@ -28,8 +28,8 @@ BEGUN: Final = b"b"
 ENDED: Final = struct.Struct("=i?")
 """Format of the message at the end of that process: its `waitpid` status, whether it held too much memory."""
 
-Threads = Literal["one", "own"]
-"""Threads with which BLAS was loaded: one, or as many as the environment sets."""
+Threads = str
+"""Threads with which BLAS was loaded: their number, or "own", as many as the environment sets."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from typing import Final, NoReturn
 from smpy.collectives.choice import selection_on
 from smpy.collectives.register import OPERATIONS, algorithms_of
 from smpy.emulate.config import description_of, with_host_speed
-from smpy.emulate.process.blas_threads import load_with_one_thread
+from smpy.emulate.process.blas_threads import load_with_threads, threads_here
 from smpy.emulate.reports.left_behind import flush_files, leave
 from smpy.emulate.run.run import run as turn
 from smpy.errors import Interrupted, NoRoomError, SmpyError, UsageError
@@ -53,7 +53,6 @@ from smpy.runs.request import (
     Reply,
     RunInputs,
     RunRequest,
-    Threads,
     read_value,
     write_value,
 )
@@ -92,10 +91,10 @@ def _tops(modules: Iterable[str]) -> frozenset[str]:
 
 
 def _import(threads: str) -> None:
-    if threads == "one":
-        load_with_one_thread()
-    else:
+    if threads == "own":
         import_module("numpy")
+    else:
+        load_with_threads(int(threads))
     for name in _IMPORTED:
         import_module(name)
     for operation in OPERATIONS:
@@ -235,7 +234,7 @@ def perform(descriptor: int, threads: str, imported: frozenset[str]) -> NoReturn
     ----------
     descriptor : int
         File descriptor of the request.
-    threads : {"one", "own"}
+    threads : Threads
         Mode in which this process has loaded BLAS.
     imported : set of str
         Packages that this process has imported, and that of `smpy run` has not.
@@ -289,7 +288,7 @@ def _perform(request: RunRequest, threads: str, imported: frozenset[str]) -> Rep
         raise UsageError("check_wildcards: the command `smpy run` makes such runs; checks=True looks for races")
     if run.repeat > 1:
         raise UsageError("repeat: call smpy.simulate as often, or make a study with repetitions")
-    needed: Threads = "one" if run.measures_computing else "own"
+    needed = str(threads_here(run.cpus_per_task)) if run.measures_computing else "own"
     if needed != threads:
         return Elsewhere(needed)
     if request.is_check:

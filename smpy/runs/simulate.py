@@ -28,9 +28,7 @@ _STARTS_MAX: Final = 10  # starts of servers that are killed; a server that ends
 _SHOWN_BYTES: Final = 1 << 20  # text shown at a time
 _SIGNALLED: Final = 128  # plus the signal's number: the exit code of shells
 
-_threads: Threads = (
-    "one"  # threads of BLAS in the last run's server: computing is measured unless options say otherwise
-)
+_threads: Threads = "1"  # of BLAS in the last run's server: computing is measured unless options say otherwise
 
 
 class _Limits(TypedDict):

@@ -94,7 +94,7 @@ class WarmServer:
 
     Parameters
     ----------
-    threads : {"one", "own"}
+    threads : Threads
         Threads with which it loads BLAS.
     environment : mapping of str to str
         Its environment variables.

@@ -23,7 +23,7 @@ from smpy.study.points import Point
 from smpy.study.results import are_known
 from smpy.study.versions import versions
 
-_OF_MACHINE: Final = ("platform", "options", "network", "compat", "ranks_per_host", "kernels")
+_OF_MACHINE: Final = ("platform", "options", "network", "compat", "ranks_per_host", "cpus_per_task", "kernels")
 
 
 class Results:

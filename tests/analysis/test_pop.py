@@ -135,7 +135,9 @@ def test_scalings_are_to_the_run_of_fewest_ranks():
 def test_operations_and_speed_make_up_how_computing_scales(tmp_path: Path):
     def trace(n_ranks: int, seconds: float, flop: float) -> Trace:
         run = perform(n_ranks, [Compute(rank, seconds, 3) for rank in range(n_ranks)])
-        run.rows["actions"] = [{"rank": rank, "action": "compute", "amount": flop} for rank in range(n_ranks)]
+        run.rows["actions"] = [
+            {"rank": rank, "action": "compute", "amount": flop, "detail": 0} for rank in range(n_ranks)
+        ]
         folder = run.write(tmp_path / str(n_ranks))
         text = (folder / "run.json").read_text()
         (folder / "run.json").write_text(text.replace('"can_replay": false', '"can_replay": true'))

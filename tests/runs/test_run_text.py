@@ -55,6 +55,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "chosen_message": st.tuples(*(st.integers(least, 9999) for least in (0, 1, 0, 0))),
     "ranks_per_host": st.integers(1, 99),
     "pdb_rank": st.integers(0, 9999),
+    "cpus_per_task": st.integers(1, 99),
     "seed": st.integers(0, 2**32 - 1),
     "repeat": st.integers(1, 9),
     "platform": WORDS,

@@ -112,7 +112,7 @@ void resource_free(resource *r);
 int resource_like(resource *r, const resource *other, double n_units); /* so many units of its speeds: 0, or SIM_OUT_OF_MEMORY */
 void resource_set_speed(resource *r, double unit_per_s, double now_s);
 void resource_set_nominal_speed(resource *r, double nominal_per_s, double now_s); /* has a limit: all speeds in proportion */
-/* As n users, each of which wants the amount: 0, or SIM_OUT_OF_MEMORY. */
+/* Joins as n users, each of which wants the amount: 0, or SIM_OUT_OF_MEMORY. */
 int resource_join(resource *r, int id, int n, double amount, int is_limited, int64_t order, double now_s);
 double resource_next_s(const resource *r, double now_s);        /* date at which the first user is served; INFINITY: none */
 int resource_take_served(resource *r, double now_s, double tolerance_s); /* a user that has been served, or -1 */

@@ -48,6 +48,7 @@ typedef struct {
 int sim_rank_new(sim *s, int host);                  /* a rank in no communicator, without a timeline: its number */
 int sim_timeline_new(sim *s, int rank);              /* its number: what sim_next names and sim_append_* take */
 void sim_cores_per_rank(sim *s, int n);              /* cores of its host for each rank, 1 by default; before the run */
+int sim_rank_has_one_core(const sim *s);             /* has each? */
 int sim_rank_of(const sim *s, int timeline);         /* or SIM_BAD_RANK */
 int sim_host_of(const sim *s, int rank);             /* or SIM_BAD_RANK */
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from operator import index
 from pickle import PickleBuffer
 from typing import Any, Final
 from weakref import ref
@@ -80,6 +81,13 @@ class Folded(np.ndarray):
 
     _taken: tuple[Any, Any] = (None, None)
     """Array of which this is a part, and the key of the part."""
+
+    _threads: int | None = None
+    """Number of threads of operations on it and its parts; None: one on each of the rank's cores."""
+
+    def __array_finalize__(self, source: Any) -> None:
+        if isinstance(source, Folded) and source._threads is not None:
+            self._threads = source._threads
 
     @property
     def __smpy_folded__(self) -> bool:
@@ -264,8 +272,23 @@ for _name in _REFUSED:
 def perform(rule: Callable[..., Modelled], *args: Any, **kwargs: Any) -> Any:
     """Take the time of an operation, and create its result."""
     modelled = rule(*args, **kwargs)
-    charge(modelled.charges)
-    return _as_folded(modelled.result)
+    threads = _threads_of((args, kwargs))
+    charge(modelled.charges, threads=threads)
+    result = _as_folded(modelled.result)
+    if threads is not None and isinstance(result, Folded):
+        result._threads = threads
+    return result
+
+
+def _threads_of(arguments: Any) -> int | None:
+    """Number of threads that the first array among arguments has which says one."""
+    if isinstance(arguments, Folded):
+        return arguments._threads
+    if isinstance(arguments, dict):
+        arguments = arguments.values()
+    elif not isinstance(arguments, (tuple, list)):
+        return None
+    return next((threads for each in arguments if (threads := _threads_of(each)) is not None), None)
 
 
 def _as_folded(result: Any) -> Any:
@@ -292,7 +315,7 @@ def _plain(array: Any) -> Any:
     return array.view(np.ndarray) if isinstance(array, Folded) else array
 
 
-def folded(shape: int | Sequence[int], dtype: DTypeLike = float) -> NDArray[Any]:
+def folded(shape: int | Sequence[int], dtype: DTypeLike = float, *, threads: int | None = None) -> NDArray[Any]:
     """An array without backing: it can be sent and received as a buffer of its size, and holds none of it.
 
     Parameters
@@ -301,6 +324,9 @@ def folded(shape: int | Sequence[int], dtype: DTypeLike = float) -> NDArray[Any]
         Shape of the array.
     dtype : data-type, optional
         Type of its elements.
+    threads : int, optional
+        Number of threads of BLAS and LAPACK in operations on it and on what they give; without it, one on each of the
+        rank's cores. Elementwise operations, copies and transforms have one, as numpy's own code has.
 
     Returns
     -------
@@ -316,7 +342,9 @@ def folded(shape: int | Sequence[int], dtype: DTypeLike = float) -> NDArray[Any]
     (100000,)
     """
     _note_in_run()
-    return without_backing(as_shape(shape), np.dtype(dtype))
+    array = without_backing(as_shape(shape), np.dtype(dtype))
+    array._threads = None if threads is None else current().threads_of(threads) if is_running() else index(threads)
+    return array
 
 
 def _note_in_run() -> None:

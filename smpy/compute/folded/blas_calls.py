@@ -19,7 +19,9 @@ __all__ = ["call_on_folded", "has_folded", "model_too"]
 
 
 @named_call("")
-def call_on_folded(name: str, error: Callable[[], type[Exception]], args: tuple[Any, ...], kwargs: Any) -> Any:
+def call_on_folded(
+    name: str, error: Callable[[], type[Exception]], args: tuple[Any, ...], kwargs: Any, threads: int | None = None
+) -> Any:
     """Results of a routine with some folded arguments; real memory is left unchanged.
 
     Parameters
@@ -30,6 +32,8 @@ def call_on_folded(name: str, error: Callable[[], type[Exception]], args: tuple[
         Gives the class of f2py's errors.
     args, kwargs
         Arguments of the call.
+    threads : int, optional
+        Number of threads, as of `charge_kernel`.
     """
     routine = ROUTINES[name]
     arguments = bind(routine, args, kwargs)
@@ -37,7 +41,7 @@ def call_on_folded(name: str, error: Callable[[], type[Exception]], args: tuple[
         done = routine.rule(BlasArguments(arguments))
     except BadArgument as bad:
         raise error()(f"{bad}: {name}") from None
-    charge((routine.charge_of(done),))
+    charge((routine.charge_of(done),), threads=threads)
     results = tuple(_result(routine, arguments, result) for result in done.results)
     return results[0] if len(results) == 1 else results
 
@@ -54,13 +58,13 @@ def model_too(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """
     routine = ROUTINES[name]
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(threads: int | None, *args: Any, **kwargs: Any) -> Any:
         if not takes_time(is_folded=False):
             return function(*args, **kwargs)
         with Unmeasured():
             arguments = bind(routine, args, kwargs)
             done = function(*args, **kwargs)
-            charge((routine.charge_of(routine.rule(BlasArguments(arguments))),), is_folded=False)
+            charge((routine.charge_of(routine.rule(BlasArguments(arguments))),), is_folded=False, threads=threads)
             return done
 
     return update_wrapper(call, function, assigned=("__name__", "__doc__"), updated=())

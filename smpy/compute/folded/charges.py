@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from smpy.compute.models.kernel_models import charge_kernel, takes_time
+from smpy.platforms.models.thread_efficiency import has_one_thread
 
 __all__ = ["BLAS_LETTERS", "Charge", "charge", "copying", "is_folded", "streaming"]
 
@@ -55,8 +56,11 @@ def copying(result_bytes: int) -> tuple[Charge, ...]:
     return (Charge("copy_memory", (result_bytes,), 0, 2 * result_bytes),) if result_bytes else ()
 
 
-def charge(charges: Iterable[Charge], *, is_folded: bool = True) -> None:
-    """Let the running rank take the time of some kernels, if operations take modelled time."""
+def charge(charges: Iterable[Charge], *, is_folded: bool = True, threads: int | None = None) -> None:
+    """Let the running rank take the time of some kernels, if operations take modelled time.
+
+    The threads are those that an array or a call asks for, as of `charge_kernel`; numpy's own kernels have one.
+    """
     if not takes_time(is_folded=is_folded):
         return
     for one in charges:
@@ -67,6 +71,7 @@ def charge(charges: Iterable[Charge], *, is_folded: bool = True) -> None:
             moved_bytes=one.moved_bytes,
             working_set_bytes=one.moved_bytes - one.rewritten_bytes,
             n_calls=one.n_calls,
+            threads=1 if has_one_thread(one.kernel) else threads,
         )
 
 

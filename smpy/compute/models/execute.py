@@ -17,12 +17,22 @@ if TYPE_CHECKING:
 __all__ = ["execute", "inject_seconds", "is_simulated"]
 
 
-def execute(flop: float, bytes: float = 0, working_set_bytes: float = 0) -> None:  # noqa: A002  # the field's word
-    """Let the running rank compute on a core of its simulated host; nothing outside a simulated run.
+def execute(
+    flop: float,
+    bytes: float = 0,  # noqa: A002  # the field's word
+    working_set_bytes: float = 0,
+    *,
+    threads: int | None = None,
+) -> None:
+    """Let the running rank compute on cores of its simulated host; nothing outside a simulated run.
 
-    It takes until the core has done all operations and the memory has moved all bytes, both at once (a roofline). Bytes
-    that stay in the core's caches are moved at their speed. The others are moved by the host's memory, which its cores
-    share fairly, each up to the bandwidth of one core.
+    It takes until the cores have done all operations and the memory has moved all bytes, both at once (a roofline).
+    Bytes that stay in a core's caches are moved at their speed. The others are moved by the host's memory, which its
+    cores share fairly, each up to the bandwidth of one core.
+
+    Threads have equal parts of operations, bytes and working set, and a core each. The time of the operations is that
+    of one thread over their number and parallel efficiency, which the machine's `[threads]` says of `execute` or
+    `other`; it is 1 if the machine says none.
 
     Parameters
     ----------
@@ -32,6 +42,8 @@ def execute(flop: float, bytes: float = 0, working_set_bytes: float = 0) -> None
         Bytes read and written.
     working_set_bytes : float, optional
         Size of that memory, each byte counted once: it decides whether caches hold it. 0: it is in main memory.
+    threads : int, optional
+        Number of threads; without it, one on each of the rank's cores (``--cpus-per-task``).
 
     Raises
     ------
@@ -39,17 +51,23 @@ def execute(flop: float, bytes: float = 0, working_set_bytes: float = 0) -> None
         If a number is negative, infinite or NaN.
     TypeError
         If one is no number at all.
+    UsageError
+        If there are more threads than cores of the rank.
     """
-    if bytes or working_set_bytes or surface is None or not surface.compute(flop):
-        _execute(flop, bytes, working_set_bytes)
+    is_plain = not bytes and not working_set_bytes and threads is None
+    if not is_plain or surface is None or not surface.compute(flop):
+        _execute(flop, bytes, working_set_bytes, threads)
 
 
 @mpi_call
-def _execute(flop: float, moved_bytes: float, working_set_bytes: float) -> None:
+def _execute(flop: float, moved_bytes: float, working_set_bytes: float, threads: int | None) -> None:
     check_work(flop, moved_bytes, working_set_bytes)
     if is_running():
         engine = current()
-        engine.compute(*core_and_memory(engine, flop, moved_bytes, working_set_bytes))
+        n_threads = engine.threads_of(threads)
+        thread_flop = flop / per_world(Modelling).n_times_faster("execute", n_threads)
+        core_flop, shared_bytes = core_and_memory(engine, thread_flop, moved_bytes, working_set_bytes, n_threads)
+        engine.compute(core_flop, shared_bytes, n_threads=n_threads)
 
 
 def check_work(flop: float, moved_bytes: float, working_set_bytes: float) -> None:
@@ -68,14 +86,19 @@ def check_work(flop: float, moved_bytes: float, working_set_bytes: float) -> Non
         raise ValueError(f"a working set has no {working_set_bytes} bytes: give a finite number of at least 0")
 
 
-def core_and_memory(engine: Engine, flop: float, moved_bytes: float, working_set_bytes: float) -> tuple[float, float]:
-    """Split work on the running rank's host into operations of a core and bytes of the memory that cores share."""
+def core_and_memory(
+    engine: Engine, flop: float, moved_bytes: float, working_set_bytes: float, n_threads: int = 1
+) -> tuple[float, float]:
+    """Split work on the running rank's host into operations of each core and bytes of the memory that cores share.
+
+    The operations are those of each thread; of bytes and working set each has an equal part.
+    """
     if not moved_bytes:
         return flop, 0.0
     memory = engine.memory()
-    cache_bytes_per_s = cache_bandwidth_bytes_per_s(memory, working_set_bytes)
+    cache_bytes_per_s = cache_bandwidth_bytes_per_s(memory, working_set_bytes / n_threads)
     if cache_bytes_per_s:
-        return max(flop, moved_bytes / cache_bytes_per_s * engine.speed_flop_per_s()), 0.0
+        return max(flop, moved_bytes / n_threads / cache_bytes_per_s * engine.speed_flop_per_s()), 0.0
     if not memory.is_known:
         per_world(Modelling).bytes_without_bandwidth += moved_bytes
     return flop, moved_bytes

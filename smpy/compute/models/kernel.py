@@ -29,6 +29,7 @@ def kernel(
     bytes: str | float = 0,  # noqa: A002  # the field's word
     working_set_bytes: str | float = 0,
     name: str = "",
+    threads: int | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R | None]]:
     """Decorate a function that computes: state its work in terms of its arguments.
 
@@ -46,6 +47,8 @@ def kernel(
         ``"8*a.shape[0]**2"``; `len`, `log2`, `max` and `min` may be called.
     name : str, optional
         Name of the kernel in records; the function's own name unless given.
+    threads : int, optional
+        Number of threads, as of `smpy.execute`; without it, one on each of the rank's cores.
 
     Raises
     ------
@@ -83,7 +86,7 @@ def kernel(
             if not is_charged:
                 return None if is_folded else function(*args, **kwargs)
             with Unmeasured():
-                _charge(called, function, amounts, args, kwargs)
+                _charge(called, function, amounts, threads, args, kwargs)
                 return None if is_folded else _inside(function, *args, **kwargs)
 
         wrapper: Any = call
@@ -105,14 +108,25 @@ def _inside(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
 
 
 def _charge(
-    name: str, function: Callable[..., Any], amounts: Callable[..., tuple[Any, ...]], args: Any, kwargs: Any
+    name: str,
+    function: Callable[..., Any],
+    amounts: Callable[..., tuple[Any, ...]],
+    threads: int | None,
+    args: Any,
+    kwargs: Any,
 ) -> None:
     args, kwargs = tuple(map(_exact, args)), {key: _exact(argument) for key, argument in kwargs.items()}
     cost = per_world(Modelling).costs.get(name)
     try:
         work = flop, moved_bytes, working_set_bytes = tuple(map(float, amounts(*args, **kwargs)))
         sizes = () if cost is None else _sizes(name, cost.sizes, work, function, args, kwargs)
-        charge_kernel(name, sizes, flop=flop, moved_bytes=moved_bytes, working_set_bytes=working_set_bytes)
+        charge_kernel(
+            *(name, sizes),
+            flop=flop,
+            moved_bytes=moved_bytes,
+            working_set_bytes=working_set_bytes,
+            threads=threads,
+        )
     except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as wrong:
         signature(function).bind(*args, **kwargs)  # a call with wrong arguments gets Python's own error
         raise ValueError(f"kernel {name}: {wrong}") from None

@@ -66,12 +66,14 @@ def charge_kernel(
     moved_bytes: float = 0,
     working_set_bytes: float = 0,
     n_calls: int = 1,
+    threads: int | None = None,
 ) -> None:
     """Let the running rank take the time of calls; nothing outside a simulated run. Callers have asked `takes_time`.
 
     If the machine has a cost of the kernel (`[kernels]`), that is its time on one busy core; moving bytes through
     the memory of its host then takes longer where other cores want more than there is. Otherwise it is a roofline's, as
-    of `smpy.execute`. A call with a size of 0 takes no time.
+    of `smpy.execute`. A call with a size of 0 takes no time. In several threads, the time of one is divided by their
+    number and parallel efficiency, and the memory of the host bounds it.
 
     Parameters
     ----------
@@ -87,13 +89,15 @@ def charge_kernel(
         Size of that memory, each byte counted once; 0: it is in main memory.
     n_calls : int, optional
         Number of calls, one after the other.
+    threads : int, optional
+        Number of threads; without it, one on each of the rank's cores.
 
     Raises
     ------
     ValueError
         If a size is negative, or the work is none.
     UsageError
-        If the machine's cost is one of another number of sizes.
+        If the machine's cost is one of another number of sizes, or there are more threads than cores of the rank.
     """
     if not is_running() or not all(sizes) or not n_calls:
         return
@@ -106,19 +110,23 @@ def charge_kernel(
         raise ValueError(f"{kernel} has a size of {min(sizes)}: sizes are at least 0")
     use.n_calls += n_calls
     speed_flop_per_s = engine.speed_flop_per_s()
+    n_threads = engine.threads_of(threads)
+    speed_up = modelling.n_times_faster(kernel, n_threads)
     if cost is None:
         check_work(flop, moved_bytes, working_set_bytes)
-        flop, moved_bytes = core_and_memory(engine, flop * n_calls, moved_bytes * n_calls, working_set_bytes)
-        core_bytes_per_s = engine.memory().alone_bytes_per_s
-        memory_s = moved_bytes / core_bytes_per_s if core_bytes_per_s else 0.0
+        moved_bytes *= n_calls
+        flop, moved_bytes = core_and_memory(
+            engine, flop * n_calls / speed_up, moved_bytes, working_set_bytes, n_threads
+        )
+        memory_s = _memory_s(engine.memory(), moved_bytes, n_threads)
         use.seconds += max(flop / speed_flop_per_s, memory_s)
-        engine.compute(flop, moved_bytes, kernel, n_calls)
+        engine.compute(flop, moved_bytes, kernel, n_calls, n_threads)
         return
     if len(sizes) != len(cost.sizes):
         raise UsageError(
             f"the machine's cost of {kernel} has the sizes {', '.join(cost.sizes)}, and its calls have {len(sizes)}"
         )
-    seconds, half_width_s = modelling.estimate(cost, sizes)
+    seconds, half_width_s = (each / speed_up for each in modelling.estimate(cost, sizes))
     flop, scale = seconds * modelling.reference_flop_per_s, modelling.reference_flop_per_s / speed_flop_per_s
     if modelling.draws is None:
         _add_uncertainty(engine, modelling, cost, seconds * scale, half_width_s * scale, n_calls)
@@ -132,8 +140,10 @@ def charge_kernel(
     use.seconds += flop / speed_flop_per_s
     use.n_extrapolated += n_calls * (not cost.is_measured_at(sizes))
     use.n_without_time += n_calls * (not seconds)
-    shared_bytes = _shared_bytes(engine.memory(), moved_bytes * n_calls, working_set_bytes, flop / speed_flop_per_s)
-    engine.compute(flop, shared_bytes, kernel, n_calls)
+    one_thread_s = flop * speed_up / speed_flop_per_s
+    part_bytes = working_set_bytes / n_threads
+    shared_bytes = _shared_bytes(engine.memory(), moved_bytes * n_calls, part_bytes, one_thread_s)
+    engine.compute(flop, shared_bytes, kernel, n_calls, n_threads)
 
 
 def _shared_bytes(memory: Memory, moved_bytes: float, working_set_bytes: float, alone_s: float) -> float:
@@ -141,6 +151,15 @@ def _shared_bytes(memory: Memory, moved_bytes: float, working_set_bytes: float, 
     if not memory.bandwidth_bytes_per_s or cache_bandwidth_bytes_per_s(memory, working_set_bytes):
         return 0.0
     return min(moved_bytes, alone_s * memory.alone_bytes_per_s)
+
+
+def _memory_s(memory: Memory, moved_bytes: float, n_threads: int) -> float:
+    """Time in which the threads move bytes while no other core does; 0 if no bandwidth is known."""
+    core_bytes_per_s, host_bytes_per_s = memory.alone_bytes_per_s, memory.bandwidth_bytes_per_s
+    if not core_bytes_per_s:
+        return 0.0
+    bytes_per_s = n_threads * core_bytes_per_s
+    return moved_bytes / (min(bytes_per_s, host_bytes_per_s) if host_bytes_per_s else bytes_per_s)
 
 
 def _add_uncertainty(
@@ -244,7 +263,9 @@ def _compute_slowly_as(kernel: str, flop: float) -> None:
     """Charge without the compiled surface, or for the first time, which records the kernel's name."""
     check_work(flop, 0, 0)
     if is_running():
-        current().compute(flop, 0.0, kernel)
+        engine = current()
+        n_threads = engine.cpus_per_task
+        engine.compute(flop / per_world(Modelling).n_times_faster(kernel, n_threads), 0.0, kernel, n_threads=n_threads)
 
 
 def _charge_as_calibrated(kernel: str, *sizes: int) -> None:

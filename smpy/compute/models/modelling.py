@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from smpy.engine.loop import PATH_VARIANCE
+from smpy.platforms.models.thread_efficiency import kernel_class
 
 if TYPE_CHECKING:
     from smpy.compute.models.noise import NoiseDraws
     from smpy.platforms.models.kernel_costs import KernelCost, KernelCosts
+    from smpy.platforms.models.thread_efficiency import ThreadEfficiency
 
 ComputeMode = Literal["measured", "models", "mixed", "none"]
 """Way from computing to simulated time.
@@ -33,7 +35,7 @@ class KernelUse:
     n_calls : int
         Its calls.
     seconds : float
-        Time they took, each on a core of its own.
+        Time they took, each on cores of its own.
     n_extrapolated : int
         Calls of sizes that the calibration did not measure.
     n_without_time : int
@@ -60,6 +62,8 @@ class Modelling:
         Speed of a core of this machine; 0: as fast as each simulated one.
     noise_seed : int or None
         Seed of the noise on the time of kernels; None: there is none.
+    threads : sequence of ThreadEfficiency
+        Parallel efficiencies of the machine.
 
     Attributes
     ----------
@@ -81,11 +85,13 @@ class Modelling:
         costs: KernelCosts | None = None,
         host_speed_flop_per_s: float = 0.0,
         noise_seed: int | None = None,
+        threads: Sequence[ThreadEfficiency] = (),
     ) -> None:
         self.mode: Final = mode
         self.costs: Final[dict[str, KernelCost]] = {cost.name: cost for cost in costs.costs} if costs else {}
         self.reference_flop_per_s: Final = costs.reference_flop_per_s if costs else 0.0
         self.host_speed_flop_per_s: Final = host_speed_flop_per_s
+        self._efficiencies: Final = {each.kernel: each for each in threads}
         self.draws: NoiseDraws | None = None
         if noise_seed is not None:
             from smpy.compute.models.noise import NoiseDraws
@@ -105,6 +111,16 @@ class Modelling:
         if estimator is None:
             estimator = self._estimators[cost.name] = cost.estimator()
         return estimator(*sizes)
+
+    def n_times_faster(self, kernel: str, n_threads: int) -> float:
+        """Speed-up of a kernel by its threads, where memory does not bound it; 1 for one thread.
+
+        The efficiency is that of the kernel, else of its class; 1 where the machine says neither.
+        """
+        if n_threads == 1:
+            return 1.0
+        known = self._efficiencies.get(kernel) or self._efficiencies.get(kernel_class(kernel))
+        return n_threads * (1.0 if known is None else known.at(n_threads))
 
     def path_sum(self, kernel: str) -> int:
         """Index of the sum to which a kernel's half widths are added."""

@@ -172,20 +172,22 @@ class ProgramLauncher:
         return {name: number for number, name in enumerate(self._engine.platform.host_names)}
 
     def _hosts_for(self, commands: Sequence[Command]) -> list[int]:
-        """A host with a free core, for each rank."""
-        engine, platform = self._engine, self._engine.platform
+        """A host with free cores, for each rank."""
+        engine, platform, n_cores = self._engine, self._engine.platform, self._config.cpus_per_task
         living = (rank for rank, finish_s in enumerate(engine.finish_s()) if isnan(finish_s))
         taken = Counter(engine.hosts_of(living))
         chosen: list[int] = []
         for command in commands:
             hosts = self._allowed_hosts(command)
             for _ in range(command.n_ranks):
-                host = next((host for host in hosts if taken[host] < platform.cores(host)), None)
+                host = next((host for host in hosts if taken[host] < platform.cores(host) // n_cores), None)
                 if host is None:
-                    free = sum(max(0, platform.cores(host) - taken[host]) for host in dict.fromkeys(hosts))
+                    free = sum(max(0, platform.cores(host) // n_cores - taken[host]) for host in dict.fromkeys(hosts))
+                    needed = "as many free cores" if n_cores == 1 else f"{n_cores} free cores each"
+                    room = f"there are {len(chosen) + free}" if n_cores == 1 else f"{len(chosen) + free} can have them"
                     raise CannotStart(
-                        f"{sum(each.n_ranks for each in commands)} ranks need as many free cores, and there are "
-                        f"{len(chosen) + free}: start fewer, or take a larger platform"
+                        f"{sum(each.n_ranks for each in commands)} ranks need {needed}, and {room}: start fewer, or "
+                        "take a larger platform"
                     )
                 taken[host] += 1
                 chosen.append(host)

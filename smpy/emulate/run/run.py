@@ -15,6 +15,7 @@ from greenlet import greenlet
 import smpy
 from smpy.collectives.world_schedules import algorithms_in
 from smpy.compute.clock.iterations import IterationSkipping
+from smpy.compute.clock.library_threads import LibraryThreads
 from smpy.compute.clock.measured_clock import new_clock
 from smpy.compute.clock.observed_bursts import ObservedBursts
 from smpy.compute.models.modelling import Modelling
@@ -23,9 +24,10 @@ from smpy.emulate.modules.codes import CodeSupply
 from smpy.emulate.modules.named_packages import check_names
 from smpy.emulate.modules.streams import Outlet
 from smpy.emulate.patches import Patches
-from smpy.emulate.process.blas_threads import load_with_one_thread, remarks_on_threads
+from smpy.emulate.process.blas_threads import load_with_threads, remarks_on_threads, threads_here
 from smpy.emulate.process.randomness import SEED
 from smpy.emulate.reports.deadlock import describe_deadlock, line_in, line_of
+from smpy.emulate.reports.rank_cores import remarks_on_cores
 from smpy.emulate.reports.ranks_in_text import place_of
 from smpy.emulate.reports.remarks import remarks_on, remarks_on_shared_hosts
 from smpy.emulate.reports.spread import remarks_on_spread
@@ -174,11 +176,9 @@ def run(
     frozen = BurstFileMode.of(config, engine, program, supply)
     observed = ObservedBursts(engine) if config.measures_computing and not config.replay else None
     moved = BurstMemoryMode.of(config, calibration, engine, host_of_rank)
-    if config.measures_computing:
-        speed_flop_per_s = config.host_speed_flop_per_s or 0.0
-        engine.clock = new_clock(engine, speed_flop_per_s, engine.bursts, observed, moved.memory)
+    spread = _start_clock(config, engine, observed, moved)
     tracing = _tracing(config, engine, program.home)
-    on_threads = () if engine.clock is None or config.replay else remarks_on_threads()
+    on_threads = _remarks_on_threads(config, engine)
     reporter = _Reporter(engine, began_s, progress)
     try:
         exit_code, error, lifetime = _turn(config, engine, program, supply, outlets, reporter, frozen, tracing)
@@ -191,7 +191,11 @@ def run(
         moved.end()
     exit_code, error = frozen.end_of(exit_code, error)
     remarks = *on_threads, *remarks_on(engine, platform.models, program.home), *frozen.remarks(), *moved.remarks()
-    remarks = *remarks, *_mistakes(config, engine, program.home)
+    remarks = (
+        *remarks,
+        *_mistakes(config, engine, program.home),
+        *remarks_on_cores(config, engine, host_of_rank, spread),
+    )
     if engine.has_added_ranks:
         host_of_rank = list(engine.hosts_of(range(engine.n_ranks)))
     inputs = _inputs(config, machine, platform, engine, host_of_rank, frozen)
@@ -209,13 +213,33 @@ def run(
     return Outcome(summary, exit_code, error, lifetime.first_exit, returned)
 
 
+def _start_clock(
+    config: RunConfig, engine: Engine, observed: ObservedBursts | None, moved: BurstMemoryMode
+) -> LibraryThreads | None:
+    """Give the engine its clock, if computing is measured; return the spread of library threads, if there are any."""
+    if not config.measures_computing:
+        return None
+    speed_flop_per_s, n_here = config.host_speed_flop_per_s or 0.0, threads_here(config.cpus_per_task)
+    is_spread = config.cpus_per_task > 1 and n_here > 1
+    spread = LibraryThreads(engine, n_here, speed_flop_per_s) if is_spread else None
+    engine.clock = new_clock(engine, speed_flop_per_s, engine.bursts, observed, spread or moved.memory)
+    return spread
+
+
+def _remarks_on_threads(config: RunConfig, engine: Engine) -> tuple[Remark, ...]:
+    """Remark on the threads of BLAS, which stand where the run is measured."""
+    if engine.clock is None or config.replay:
+        return ()
+    return remarks_on_threads(threads_here(config.cpus_per_task))
+
+
 def _tracing(config: RunConfig, engine: Engine, home: str) -> TraceRecording | None:
     if config.trace is None:
         return None
     from smpy.emulate.reports.trace_recording import TraceRecording  # most runs need not import it
 
     if engine.clock is not None and "numpy" not in sys.modules:
-        load_with_one_thread()  # ahead of pyarrow, which loads BLAS with all its threads
+        load_with_threads(threads_here(config.cpus_per_task))  # ahead of pyarrow, which loads BLAS with all its threads
     algorithms_in(engine).asked = {}
     return TraceRecording(config, engine, home)
 

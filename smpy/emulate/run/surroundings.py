@@ -20,7 +20,7 @@ from smpy.emulate.modules.sources import Sources
 from smpy.emulate.modules.streams import Outlet
 from smpy.emulate.modules.system import install_system
 from smpy.emulate.patches import Patches
-from smpy.emulate.process.blas_threads import install_blas_threads
+from smpy.emulate.process.blas_threads import install_blas_threads, threads_here
 from smpy.emulate.process.descriptors import install_descriptors, install_sockets
 from smpy.emulate.process.environment import install_environment
 from smpy.emulate.process.forks import install_forks
@@ -96,7 +96,7 @@ def install_surroundings(
     refuse_loops(patches, importer)
     settings = PerRankProcessState(patches, switches, is_for_all, engine.n_ranks)
     if engine.clock is not None:
-        install_blas_threads(patches)
+        install_blas_threads(patches, threads_here(config.cpus_per_task))
     install_environment(patches, engine, settings)
     install_process(patches, settings, importer)
     install_tracing(patches, settings, importer)

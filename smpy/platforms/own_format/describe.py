@@ -15,12 +15,12 @@ from smpy.platforms.own_format.models import read_described, read_models
 from smpy.platforms.own_format.prices import read_prices
 from smpy.platforms.own_format.settings import TomlTable, Tree
 from smpy.platforms.own_format.storage import read_storage
+from smpy.platforms.own_format.threads import read_threads
+from smpy.platforms.own_format.wanted_hosts import RunSize
 from smpy.platforms.topologies import topology_named, topology_names
 
 
-def describe(
-    tree: Tree, name: str, origin: str, n_ranks: int, ranks_per_host: int = 0, short_keys: Iterable[str] = ()
-) -> Description:
+def describe(tree: Tree, name: str, origin: str, run_size: RunSize, short_keys: Iterable[str] = ()) -> Description:
     """The machine of a tree of settings.
 
     Parameters
@@ -31,9 +31,8 @@ def describe(
         Name of the machine, unless its settings give one.
     origin : str
         Place of the description, for errors about missing keys.
-    n_ranks, ranks_per_host : int
-        Number of ranks that will run, and the most on a host (0: as many as it has cores): a machine that does not
-        give its number of hosts is sized to them.
+    run_size : RunSize
+        Size of the run: a machine that does not give its number of hosts is sized to it.
     short_keys : iterable of str
         Keys of other tables that stand among the topology's where it is described, for suggestions.
 
@@ -47,7 +46,7 @@ def describe(
     machine.text("about", "")
     machine.value("sources")
     fills_hosts = machine.flag("fills_hosts", True)
-    hosts = read_hosts(machine).for_ranks(n_ranks, ranks_per_host)
+    hosts = read_hosts(machine).for_run(run_size)
     topology = machine.table("topology", tuple(short_keys))
     names = topology_names("machine", topology.text("kind", "fat-tree"))
     kind = topology.choice("kind", names, "fat-tree")
@@ -57,6 +56,7 @@ def describe(
     kernels, calibration = read_kernels(machine.table("kernels")), machine.table("calibration").kept()
     prices = read_prices(machine)
     storage = read_storage(machine.table("storage"))
+    threads = read_threads(machine.table("threads"))
     machine.check_keys()
     return Description(
         *(named, zone, models),
@@ -66,4 +66,5 @@ def describe(
         calibration=calibration,
         prices=prices,
         storage=storage,
+        threads=threads,
     )

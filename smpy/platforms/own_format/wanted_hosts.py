@@ -11,6 +11,25 @@ from smpy.platforms.own_format.settings import TomlTable
 
 
 @dataclass(frozen=True, slots=True)
+class RunSize:
+    """Size of the run that a machine is for, if it does not give its number of hosts.
+
+    Parameters
+    ----------
+    n_ranks : int
+        Number of ranks.
+    ranks_per_host : int
+        Largest number of ranks on a host; 0: as many as it has cores for.
+    cpus_per_task : int
+        Cores of each rank.
+    """
+
+    n_ranks: int
+    ranks_per_host: int = 0
+    cpus_per_task: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class WantedHosts:
     """Hosts that a machine requests and its topology has places for.
 
@@ -34,10 +53,10 @@ class WantedHosts:
     count: int | None
     needed: int = 1
 
-    def for_ranks(self, n_ranks: int, ranks_per_host: int) -> WantedHosts:
-        """The same hosts, as many as this number of ranks needs, with a maximum per host (0: one rank per core)."""
-        slots = min(self.like.cores, ranks_per_host or self.like.cores)
-        return replace(self, needed=-(-n_ranks // slots))
+    def for_run(self, run_size: RunSize) -> WantedHosts:
+        """The same hosts, as many as a run needs."""
+        room = max(self.like.cores // run_size.cpus_per_task, 1)
+        return replace(self, needed=-(-run_size.n_ranks // min(room, run_size.ranks_per_host or room)))
 
     def called(self, name: str) -> WantedHosts:
         """The same hosts, in a cluster of this name."""

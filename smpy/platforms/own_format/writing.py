@@ -21,7 +21,9 @@ from smpy.platforms.own_format.describe import describe
 from smpy.platforms.own_format.kernels import kernel_tables
 from smpy.platforms.own_format.prices import price_tables
 from smpy.platforms.own_format.storage import storage_table
+from smpy.platforms.own_format.threads import thread_tables
 from smpy.platforms.own_format.toml_reader import read_toml
+from smpy.platforms.own_format.wanted_hosts import RunSize
 from smpy.platforms.parts import Zone
 from smpy.platforms.topologies.full import FullZone
 from smpy.platforms.topologies.graph import Graph
@@ -69,6 +71,7 @@ def write_toml(machine: Description) -> str:
         tables["mpi"] = bare["mpi"] | dict(_mpi(models, base))
         tables |= {each.name: dict(_network(each, type(each)())) for each in models.described}
         tables |= kernel_tables(machine.kernels)
+        tables |= thread_tables(machine.threads)
         if machine.storage is not None:
             tables["storage"] = storage_table(machine.storage)
         if machine.calibration:
@@ -79,7 +82,7 @@ def write_toml(machine: Description) -> str:
         raise _unsayable(machine, str(wrong).partition(": ")[2]) from None
     except UnicodeEncodeError:  # names may come from any bytes of a shell
         raise _unsayable(machine, "a name that is no text") from None
-    mine, its = ((one.models, one.kernels, one.prices, one.storage) for one in (machine, again))
+    mine, its = ((one.models, one.kernels, one.prices, one.storage, one.threads) for one in (machine, again))
     lost = next(_differences((zone, *mine), (again.zone, *its)), None)
     if lost is not None:
         raise _unsayable(machine, lost)
@@ -105,7 +108,7 @@ def _unsayable(machine: Description, what: str, origin: str = "") -> PlatformErr
 
 
 def _read(text: str) -> Description:
-    return describe(read_toml(Path("it"), text.encode()), "it", "it", 1)
+    return describe(read_toml(Path("it"), text.encode()), "it", "it", RunSize(1))
 
 
 def _differences(one: Any, other: Any, name: str = "") -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Placement: the host of each rank.
 
-Every host offers slots: as many as it has cores, `ranks_per_host`, or what a host file says. A mapping says in which
-order ranks take them:
+Every host offers slots: as many as it has cores for, `ranks_per_host`, or what a host file says. A mapping says in
+which order ranks take them:
 
     core     all of a host, then the next host's
     socket   one on each socket of a host, then the next host's; when all hosts have been visited, again from the first
@@ -9,7 +9,9 @@ order ranks take them:
     random   any slot, all equally likely
     file     a rank file gives every rank its host
 
-With one to each socket or host in turn, a host that is full is passed by.
+With one to each socket or host in turn, a host that is full is passed by. A rank holds `cpus_per_task` cores. Where a
+socket has as many, its ranks have all of theirs on it if ranks go to sockets in turn; otherwise ranks take the cores of
+a host in order, and may span sockets.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 from smpy.errors import UsageError
 from smpy.platforms.placement.host_order import HostOrder, ordered_hosts
 from smpy.platforms.placement.hostfile import RANKS_MAX, HostEntry, read_entries, read_hostfile
+from smpy.platforms.placement.rank_cores import ranks_on
 from smpy.platforms.placement.rankfile import read_rankfile
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ MapBy = Literal["core", "host", "socket", "random", "file"]
 MAPPINGS: Final[tuple[MapBy, ...]] = get_args(MapBy)
 
 _MORE_CORES: Final = "Ask for fewer ranks (-np), take a larger platform, or let ranks share cores with a --hostfile"
+_FEWER_CORES: Final = "Ask for fewer ranks (-np) or cores of each (--cpus-per-task), or take a larger platform"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,7 @@ def place(
     hostfile: str | Path | None = None,
     *,
     ranks_per_host: int | None = None,
+    cpus_per_task: int = 1,
     map_by: MapBy | None = None,
     host_order: HostOrder | None = None,
     seed: int = 0,
@@ -67,6 +72,8 @@ def place(
 
     With a host file and nothing else, rank i runs on the host of its i-th line, counted around when there are more
     ranks than lines (as smpirun does): a host file may put any number of ranks on a core.
+
+    Ranks of several cores (`cpus_per_task`) share them with no other rank, whatever the options.
 
     Without any option, there must be as many cores as ranks. Ranks go to the hosts in lexicographic order, one to each
     in turn (as smpirun does, which gives a host another rank even if it has no core left for it); or, on a machine that
@@ -81,7 +88,9 @@ def place(
     hostfile : str or path, optional
         The hosts to use, in its order; with `map_by="file"`, a rank file.
     ranks_per_host : int, optional
-        Largest number of ranks on each host: no more than it has cores.
+        Largest number of ranks on each host: no more than it has cores for.
+    cpus_per_task : int
+        Cores of each rank.
     map_by : {"core", "host", "socket", "random", "file"}, optional
         The order in which ranks take slots (see the module); "core" if only `ranks_per_host` is given.
     host_order : {"natural", "lexicographic", "platform"}, optional
@@ -97,35 +106,52 @@ def place(
     Raises
     ------
     UsageError
-        If there are no ranks, or more of them than slots; if options contradict each other.
+        If there are no ranks, or more of them than slots; if a rank has more cores than its host, or options contradict
+        each other.
     PlatformError
         If the host file is wrong.
     """
     _check_options(n_ranks, hostfile, ranks_per_host, map_by, host_order)
+    _check_room_for_a_rank(platform, cpus_per_task)
+    host_of_rank = _placed(platform, n_ranks, hostfile, ranks_per_host, cpus_per_task, map_by, host_order, seed)
+    if cpus_per_task > 1 or ranks_per_host is not None:
+        _check_cores(platform, host_of_rank, ranks_per_host, cpus_per_task)
+    return host_of_rank
+
+
+def _placed(
+    platform: Platform,
+    n_ranks: int,
+    hostfile: str | Path | None,
+    ranks_per_host: int | None,
+    cpus_per_task: int,
+    map_by: MapBy | None,
+    host_order: HostOrder | None,
+    seed: int,
+) -> list[int]:
     if map_by == "file" and hostfile is not None:
         return read_rankfile(hostfile, platform, n_ranks)
     if map_by is None and ranks_per_host is None:
         if hostfile is not None:
             listed = read_hostfile(hostfile, platform)
             return [listed[rank % len(listed)] for rank in range(n_ranks)]
-        if not platform.fills_hosts:
+        if not platform.fills_hosts and cpus_per_task == 1:
             return _in_turn_as_smpirun(platform, n_ranks, host_order)
+        if not platform.fills_hosts:
+            map_by = "host"
     if hostfile is not None:
         slots = _listed_slots(platform, hostfile, read_entries(hostfile, platform), ranks_per_host)
     else:
-        slots = _slots(platform, ranks_per_host, "platform" if map_by == "random" else host_order)
+        order = "platform" if map_by == "random" else host_order
+        slots = _slots(platform, ranks_per_host, cpus_per_task, order, by_socket=map_by == "socket")
     slots.check(n_ranks)
     if map_by == "random":
-        host_of_rank = _at_random(slots, n_ranks, seed)
-    elif map_by == "host":
-        host_of_rank = _in_turn(slots, n_ranks, [1] * len(slots.hosts))
-    elif map_by == "socket":
-        host_of_rank = _in_turn(slots, n_ranks, [platform.sockets(host) for host in slots.hosts])
-    else:
-        host_of_rank = _filled(slots, n_ranks)
-    if ranks_per_host is not None:
-        _check_cores(platform, host_of_rank, ranks_per_host)
-    return host_of_rank
+        return _at_random(slots, n_ranks, seed)
+    if map_by == "host":
+        return _in_turn(slots, n_ranks, [1] * len(slots.hosts))
+    if map_by == "socket":
+        return _in_turn(slots, n_ranks, [platform.sockets(host) for host in slots.hosts])
+    return _filled(slots, n_ranks)
 
 
 def _check_options(
@@ -156,10 +182,16 @@ def _check_options(
 # ---- slots ----
 
 
-def _slots(platform: Platform, ranks_per_host: int | None, order: HostOrder | None) -> _Slots:
+def _slots(
+    platform: Platform, ranks_per_host: int | None, cpus_per_task: int, order: HostOrder | None, *, by_socket: bool
+) -> _Slots:
     hosts = _ordered(platform, order)
     if ranks_per_host is None:
-        return _Slots(hosts, [platform.cores(host) for host in hosts], platform.name, "cores", _MORE_CORES)
+        counts = [ranks_on(platform, host, cpus_per_task, by_socket=by_socket) for host in hosts]
+        if cpus_per_task == 1:
+            return _Slots(hosts, counts, platform.name, "cores", _MORE_CORES)
+        unit = f"slots of {cpus_per_task} cores (--cpus-per-task)"
+        return _Slots(hosts, counts, platform.name, unit, _FEWER_CORES)
     counts = [ranks_per_host] * len(hosts)
     remedy = "Ask for fewer ranks (-np), more on a host, or take a larger platform"
     return _Slots(hosts, counts, platform.name, f"slots (--ppn {ranks_per_host})", remedy)
@@ -188,10 +220,32 @@ def _ordered(platform: Platform, order: HostOrder | None) -> list[int]:
     return ordered_hosts(platform.host_names, order or ("natural" if platform.fills_hosts else "lexicographic"))
 
 
-def _check_cores(platform: Platform, host_of_rank: Sequence[int], ranks_per_host: int) -> None:
-    """Slots with --ppn: no two ranks share a core."""
+def _check_room_for_a_rank(platform: Platform, cpus_per_task: int) -> None:
+    """Refuse ranks with more cores than any host has."""
+    if cpus_per_task < 1:
+        raise UsageError(f"{cpus_per_task} cores of each rank (--cpus-per-task) are no placement: say at least 1")
+    if cpus_per_task == 1:
+        return
+    most = max(platform.cores(host) for host in range(len(platform.host_names)))
+    if cpus_per_task > most:
+        raise UsageError(
+            f"--cpus-per-task {cpus_per_task}: a rank runs on one host, and no host of {platform.name} has more than "
+            f"{most} core{'s' * (most != 1)}: say --cpus-per-task {most} or less"
+        )
+
+
+def _check_cores(
+    platform: Platform, host_of_rank: Sequence[int], ranks_per_host: int | None, cpus_per_task: int
+) -> None:
+    """Slots with --ppn, and ranks of several cores: no two ranks share a core."""
     for host, n_ranks in Counter(host_of_rank).items():
         cores = platform.cores(host)
+        if n_ranks * cpus_per_task > cores and cpus_per_task > 1:
+            raise UsageError(
+                f"--cpus-per-task {cpus_per_task}: host {platform.host_names[host]!r} has "
+                f"{cores} core{'s' * (cores != 1)} for {n_ranks} rank{'s' * (n_ranks != 1)} of {cpus_per_task}. Put "
+                f"at most {cores // cpus_per_task} there, or say --cpus-per-task {max(cores // n_ranks, 1)}"
+            )
         if n_ranks > cores:
             name = platform.host_names[host]
             raise UsageError(
