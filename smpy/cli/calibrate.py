@@ -148,6 +148,43 @@ def host(result: Path, seed: int, may_be_loaded: bool) -> None:
         _calibrate(_request(CalibrationPlan, result, plan="host", seed=seed, may_be_loaded=may_be_loaded))
 
 
+@command.command("threads", short_help="Parallel efficiency of threads of BLAS and LAPACK.")
+@_result_argument
+@_loaded_option
+def threads(result: Path, may_be_loaded: bool) -> None:
+    """Measure the parallel efficiency of BLAS and LAPACK on two to all cores; less than a minute on a few cores.
+
+    Each call in n threads is compared with n calls of one thread side by side. The file has [threads], which ranks of
+    several cores use (`smpy run --cpus-per-task`), and a CSV file of its name the times.
+
+    \b
+      smpy calibrate threads node-threads.toml
+    """
+    with _errors_told():
+        from smpy.calibrate.neighbours import busy_counts
+        from smpy.calibrate.result_file import write_result
+        from smpy.calibrate.this_machine import check_quiet, facts
+        from smpy.calibrate.threads import csv_text, efficiencies, measure_threads
+        from smpy.engine.processors import usable_processors
+        from smpy.records.files import write_whole
+
+        raw = _request(lambda path: path.with_suffix(".csv"), result)
+        counts = [n for n in busy_counts(usable_processors()) if n > 1]
+        if not counts:
+            raise UsageError("this machine has one processor: threads need two or more")
+        warnings, about = check_quiet(may_be_loaded=may_be_loaded), facts()
+        called = _called()
+        with _progress() as show:
+            samples = measure_threads(counts, progress=show)
+        write_whole(raw, csv_text(samples))
+        notes = {"warnings": warnings} if warnings else {}
+        table = efficiencies(samples)
+        tables: dict[str, Table] = {"calibration": {**about, "command": called, "raw": raw.name, **notes}}
+        write_result(result, tables | {"threads": table}, f"Written by {called}; the times are in {raw.name}.")
+        for name, parts in table.items():
+            click.echo(f"{name:<7} " + ", ".join(f"{part:.0%} with {n} threads" for n, part in parts.items()))
+
+
 def _size(_context: click.Context, _parameter: click.Parameter, text: str | None) -> float | None:
     return _quantity(text, parse_size_bytes)
 
