@@ -16,7 +16,7 @@ from smpy.engine.platform import Platform
 from smpy.engine.platform_builder import PlatformBuilder
 from smpy.errors import PlatformError
 from smpy.platforms import Cluster, Dragonfly, DragonflyShape, read_machine
-from smpy.platforms.topologies.dragonfly import balanced_shape
+from smpy.platforms.topologies.dragonfly import balanced_shape, switched_dragonfly
 from tests.platforms.test_routes import SMALL, assert_routes, cluster, options
 
 Router = tuple[int, int, int]  # group, chassis, blade
@@ -312,6 +312,34 @@ def test_a_balanced_dragonfly_is_the_smallest_that_has_places_for_its_hosts(n_ho
     assert shape.groups <= 2 * p
     assert n_hosts <= shape.n_hosts < n_hosts + 2 * p * p  # the last group has a host
     assert 4 * (p - 1) ** 3 < n_hosts
+
+
+@given(st.integers(1, 5_000), st.integers(3, 64))
+def test_a_dragonfly_of_routers_with_so_many_ports_needs_no_more_of_them(n_hosts: int, ports: int) -> None:
+    try:
+        machine = read_machine(f"dragonfly ports={ports} hosts={n_hosts}", 1)
+    except PlatformError as wrong:
+        assert f"routers of {ports} ports make no balanced dragonfly of {n_hosts:,} hosts" in str(wrong)  # noqa: PT017
+        return
+    assert machine.n_hosts == n_hosts
+    assert max(each.ports for each in machine.parts_list.switches) <= ports
+
+
+@pytest.mark.parametrize(("ports", "p"), [(3, 1), (7, 2), (40, 10), (63, 16)])
+def test_routers_of_four_p_less_one_ports_make_a_full_balanced_dragonfly(ports: int, p: int) -> None:
+    assert switched_dragonfly(4 * p**3, ports) == balanced_shape(4 * p**3)
+    with pytest.raises(ValueError, match=f"and none of more than {4 * p**3:,}: take other routers"):
+        switched_dragonfly(4 * p**3 + 1, ports)
+
+
+def test_hosts_of_one_group_have_as_few_routers_as_their_ports_allow() -> None:
+    parts = read_machine("dragonfly ports=40 hosts=96", 1).parts_list
+    assert [(each.count, each.ports) for each in parts.switches] == [(10, 19)]
+
+
+def test_a_dragonfly_has_ports_or_the_numbers_of_its_shape() -> None:
+    with pytest.raises(PlatformError, match=r"ports: the numbers of groups, .* say it: keep one or the other"):
+        read_machine("dragonfly ports=40 groups=3 routers_per_chassis=3 hosts_per_router=2", 1)
 
 
 @pytest.mark.parametrize("n_hosts", [8, 20, 32, 64, 90, 108, 200])

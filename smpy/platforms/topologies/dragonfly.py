@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from smpy.platforms.own_format.wanted_hosts import WantedHosts
     from smpy.platforms.simgrid.elements import Element
 
+PORTS_MAX: Final = 100_000
 _ROUTINGS: Final = ("minimal", "valiant", "adaptive")
 _COLOURS: Final = ("green", "black", "blue")
 _SHAPE_KEYS: Final = ("groups", "chassis_per_group", "routers_per_chassis", "hosts_per_router")
@@ -90,6 +91,13 @@ class DragonflyShape:
         return self.chassis_per_group * self.routers_per_chassis
 
     @property
+    def router_ports(self) -> int:
+        """Ports in use of a router with wires to another group, if there is one."""
+        inner = self.hosts_per_router + (self.routers_per_chassis - 1) * self.green
+        inner += (self.chassis_per_group - 1) * self.black
+        return inner + (self.blue * self.blue_per_router if self.groups > 1 else 0)
+
+    @property
     def wires(self) -> tuple[int, int, int, int]:
         """Numbers of wires: to hosts, green, black, blue."""
         chassis = self.groups * self.chassis_per_group
@@ -118,11 +126,59 @@ def balanced_shape(n_hosts: int) -> DragonflyShape:
     >>> balanced_shape(256)
     DragonflyShape(groups=8, chassis_per_group=1, routers_per_chassis=8, hosts_per_router=4, blue=4, black=1, green=1)
     """
-    p = next(p for p in count(1) if 4 * p**3 >= n_hosts)
+    return _balanced(next(p for p in count(1) if 4 * p**3 >= n_hosts), n_hosts)
+
+
+def _balanced(p: int, n_hosts: int) -> DragonflyShape:
     groups = -(-n_hosts // (2 * p * p))
     if groups == 1:
         return DragonflyShape(groups, 1, 2 * p, p)
     return DragonflyShape(groups, 1, 2 * p, p, blue=-(-2 * p * p // groups), green=-(-2 * p // groups))
+
+
+def switched_dragonfly(n_hosts: int, ports: int) -> DragonflyShape:
+    """The balanced dragonfly of the most hosts a router for so many hosts, whose routers have at most so many ports.
+
+    Routers of 4p - 1 ports make a balanced one of p hosts a router [1]_. Fewer groups have wider bundles, which may
+    need more ports than there are: then p is smaller. Hosts of one group have as many routers as they need.
+
+    Raises
+    ------
+    ValueError
+        If no balanced dragonfly of such routers has places for the hosts.
+
+    References
+    ----------
+    .. [1] Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008, section 3.1.
+
+    Examples
+    --------
+    >>> switched_dragonfly(96, 40)
+    DragonflyShape(groups=1, chassis_per_group=1, routers_per_chassis=10, hosts_per_router=10, blue=1, black=1, green=1)
+    >>> switched_dragonfly(4000, 40).router_ports
+    39
+    """
+    most = (ports + 1) // 4
+    for p in range(most, 0, -1):
+        shape = _balanced(p, n_hosts)
+        if shape.groups == 1:
+            n_routers = -(-n_hosts // p)
+            return DragonflyShape(1, 1, n_routers, p, green=-(-p // n_routers))
+        if shape.groups <= 2 * p and shape.router_ports <= ports:
+            return shape
+    raise ValueError(
+        f"routers of {ports} ports make no balanced dragonfly of {n_hosts:,} hosts, and none of more than "
+        f"{4 * most**3:,}: take other routers, or give the numbers of its shape"
+    )
+
+
+def _usual_shape(settings: TomlTable, n_hosts: int) -> DragonflyShape:
+    if not settings.is_written("ports"):
+        return balanced_shape(n_hosts)
+    try:
+        return switched_dragonfly(n_hosts, settings.integer("ports", least=3, most=PORTS_MAX))
+    except ValueError as wrong:
+        raise settings.error("ports", str(wrong)) from None
 
 
 @topology("dragonfly", tag="machine")
@@ -190,10 +246,13 @@ class Dragonfly(Zone):
     def from_settings(cls, settings: TomlTable, hosts: WantedHosts) -> Dragonfly:
         """The dragonfly of kind = "dragonfly": the numbers of its shape, the wires of bundles, its routing.
 
-        Without any of the former it is a balanced one (`balanced_shape`).
+        Without any of the former it is a balanced one, of routers with so many `ports` if they are written
+        (`balanced_shape`, `switched_dragonfly`).
         """
         is_shaped = any(map(settings.is_written, _SHAPE_KEYS))
-        usual = None if is_shaped else balanced_shape(hosts.needed if hosts.count is None else hosts.count)
+        if is_shaped and settings.is_written("ports"):
+            raise settings.error("ports", f"the numbers of {', '.join(_SHAPE_KEYS)} say it: keep one or the other")
+        usual = None if is_shaped else _usual_shape(settings, hosts.needed if hosts.count is None else hosts.count)
         groups = settings.integer("groups", usual.groups if usual else None)
         chassis = settings.integer("chassis_per_group", 1)
         shape = DragonflyShape(
