@@ -31,7 +31,7 @@ class MachineCost:
     n_hosts, n_cores, n_switches, n_cables : float
         Numbers of hosts, cores, switches and cables.
     hosts_eur, switches_eur, cables_eur : float
-        Prices of all of them.
+        Prices of all of them; those of hosts with the ports of their adapters, if these have a price of their own.
     hosts_hour_eur : float
         Price of an hour of all hosts, if they are rented.
     hosts_idle_w, hosts_busy_w, switches_w : float
@@ -220,7 +220,7 @@ def _cost(parts: PartsList, own: Prices, others: Prices) -> MachineCost:
         n_cores=parts.n_cores,
         n_switches=parts.n_switches,
         n_cables=parts.n_cables,
-        hosts_eur=_hosts_eur(parts, said, "host_eur"),
+        hosts_eur=_hosts_eur(parts, said, "host_eur") + _adapters_eur(parts, said),
         switches_eur=_switches_eur(parts, said),
         cables_eur=math.fsum(_times(kind.count, _cable_eur(kind, said)) for kind in parts.cables),
         hosts_hour_eur=_hosts_eur(parts, said, "host_hour_eur"),
@@ -236,6 +236,14 @@ def _hosts_eur(parts: PartsList, said: Prices, field: str) -> float:
     of_all: float | None = getattr(said, field)
     name = HOST_PROPERTIES[field]
     return math.fsum(_times(kind.count, _noted(kind, name) if of_all is None else of_all) for kind in parts.hosts)
+
+
+def _adapters_eur(parts: PartsList, said: Prices) -> float:
+    """Price of the hosts' ends of cables: one a host at a switch, six a host of a torus of three dimensions."""
+    if said.nic_eur is None:
+        return 0.0
+    ends = (2 * kind.count - kind.count * _known(kind.switch_ends) for kind in parts.cables)
+    return said.nic_eur * math.fsum(ends)
 
 
 def _noted(kind: HostParts, name: str) -> float | None:

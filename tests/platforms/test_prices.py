@@ -217,7 +217,7 @@ def test_what_is_no_price_list_is_refused(given: str | dict[str, object], messag
 def test_the_example_prices_are_a_list_and_can_be_included(tmp_path: Path) -> None:
     listed = read_price_list("example-prices")
     not_said = [field.name for field in fields(Prices) if getattr(listed, field.name) is None]
-    assert not_said == ["host_hour_eur", "switch_eur", "link_idle_w", "link_busy_w"]
+    assert not_said == ["host_hour_eur", "nic_eur", "switch_eur", "link_idle_w", "link_busy_w"]
     included = machine(tmp_path, "include = ['edr', 'example-prices']\nhost.count = 4")
     assert (included.prices.cable_eur, included.name) == (listed.cable_eur, "an EDR InfiniBand cluster")
     assert included.fingerprint == machine(tmp_path, "include = 'edr'\nhost.count = 4").fingerprint

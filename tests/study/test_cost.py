@@ -189,3 +189,21 @@ def test_the_columns_of_a_table_are_those_of_the_contract() -> None:
         "edp": 3.6e6 * energy_kwh * 100.0,
         "run_eur": cost.run_eur(100.0, energy_kwh),
     }
+
+
+@pytest.mark.parametrize(
+    ("line", "ports"),
+    [
+        ("torus 4x4x4", 64 * 6),
+        ("torus 2x2", 4 * 2),  # two hosts on a ring have one cable
+        ("flat hosts=10", 10),
+        ("fat-tree hosts=100 ports=16", 100),
+        ("fat-tree hosts=8 nic.rails=2", 16),
+        ("dragonfly ports=40 hosts=96", 96),
+    ],
+)
+def test_hosts_are_charged_the_ports_of_their_adapters(line: str, ports: int) -> None:
+    machine = read_machine(line, 1, [("price.host_eur", "9000"), ("price.nic_eur", "200")])
+    plain = read_machine(line, 1, [("price.host_eur", "9000")])
+    assert machine_cost(machine).hosts_eur - machine_cost(plain).hosts_eur == ports * 200
+    assert machine == plain

@@ -25,6 +25,8 @@ class Prices:
     ----------
     host_eur, host_hour_eur : float or None
         Prices of a host, and of an hour of it rented; they override the properties of single hosts.
+    nic_eur : float or None
+        Price of each port of hosts' adapters that has a cable; None: it is part of the price of hosts.
     switch_eur, switch_port_eur : float or None
         Prices of a switch, and of each of its ports that has a cable; if only one is known, it is the whole price.
     cable_eur, switch_cable_eur : float or None
@@ -44,6 +46,7 @@ class Prices:
 
     host_eur: float | None = None
     host_hour_eur: float | None = None
+    nic_eur: float | None = None
     switch_eur: float | None = None
     switch_port_eur: float | None = None
     cable_eur: float | None = None

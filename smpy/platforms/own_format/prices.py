@@ -16,7 +16,7 @@ from smpy.platforms.presets import preset_file
 from smpy.units import LARGEST, SMALLEST, parse_power_w, parse_speed_flop_per_s
 
 PRICE_TABLES: Final = ("price", "power")
-_NETWORK_EUR: Final = ("switch_eur", "switch_port_eur", "cable_eur", "switch_cable_eur", "kwh_eur")
+_NETWORK_EUR: Final = ("nic_eur", "switch_eur", "switch_port_eur", "cable_eur", "switch_cable_eur", "kwh_eur")
 
 
 def read_prices(machine: TomlTable) -> Prices:
