@@ -446,7 +446,7 @@ static PyMethodDef functions[] = {
      PyDoc_STR("block(call, /)\n--\n\nReturn when the kernel has executed everything the running rank appended.")},
     {"compute", (PyCFunction)(void (*)(void))clock_compute, METH_FASTCALL,
      PyDoc_STR("compute(flop, kernel='execute', /)\n--\n\n"
-               "Have the running rank, which has one core, compute so many operations; False: there is none, and nothing happened.")},
+               "Have the running rank compute so many operations; False: there is none, or it has several cores.")},
     {"poll_until", (PyCFunction)(void (*)(void))comm_poll_until, METH_FASTCALL | METH_KEYWORDS,
      PyDoc_STR("poll_until(question, ...)\n--\n\nIprobe with these arguments until it finds a message; False: ask once more.")},
     {"described_memory", (PyCFunction)(void (*)(void))described_memory_lend, METH_FASTCALL,
