@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import pytest
-from mpi4py import MPI
 
 _WORST_FIRST: Final = ("failed", "passed", "skipped")
 
@@ -21,6 +20,8 @@ _WORST_FIRST: Final = ("failed", "passed", "skipped")
 @pytest.hookimpl(trylast=True)  # the terminal's reporter is there
 def pytest_configure(config: pytest.Config) -> None:
     """Report tests of all ranks once."""
+    from mpi4py import MPI  # the rank's own; a process that only looks at this module has none
+
     config.pluginmanager.register(_RankReports(config, MPI.COMM_WORLD.Dup()))
 
 
