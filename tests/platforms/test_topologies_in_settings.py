@@ -52,7 +52,7 @@ def test_a_dragonfly_takes_its_shape_and_its_routing() -> None:
         (
             "dragonfly",
             {"groups": 4, "routers_per_chassis": 6, "hosts_per_router": 1, "routing": "valliant"},
-            "routing: 'valliant' is none of minimal, valiant: did you mean 'valiant'",
+            "routing: 'valliant' is none of minimal, valiant, adaptive: did you mean 'valiant'",
         ),
     ],
 )

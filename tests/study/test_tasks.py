@@ -16,7 +16,7 @@ from smpy.study.tasks import Task
 
 
 def task(key: str) -> Task:
-    return Task(key, "", ".", ".", (), False, False, None, None)
+    return Task(key, "", ".", ".", (), False, False, False, None, None)
 
 
 def hand_out(done: tasks.Done) -> tasks._HandOut:
