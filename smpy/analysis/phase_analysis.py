@@ -35,7 +35,7 @@ from smpy.analysis.phase_rows import PhaseRows, read_phase_rows
 from smpy.analysis.result import Result, escaped, needed
 from smpy.errors import UsageError
 from smpy.records.text_table import text_table
-from smpy.records.whole_runs import check_whole
+from smpy.records.whole_runs import check_performed, check_whole
 from smpy.units import format_time
 
 if TYPE_CHECKING:
@@ -226,6 +226,7 @@ def phases(trace: Trace) -> Phases:
         If the trace has no dates, a part of the run only, or nothing that repeats; or without pyarrow.
     """
     check_whole(trace, "have phases")
+    check_performed(trace, "have phases")
     makespan_s = trace.makespan_s
     if makespan_s <= 0:
         raise UsageError(f"{trace.folder}: no simulated time passed in the run: it has no phases")
@@ -252,7 +253,7 @@ def phases(trace: Trace) -> Phases:
     rest_s = float(duration_s[mine < 0].sum()) + before_s
     rest = tuple(_ranges(rows, owner, -1, rank, *rows.first[rank : rank + 2].tolist()) for rank in range(rows.n_ranks))
     share, computing_s = rest_s / makespan_s, float(total_s[0])
-    is_relevant = bool(max(share, computing_s / total_s.sum()) >= RELEVANT_SHARE)
+    is_relevant = _is_relevant(share, computing_s, rows)
     every_phase.append(Phase((), 1, rest_s, computing_s, share, 1.0, is_relevant, (rest,)))
     return Phases(trace.n_ranks, makespan_s, sorted(every_phase, key=lambda phase: -phase.share))
 
@@ -416,9 +417,13 @@ def _phase(
         computing_s=computing_s / each.weight,
         share=share,
         agreement=each.agreement,
-        is_relevant=bool(max(share, computing_s / rows.computing_s.sum()) >= RELEVANT_SHARE),
+        is_relevant=_is_relevant(share, computing_s, rows),
         repetitions=repetitions,
     )
+
+
+def _is_relevant(share: float, computing_s: float, rows: PhaseRows) -> bool:
+    return bool(share >= RELEVANT_SHARE or computing_s >= RELEVANT_SHARE * rows.computing_s.sum() > 0)
 
 
 def _ranges(

@@ -52,3 +52,12 @@ def check_whole(trace: Trace, purpose: str) -> None:
         is_cut = not trace.info["trace"].get("is_complete", True)
         advice = "trace a whole run" if is_cut else "trace the whole run, without these"
         raise UsageError(f"{trace.folder} cannot {purpose}: {reason}: {advice}")
+
+
+def check_performed(trace: Trace, purpose: str) -> None:
+    """Refuse a trace of a run that skipped iterations; arguments and errors are those of `check_whole`."""
+    if any(loop["simulated"] < loop["count"] for loop in trace.info.get("iterations") or ()):
+        raise UsageError(
+            f"{trace.folder}: iterations were skipped, and the trace lacks their calls: it cannot {purpose}; "
+            "trace a run without --iterations"
+        )

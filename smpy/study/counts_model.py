@@ -29,6 +29,7 @@ from smpy.input_files import read_input
 from smpy.records.columns import numbers
 from smpy.records.text_table import text_table
 from smpy.records.trace import Trace
+from smpy.records.whole_runs import check_performed
 from smpy.study.model_points import ModelPoints, grid_of, model_points, read_levels
 from smpy.study.table import StudyTable
 from smpy.units import format_time
@@ -201,8 +202,9 @@ def counts_on_path(trace: Trace) -> dict[str, float]:
     Raises
     ------
     UsageError
-        If the trace has no intervals.
+        If the trace has no intervals, or lacks iterations that were skipped.
     """
+    check_performed(trace, "have the counts of its run")
     timeline = read_timeline(trace)
     path = critical_path(trace)
     length_s = timeline.end_s - timeline.start_s

@@ -205,6 +205,8 @@ def equal_efficiency(
     """
     if not 0 < efficiency < 1:
         raise UsageError(f"efficiency {efficiency:g}: say one above 0 and below 1, such as 0.8")
+    if (options or {}).get("iterations"):
+        raise UsageError("iterations: a size of an efficiency needs whole runs: leave it out")
     runs = _Runs(program, args, dict(options or {}), argument, folder, workers, progress)
     size = first_size(args, argument)
     rows: list[EqualEfficiencyRow] = []

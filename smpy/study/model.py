@@ -275,7 +275,9 @@ def _lost(points: ModelPoints, makespans_s: NDArray[np.float64]) -> dict[str, ND
 
 
 def _kernels(points: ModelPoints, makespans_s: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    points.records("profile", 'write keep = ["profile"] in its file')
+    records = points.records("profile", 'write keep = ["profile"] in its file')
+    if any(record.get("skipped_s") for runs in records for record in runs):
+        raise UsageError("kernels of skipped iterations have no time: run the study without its option iterations")
     prefix = f"{KIND_WORDS['compute']}->"
     times = []
     for rows in points.rows:

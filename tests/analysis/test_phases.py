@@ -172,6 +172,25 @@ def test_calls_that_do_not_repeat_are_told(traced: Callable):
         phases(traced(source))
 
 
+def test_a_run_that_skipped_iterations_is_refused(traced: Callable):
+    trace = traced(STENCIL)
+    loop = {"name": "solve", "count": 9, "simulated": 2}
+    trace.info["iterations"] = [loop]
+    with pytest.raises(UsageError, match="iterations were skipped"):
+        phases(trace)
+    trace.info["iterations"] = [loop | {"simulated": 9}]
+    assert phases(trace).phases
+
+
+def test_phases_without_computing_count_by_their_time(traced: Callable):
+    source = (
+        "from mpi4py import MPI\nfor _ in range(20):\n    MPI.COMM_WORLD.Barrier()\n    MPI.COMM_WORLD.allreduce(1)\n"
+    )
+    result = phases(traced(source))
+    assert result.phases[0].is_relevant
+    assert not any(phase.is_relevant for phase in result.phases if phase.share < 0.01)
+
+
 def test_repetitions_that_differ_in_computing_are_no_phase(traced: Callable):
     source = LOOP.format(n=20, flop="1e6 * 2**n")
     with pytest.raises(UsageError, match="do not repeat"):

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from smpy.cli.study_scale import command
 from smpy.errors import UsageError
-from smpy.study.equal_efficiency import Sized, _sized, first_size
+from smpy.study.equal_efficiency import Sized, _sized, equal_efficiency, first_size
 
 MACHINE = "flat hosts=64 cores=1 nic=10Gb/s latency=10us speed=1Gf"
 PROGRAM = """
@@ -82,6 +82,16 @@ def test_a_first_size_is_read_and_one_that_is_none_refused():
     for args in ([], ["--n"], ["--n", "0"], ["--n", "many"], ["--m", "3"]):
         with pytest.raises(UsageError, match="--n"):
             first_size(args, "--n")
+
+
+def test_options_that_leave_parts_of_runs_out_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="iterations"):
+        equal_efficiency("p.py", ["--n", "9"], [1, 2], argument="--n", efficiency=0.5, options={"iterations": "skip"})
+    asked = ["--ranks", "1:2", "--efficiency", "0.8", "--size", "--n", "--repeat", "3", "p.py", "--n", "4"]
+    result = CliRunner().invoke(command, asked)
+    assert result.exit_code == 2
+    assert "leave --repeat out" in result.output
 
 
 @pytest.mark.slow
