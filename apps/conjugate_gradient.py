@@ -140,18 +140,27 @@ def solve(matrix: Matrix, right: Vector, options: Options) -> tuple[int, Vector]
     """Conjugate gradients from zero until the residual is small beside the right side: iterations and solution."""
     x, residual, direction = np.zeros_like(right), right.copy(), right.copy()
     square = matrix.dot(residual, residual)
-    goal, n_made = options.tolerance**2 * square, 0
-    for _ in iterations("conjugate gradients", range(options.iterations), comm=matrix.comm):
-        if square <= goal:
-            break
+    goal = options.tolerance**2 * square
+
+    def advance() -> None:
+        nonlocal square, direction
         image = matrix.times(direction)
-        step = square / matrix.dot(direction, image)
+        curvature = matrix.dot(direction, image)
+        step = square / curvature if curvature else 0.0
         add(x, step, direction)
         add(residual, -step, image)
         square, previous = matrix.dot(residual, residual), square
-        direction = combination(residual, square / previous, direction)
-        n_made += 1
-    return n_made, x
+        direction = combination(residual, square / previous if previous else 0.0, direction)
+
+    if goal == 0:
+        for _ in iterations("conjugate gradients", range(options.iterations), comm=matrix.comm):
+            advance()
+        return options.iterations, x
+    for n_made in range(options.iterations):
+        if square <= goal:
+            return n_made, x
+        advance()
+    return options.iterations, x
 
 
 def read_options() -> Options:
@@ -159,13 +168,14 @@ def read_options() -> Options:
     parser = Parser(description="Conjugate gradients on a sparse matrix in blocks of rows.")
     parser.add_argument("--n", type=int, default=128, help="points a side, n^2 rows (default: %(default)s)")
     parser.add_argument("--links", type=int, default=1, help="long links a point (default: %(default)s)")
-    parser.add_argument("--tolerance", type=float, default=1e-8, help="of the relative residual (default: %(default)s)")
+    residual = "of the relative residual; 0: make all iterations (default: %(default)s)"
+    parser.add_argument("--tolerance", type=float, default=1e-8, help=residual)
     parser.add_argument("--iterations", type=int, default=1000, help="at most so many (default: %(default)s)")
     options = Options(**vars(parser.parse_args()))
     if min(options.n, options.iterations, options.links + 1) < 1:
         parser.error("--n and --iterations are at least 1, --links is not negative")
-    if not 1e-14 <= options.tolerance < 1.0:
-        parser.error("--tolerance lies between 1e-14, what double precision can reach, and 1")
+    if options.tolerance and not 1e-14 <= options.tolerance < 1.0:
+        parser.error("--tolerance is 0, or lies between 1e-14, what double precision can reach, and 1")
     return options
 
 

@@ -122,15 +122,24 @@ def solve(grid: Grid, options: Options) -> tuple[int, float, float]:
     source = 2.0 * pi**2 * truth / (grid.n + 1) ** 2
     u = np.zeros((len(grid.rows) + 2, len(grid.columns) + 2))
     change = np.inf
-    made = range(1, options.iterations + 1)
-    for iteration in iterations("jacobi", made, comm=grid.comm, periods=(options.check_every,)):
+
+    def advance(iteration: int) -> None:
+        nonlocal change
         grid.exchange_halo(u)
         new = relaxed(u, source)
         if iteration % options.check_every == 0 or iteration == options.iterations:
             change = grid.largest(differences(new, u[1:-1, 1:-1]))
         store(new, u)
-        if change <= options.tolerance:
-            break
+
+    made = range(1, options.iterations + 1)
+    if options.tolerance == 0:
+        for iteration in iterations("jacobi", made, comm=grid.comm, periods=(options.check_every,)):
+            advance(iteration)
+    else:
+        for iteration in made:
+            advance(iteration)
+            if change <= options.tolerance:
+                break
     return iteration, change, grid.largest(np.abs(u[1:-1, 1:-1] - truth))
 
 
@@ -140,7 +149,7 @@ def read_options() -> Options:
     parser.add_argument("--n", type=int, default=2048, help="interior points a side (default: %(default)s)")
     parser.add_argument("--iterations", type=int, default=50, help="at most so many (default: %(default)s)")
     parser.add_argument("--check-every", type=int, default=10, help="iterations between two looks at the change")
-    parser.add_argument("--tolerance", type=float, default=0.0, help="stop when no point changes by more")
+    parser.add_argument("--tolerance", type=float, default=0.0, help="stop when no point changes by more; 0: never")
     options = Options(**vars(parser.parse_args()))
     if min(options.n, options.iterations, options.check_every) < 1:
         parser.error("--n, --iterations and --check-every are at least 1")

@@ -504,6 +504,12 @@ class Loop:
         self.interrupt()
         raise why  # no rank runs here
 
+    def end_with(self, why: SmpyError) -> None:
+        """End the run as soon as a rank calls the kernel; `run` then returns `why`. For notes, which cannot be left."""
+        self._broken_off = why
+        self._is_interrupted = True
+        lib.sim_interrupt(self._sim)
+
     def leave_if_broken_off(self) -> None:
         """Interrupt the user's code if a thread asked for it; called from a signal handler, for `wake`."""
         if self._broken_off is not None:

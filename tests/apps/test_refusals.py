@@ -58,9 +58,8 @@ REFUSED = {
         (3, "--n 0", "--n and --iterations are at least 1, --links is not negative"),
         (3, "--iterations 0", "--n and --iterations are at least 1, --links is not negative"),
         (3, "--links -1", "--n and --iterations are at least 1, --links is not negative"),
-        (3, "--tolerance 0", "--tolerance lies between 1e-14, what double precision can reach, and 1"),
-        (3, "--tolerance 1", "--tolerance lies between 1e-14, what double precision can reach, and 1"),
-        (3, "--tolerance nan", "--tolerance lies between 1e-14, what double precision can reach, and 1"),
+        (3, "--tolerance 1", "--tolerance is 0, or lies between 1e-14, what double precision can reach, and 1"),
+        (3, "--tolerance nan", "--tolerance is 0, or lies between 1e-14, what double precision can reach, and 1"),
     ],
     "fft2d": [
         (3, "--n 3", "the wave needs --n above 3 and --m above 5"),

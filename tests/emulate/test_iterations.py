@@ -225,13 +225,29 @@ def test_analyses_tell_the_share_that_was_skipped_and_leave_it_out(looped: Calla
 # ---- refusals ----
 
 
-@pytest.mark.parametrize("leave", ["break", "raise KeyError"])
-def test_a_loop_that_is_left_is_refused(looped: Callable, leave: str) -> None:
-    body = f"for k in smpy.iterations('x', range(9)):\n    w.barrier()\n    if k:\n        {leave}\n"
-    guarded = (
-        "try:\n" + "".join(f"    {line}\n" for line in body.splitlines()) + "except KeyError:\n    pass\nw.barrier()\n"
-    )
-    assert "iterations 'x': this loop was left before its end" in error(looped(guarded))
+def test_a_loop_that_is_left_by_an_exception_is_refused(looped: Callable) -> None:
+    loop = "for k in smpy.iterations('x', range(9)):\n        w.barrier()\n        if k:\n            raise KeyError\n"
+    source = f"try:\n    {loop}except KeyError:\n    pass\nw.barrier()\n"
+    assert "iterations 'x': this loop was left before its end" in error(looped(source))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "for k in smpy.iterations('x', range(9)):\n    if k > 5:\n        break\n",
+        "for k in smpy.iterations(\n    'x', range(9)\n):\n    for i in ():\n        pass\n    else:\n        break\n",
+        "def f():\n    for k in smpy.iterations('x', range(9)):\n        while k > 5:\n            return\nf()\n",
+    ],
+    ids=["break", "break behind a loop inside", "return from a loop inside"],
+)
+def test_a_loop_that_may_be_left_is_refused_though_no_performed_item_leaves_it(looped: Callable, source: str) -> None:
+    assert "can leave this loop, so the number of its iterations is not known" in error(looped(source))
+    assert summary(looped(source, iterations=None))
+
+
+def test_a_break_of_a_loop_inside_leaves_it_alone(looped: Callable) -> None:
+    source = "for k in smpy.iterations('x', range(9)):\n    w.barrier()\n    for i in 1, 2:\n        break\n"
+    assert summary(looped(source))
 
 
 def test_an_exception_that_ends_the_program_is_told_as_it_is(looped: Callable) -> None:

@@ -122,7 +122,10 @@ RETURNING = """
     import sys
     import numpy as np
     from dataclasses import dataclass
-    from mpi4py import MPI
+
+    def world():  # this process may have no MPI
+        from mpi4py import MPI
+        return MPI.COMM_WORLD
 
     @dataclass
     class Part:
@@ -130,23 +133,23 @@ RETURNING = """
         values: list
 
     def part(values, combine=sum):
-        comm = MPI.COMM_WORLD
+        comm = world()
         part = Part(comm.rank, [comm.allreduce(combine(values)), np.full(2, comm.rank)])
         return part
 
     def changed_later():
-        kept = [MPI.COMM_WORLD.rank]
+        kept = [world().rank]
         import atexit
         atexit.register(kept.clear)
         return kept
 
     def last_one_leaves():
-        if MPI.COMM_WORLD.rank == MPI.COMM_WORLD.size - 1:
+        if world().rank == world().size - 1:
             sys.exit()
         return True
 
     def stream():
-        return sys.stdout.buffer if MPI.COMM_WORLD.rank else None
+        return sys.stdout.buffer if world().rank else None
 
     class Stubborn:
         def __reduce__(self):
@@ -156,7 +159,7 @@ RETURNING = """
         return Stubborn()
 
     def rank():
-        return MPI.COMM_WORLD.rank
+        return world().rank
 
     class Slow:
         def __reduce__(self):

@@ -8,18 +8,20 @@ longer.
 
 from __future__ import annotations
 
+import ast
+import linecache
 import random
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from math import sqrt
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from smpy.engine import thread_ranks
 from smpy.engine.messages import LeftKind
 from smpy.engine.running import current, is_running, named_call
-from smpy.errors import SmpyError, UsageError
+from smpy.errors import UsageError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,8 +70,9 @@ def iterations(name: str, iterable: Collection[T], *, comm: Any = None, periods:
     TypeError
         If the iterable has no length.
     UsageError
-        With `--iterations skip`: if ranks disagree on the loop's name or length, a thread makes the loop, the loop is
-        left by ``break`` or an exception, or a request or message outlives its item by more than one.
+        With `--iterations skip`: if ranks disagree on the loop's name or length, a thread makes the loop, its ``for``
+        statement has a ``break`` or ``return``, it is left by an exception, or a request or message outlives its item
+        by more than one.
 
     Examples
     --------
@@ -83,7 +86,41 @@ def iterations(name: str, iterable: Collection[T], *, comm: Any = None, periods:
             f"iterations {name!r}: a {type(iterable).__name__} has no length: give a range, a list or another sequence"
         ) from None
     skipping = current().world_storage.get(IterationSkipping) if is_running() else None
-    return iterable if skipping is None else _SkippingLoop(skipping, name, iterable, comm, tuple(periods))
+    if skipping is None:
+        return iterable
+    caller = sys._getframe(1)
+    exit_line = loop_exit(caller.f_code.co_filename, caller.f_lineno)
+    if exit_line is not None:
+        raise UsageError(
+            f"iterations {name!r}: line {exit_line} can leave this loop, so the number of its iterations is not known: "
+            "mark a loop that makes all of them, or run without --iterations"
+        )
+    return _SkippingLoop(skipping, name, iterable, comm, tuple(periods))
+
+
+@cache
+def loop_exit(path: str, line: int) -> int | None:
+    """Line of a `break` or `return` that can leave the `for` statement whose iterable is at a line; None: none seen."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(path)))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For) and node.iter.lineno <= line <= (node.iter.end_lineno or line):
+            return next(_exits(node.body, is_inner=False), None)
+    return None
+
+
+def _exits(body: Iterable[ast.AST], *, is_inner: bool) -> Iterator[int]:
+    """Lines that leave a loop with this body; `is_inner`: of a loop inside, which only `return` leaves with it."""
+    for node in body:
+        if isinstance(node, ast.Return) or (isinstance(node, ast.Break) and not is_inner):
+            yield node.lineno
+        elif isinstance(node, ast.For | ast.AsyncFor | ast.While):
+            yield from _exits(node.body, is_inner=True)
+            yield from _exits(node.orelse, is_inner=is_inner)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            yield from _exits(ast.iter_child_nodes(node), is_inner=is_inner)
 
 
 class _SkippingLoop:
@@ -118,13 +155,12 @@ def _note_break(name: str) -> None:
 
     def refuse() -> None:
         if not engine.has_ended(timeline):
-            with suppress(SmpyError):
-                engine.give_up(
-                    UsageError(
-                        f"iterations {name!r}: this loop was left before its end, by `break` or an exception, so its "
-                        "length is not known: run it without --iterations"
-                    )
+            engine.end_with(
+                UsageError(
+                    f"iterations {name!r}: this loop was left before its end, by an exception, so its length is not "
+                    "known: run it without --iterations"
                 )
+            )
 
     engine.note(refuse)
 
