@@ -67,8 +67,8 @@ def test_an_operator_of_numpy_counts_for_the_function_and_line_that_use_it(emula
     program = HEAD + (
         "class Grid:\n"
         "    def sweep(self):\n"
-        "        return square @ square\n"
-        "for _ in range(60):\n"
+        "        return square + square\n"
+        "for _ in range(4000):\n"
         "    grid = Grid().sweep()\n"
         "    comm.Barrier()\n"
     )
