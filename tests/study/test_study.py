@@ -82,7 +82,7 @@ def test_what_fails_hangs_or_eats_memory_is_a_row_with_its_error(tmp_path: Path)
         tmp_path,
         args=["5", "{what}"],
         axes={"args.what": ["works", "fails", "hangs", "eats", "exits"]},
-        limits={"time": "2s", "memory": "400MB"},
+        limits={"time": "4s", "memory": "200MB"},
     )
     frame = smpy.Study(given, tmp_path / "results").run(workers=1).set_index("args.what")
     assert frame.loc["works", "error"] == frame.loc["exits", "error"] == ""
@@ -90,7 +90,7 @@ def test_what_fails_hangs_or_eats_memory_is_a_row_with_its_error(tmp_path: Path)
     assert "longer than timeout_s" in frame.loc["hangs", "error"]
     assert "more memory than" in frame.loc["eats", "error"]
     assert frame["makespan_s"].notna().sum() == 2
-    study = smpy.Study({**given, "limits": {"time": "3s", "memory": "400MB"}}, tmp_path / "results")
+    study = smpy.Study({**given, "limits": {"time": "5s", "memory": "200MB"}}, tmp_path / "results")
     again = study._to_run(study.state(), study.points, retry_failed=False)
     assert [point.values for point in again] == [("hangs",)]
     assert len(study._to_run(study.state(), study.points, retry_failed=True)) == 3
