@@ -95,6 +95,26 @@ def test_the_summary_says_that_it_is_kept(smpy_run: Callable):
     assert "freed memory   stays with the process (--keep-memory)" in ran.err
 
 
+TAKEN_AGAIN = "for _ in range(40):\n    bytearray(40 << 20)[::4096] = bytes(10240)\n"
+COMPUTED = "sum(i * i for i in range(2_000_000))\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "keep_memory", "is_told"),
+    [(TAKEN_AGAIN, False, True), (TAKEN_AGAIN, True, False), (COMPUTED, False, False)],
+)
+def test_page_faults_that_took_much_of_measured_computing_are_told_with_their_share(
+    emulated: Callable, program: str, keep_memory: bool, is_told: bool
+):
+    program = f"from mpi4py import MPI\n{program}MPI.COMM_WORLD.Barrier()\n"
+    remarks = emulated(program, 1, compute="measured", keep_memory=keep_memory).outcome.summary.remarks
+    told = [remark for remark in remarks if remark.topic == "page faults"]
+    assert len(told) == is_told
+    for remark in told:
+        assert 0.3 < remark.facts["share"] <= 1
+        assert remark.facts["page_faults"] > 500  # 409,600 pages of 4 KiB; 800 huge ones
+
+
 def test_a_c_library_that_cannot_be_told_is_named(emulated: Callable, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("ctypes.CDLL", lambda _name: object())
     with pytest.raises(Exception, match="--keep-memory: this system's C library has no mallopt; leave it out"):

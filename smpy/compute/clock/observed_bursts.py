@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from smpy.compute.clock.burst_spread import BurstSpread
 from smpy.compute.clock.measured_clock import OBSERVED_S
+from smpy.compute.clock.system_time import SystemTime
 from smpy.engine.surface import surface
 from smpy.engine.thread_ranks import called_from
 
@@ -28,6 +29,8 @@ class ObservedBursts:
     ----------
     spread : BurstSpread
         Spread of equal bursts.
+    system_time : SystemTime
+        Share of long bursts that the system took.
     samples : dict of (file, line) to Counter
         Samples in bursts that ended in a line of the program, by (file, function, line) in which they were taken.
     """
@@ -35,6 +38,7 @@ class ObservedBursts:
     def __init__(self, engine: Engine) -> None:
         self._engine: Final = engine
         self.spread: Final = BurstSpread()
+        self.system_time: Final = SystemTime()
         self.samples: Final[dict[Place, Counter[tuple[str, str, int]]]] = {}
 
     def __call__(self, seconds: float) -> None:
@@ -43,6 +47,7 @@ class ObservedBursts:
         end = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
         if seconds >= OBSERVED_S:
             self.spread.take(self._engine.rank, end, seconds)
+            self.system_time.take(seconds)
         samples = [] if surface is None else surface.take_samples()
         if samples:
             counter = self.samples.setdefault(end, Counter())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpy.collectives.world_schedules import algorithms_in
 from smpy.compute.clock.sampling import Sampling
+from smpy.compute.clock.system_time import SystemTime
 from smpy.compute.models.modelling import Modelling
 from smpy.emulate.reports.ranks_in_text import lines_by_rank, place_of
 from smpy.engine.bytes_of_files import BytesOfFiles
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _POLLS_SHARE: Final = 0.05  # share of the ranks' time; a smaller one is not worth a line
 _SHARED_SHARE: Final = 0.05  # share of the time; a kernel slowed down by less gets no remark
+_FAULTS_SHARE: Final = 0.1  # share of the measured computing; below it, page faults get no remark
+_FAULTS_MIN: Final = 100  # with fewer, the system works for something else
 _LINES_MAX: Final = 8  # in the summary
 _LEFT_MAX: Final = 1000  # in its JSON
 
@@ -150,6 +153,25 @@ def remarks_on_shared_hosts(engine: Engine, profile: RunProfile) -> Iterable[Rem
     if lines:
         hint = "memory of a host, or its cores: --trace FOLDER, then smpy analyze bounds FOLDER tells the share of each"
         yield Remark("shared hosts", (*lines[:_LINES_MAX], hint), {"kernels": kernels})
+
+
+def remarks_on_page_faults(system_time: SystemTime) -> Iterable[Remark]:
+    """Remark on measured computing of which the system took much for page faults: a real run may have fewer or more.
+
+    Parameters
+    ----------
+    system_time : SystemTime
+        Share of the measured bursts that the system took.
+    """
+    if not system_time.seconds or system_time.page_faults < _FAULTS_MIN:
+        return
+    share = system_time.system_s / system_time.seconds
+    if share >= _FAULTS_SHARE:
+        lines = (
+            f"{share:.0%} of the measured computing is the system's: about {system_time.page_faults:,.0f} page faults",
+            "a real run may have fewer: --keep-memory predicts a run without most of them",
+        )
+        yield Remark("page faults", lines, {"share": share, "page_faults": round(system_time.page_faults)})
 
 
 def _uncertain(engine: Engine) -> Iterable[Remark]:

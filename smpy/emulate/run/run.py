@@ -29,7 +29,7 @@ from smpy.emulate.process.randomness import SEED
 from smpy.emulate.reports.deadlock import describe_deadlock, line_in, line_of
 from smpy.emulate.reports.rank_cores import remarks_on_cores
 from smpy.emulate.reports.ranks_in_text import place_of
-from smpy.emulate.reports.remarks import remarks_on, remarks_on_shared_hosts
+from smpy.emulate.reports.remarks import remarks_on, remarks_on_page_faults, remarks_on_shared_hosts
 from smpy.emulate.reports.spread import remarks_on_spread
 from smpy.emulate.reports.tracebacks import report
 from smpy.emulate.run.burst_files import BurstFileMode
@@ -481,8 +481,11 @@ def _summarise(
     is_partial = any(map(isnan, finish_s))
     makespan_s = engine.now_s if is_partial else max(finish_s)
     profile = profile_of(engine, lambda line: place_of(*engine.place_of_line(line), home), finish_s, makespan_s)
+    more = [*remarks_on_shared_hosts(engine, profile)]
     if observed is not None:
         profile = observed_profile(profile, observed, home)
+        if not config.keep_memory:
+            more += remarks_on_page_faults(observed.system_time)
     return Summary(
         inputs=inputs,
         platform=engine.platform.name,
@@ -504,7 +507,7 @@ def _summarise(
         keeps_memory=config.keep_memory,
         is_partial=is_partial,
         is_folded=engine.has_folded,
-        remarks=(*remarks, *remarks_on_shared_hosts(engine, profile)),
+        remarks=(*remarks, *more),
         wall_s=wall_s,
         peak_rss_bytes=peak_rss_bytes(),
         uncertainty=None if is_partial else _uncertainty(engine, finish_s),

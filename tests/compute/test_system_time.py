@@ -1,0 +1,39 @@
+"""The share of measured bursts that the system took, from counters of the ranks' thread."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from smpy.compute.clock import system_time
+from smpy.compute.clock.system_time import SystemTime
+
+
+@pytest.fixture
+def usage(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    counters = SimpleNamespace(ru_utime=5.0, ru_stime=2.0, ru_minflt=1000)
+    monkeypatch.setattr(system_time, "getrusage", lambda _whose: SimpleNamespace(**vars(counters)))
+    return counters
+
+
+def test_a_burst_has_all_that_the_system_took_if_the_thread_did_nothing_else(usage: SimpleNamespace):
+    taken = SystemTime()
+    usage.ru_utime, usage.ru_stime, usage.ru_minflt = 5.6, 2.4, 1800
+    taken.take(1.0)
+    assert (taken.seconds, taken.system_s, taken.page_faults) == pytest.approx((1.0, 0.4, 800))
+
+
+def test_work_between_long_bursts_has_its_own_part_of_the_systems_time(usage: SimpleNamespace):
+    taken = SystemTime()
+    usage.ru_utime, usage.ru_stime, usage.ru_minflt = 8.0, 3.0, 1100
+    taken.take(1.0)
+    assert (taken.seconds, taken.system_s, taken.page_faults) == pytest.approx((1.0, 0.25, 25))
+
+
+def test_a_burst_has_never_more_than_the_counters_tell_nor_fails_where_they_stand(usage: SimpleNamespace):
+    taken = SystemTime()
+    taken.take(1.0)
+    usage.ru_utime, usage.ru_stime, usage.ru_minflt = 5.1, 2.1, 1010
+    taken.take(1.0)
+    assert (taken.seconds, taken.system_s, taken.page_faults) == pytest.approx((2.0, 0.1, 10))
