@@ -29,7 +29,7 @@ class WindowAccesses(PointToPoint, DataWork):
         self._poll_s = models.polling.test_s
         self._requests = ffi.new("access_requests *")
 
-    def catch_up(self, call: str) -> None:
+    def reach_date(self, call: str) -> None:
         """Wait until simulated time has come to the running rank's date, so that it sees what others have written."""
         if lib.sim_clock_s(self._sim, self.timeline) != lib.sim_now_s(self._sim):
             self.block(call)

@@ -344,3 +344,12 @@ def test_every_refusal_of_the_kernel_has_a_meaning():
     refusals = {name for name in dir(lib) if name.startswith("SIM_BAD_")}
     assert "SIM_BAD_SIZE" in refusals
     assert {name for name in refusals if getattr(lib, name) not in TROUBLE} == set()
+
+
+def test_no_part_of_the_engine_hides_a_method_of_another():
+    definers: dict[str, list[str]] = {}
+    for part in Engine.__mro__[:-1]:
+        for name in vars(part):
+            if not (name.startswith("__") and name.endswith("__")):
+                definers.setdefault(name, []).append(part.__name__)
+    assert {name: parts for name, parts in definers.items() if len(parts) > 1} == {}

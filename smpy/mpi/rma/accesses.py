@@ -96,7 +96,7 @@ def _put(part: WindowPart, origin: Any, rank: Any, target: Any, call: str, *, ha
     part.epochs.check_access(rank, call)
     room = target_of(part, rank, target, source, call)
     if rank == part.rank:
-        current().catch_up(call)
+        current().reach_date(call)
         room.copy_from(source)
         return
     part.epochs.note_access(rank)
@@ -134,7 +134,7 @@ def _get(part: WindowPart, origin: Any, rank: Any, target: Any, call: str, *, ha
     if rank == part.rank:
         part.catch_up(call)
     else:
-        current().catch_up(call)
+        current().reach_date(call)
     room.copy_from(source)
     if rank == part.rank:
         return 0
