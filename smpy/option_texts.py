@@ -136,7 +136,7 @@ def noise_model_text(value: tuple[NoiseKind, float, float]) -> str:
     kind, size, period_s = value
     if kind == "ticks":
         return f"ticks:{exact_time(period_s)}:{exact_time(size)}"
-    percents = (f"{100 * size:.{digits}g}" for digits in range(1, 18))
+    percents = (f"{100 * size:.{digits}g}" for digits in range(3, 18))
     share = next((percent for percent in percents if float(percent) / 100 == size), repr(100 * size))
     return f"pareto:{share}%" if kind == "pareto" else f"{share}%"
 

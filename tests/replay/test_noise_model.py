@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from scipy import stats
 
 from smpy.cli.main import main
-from smpy.option_texts import noise_model
+from smpy.option_texts import noise_model, noise_model_text
 from smpy.records.trace import Trace
 from smpy.replay import replay
 
@@ -142,6 +142,11 @@ def test_the_summary_tells_model_and_seed(tmp_path: Path):
     assert "with noise drawn from seed 4 (--noise-model ticks:1ms:20us)" in done.output
     record = json.loads((tmp_path / "run.json").read_text())
     assert (record["noise_model"], record["noise_seed"]) == ("ticks:1ms:20us", 4)
+
+
+@pytest.mark.parametrize("text", ["5%", "0.07%", "12.345%", "pareto:20%", "pareto:100%", "ticks:1ms:20us"])
+def test_noise_is_told_as_it_was_asked_for(text: str):
+    assert noise_model_text(noise_model(text)) == text
 
 
 @pytest.mark.parametrize(
