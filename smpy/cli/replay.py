@@ -262,6 +262,8 @@ def _text(trace: Trace, result: ReplayResult) -> str:
         facts.append(("timing", "the run took messages from any source, polled, or waited for any of several:"))
         facts.append(("", "elsewhere it may do something else, and the replay does what it did:"))
         facts.append(("", "smpy analyze stability, of runs with --noise-model, tells how much that changes"))
+    if share := trace.info.get("skipped_share"):
+        facts.append(("skipped", f"{share:.1%} of the run's time: skipped iterations take as long on any machine"))
     if result.n_left_alone:
         facts.append(("eager sends", f"{result.n_left_alone:,} were complete at once in the run, and are not here:"))
         facts.append(("", "nobody waits for them; run the program again"))
@@ -281,6 +283,7 @@ def _record(trace: Trace, result: ReplayResult) -> dict[str, Any]:
         "ranks": trace.n_ranks,
         "makespan_of_run_s": trace.makespan_s if trace.has_dates else None,
         "n_left_alone": result.n_left_alone,
+        "skipped_share": trace.info.get("skipped_share", 0.0),
         **_numbers(result),
     }
 

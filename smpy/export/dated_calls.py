@@ -246,6 +246,8 @@ class _Walk:
                     completed = self._end_of_post(action, site, amount, detail, message)
             elif action in _ALONE:
                 self._pass_one(_ALONE[action], amount)
+            elif action == "skip":
+                self._pass_skipped(begin_s + amount)
             elif action == "wait" or (action in _TESTS and detail):
                 waited = (request,)
                 completed = self._wait(site, waited, is_poll=action != "wait")
@@ -308,6 +310,13 @@ class _Walk:
         if amount > 0 and self._next < len(self._site) and self._kind[self._next] == kind:
             self._go_on()
 
+    def _pass_skipped(self, until_s: float) -> None:
+        """Go to the end of skipped time: of a gathering of ranks, and of what is added to it."""
+        while self._now_s < until_s * (1 - _ROUNDING) and self._next < len(self._kind):
+            if self._kind[self._next] != _SKIPPED:
+                return
+            self._go_on()
+
     def _is_next(self, site: int) -> bool:
         """Whether the next interval is of a line."""
         return self._next < len(self._site) and self._site[self._next] == site
@@ -367,9 +376,9 @@ _TOOK_COLUMNS: Final = ("action", "request", "peer", "tag")
 _ACTION, _SITE, _BYTES, _REQUEST, _DETAIL = map(_ACTION_COLUMNS.index, ("action", "site", "bytes", "request", "detail"))
 _OVERHEAD: Final = INTERVAL_KINDS.index("overhead")
 _IDLE: Final = INTERVAL_KINDS.index("idle")
-_ALONE: Final = {name: INTERVAL_KINDS.index(name) for name in ("compute", "sleep", "overhead")} | {
-    "skip": INTERVAL_KINDS.index("skipped")
-}
+_SKIPPED: Final = INTERVAL_KINDS.index("skipped")
+_ROUNDING: Final = 1e-12  # of dates
+_ALONE: Final = {name: INTERVAL_KINDS.index(name) for name in ("compute", "sleep", "overhead")}
 """Actions of one interval each, with its kind."""
 
 _Columns = tuple[Any, ...]

@@ -56,7 +56,7 @@ def check_whole(trace: Trace, purpose: str) -> None:
 
 def check_performed(trace: Trace, purpose: str) -> None:
     """Refuse a trace of a run that skipped iterations; arguments and errors are those of `check_whole`."""
-    if any(loop["simulated"] < loop["count"] for loop in trace.info.get("iterations") or ()):
+    if trace.info.get("skipped_share"):
         raise UsageError(
             f"{trace.folder}: iterations were skipped, and the trace lacks their calls: it cannot {purpose}; "
             "trace a run without --iterations"

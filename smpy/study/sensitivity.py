@@ -21,7 +21,7 @@ from smpy.errors import UsageError
 from smpy.platforms.description import Description
 from smpy.records.held_trace import HeldTrace
 from smpy.records.text_table import text_table
-from smpy.records.whole_runs import check_whole
+from smpy.records.whole_runs import check_performed, check_whole
 from smpy.study.linear_model import SAMPLES, LinearModel, check_factors, linear_model
 from smpy.study.many_replays import Replays, makespans_s
 from smpy.study.parameters import CPU, MEMORY_KEYS, Parameter, read_factors
@@ -244,6 +244,7 @@ def sensitivity(
     """
     held = HeldTrace(trace)
     check_whole(held, "be replayed")
+    check_performed(held, "tell what its time depends on")
     keys = [parameter.key for parameter in parameters]
     points_of_model = [(text, read_factors(text, keys)) for text in predicted]
     if predicted and not is_linear:
