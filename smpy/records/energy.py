@@ -124,7 +124,7 @@ def _listed(joules: Mapping[str, float], *, lists_all: bool) -> dict[str, float]
 def run_energy(
     engine: Engine, machine: Description, makespan_s: float, above_idle_j: float, *, lists_all: bool = False
 ) -> Energy | None:
-    """Energy of a finished run or replay; None if no part of the machine has a power.
+    """Energy of a finished run or replay; None if no part of the machine has a power, or iterations were skipped.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def run_energy(
     lists_all : bool
         Whether its record lists all hosts and links, however many.
     """
-    if not engine.keeps_energy:
+    if not engine.keeps_energy or any(engine.skipped_s()):
         return None
     hosts = list(engine.hosts_energy())
     parts, switch_w = machine.parts_list, machine.prices.switch_w

@@ -45,7 +45,7 @@ def host_pstate() -> int:
 
 @mpi_call
 def host_energy_j() -> float:
-    """Joules of the running rank's host so far; NaN if its power is unknown, or outside a simulated run."""
+    """Joules of the running rank's host so far; NaN if unknown (power, skipped iterations), or outside a simulation."""
     return current().host_energy_j() if is_running() else nan
 
 

@@ -60,6 +60,7 @@ def remarks_on(engine: Engine, models: Models, home: str) -> tuple[Remark, ...]:
         *_modelled(engine),
         *([] if is_partial else _uncertain(engine)),
         *_sampled(engine),
+        *_energy(engine),
         *_files(engine),
         *_left_over(left, home),
     )
@@ -193,6 +194,12 @@ def _sampled(engine: Engine) -> Iterable[Remark]:
     if len(lines) > _LINES_MAX:
         lines = [*lines[:_LINES_MAX], f"and {len(lines) - _LINES_MAX} more"]
     yield Remark("sampled", tuple(lines), {"regions": facts, "unmeasured": list(sampling.unmeasured)})
+
+
+def _energy(engine: Engine) -> Iterable[Remark]:
+    """Remark that the energy of a run that skipped iterations is unknown."""
+    if engine.keeps_energy and any(engine.skipped_s()):
+        yield Remark("energy", ("unknown, as iterations were skipped: run without --iterations",), {})
 
 
 def _files(engine: Engine) -> Iterable[Remark]:
