@@ -527,6 +527,10 @@ class RunConfig:
         if self.label and self.output_dir is not None:
             names = f"{say('label')} and {say('output_dir')}"
             raise UsageError(f"{names} both tell whose a line is: give one of them")
+        self._check_computing(say)
+
+    def _check_computing(self, say: Callable[[str], str]) -> None:
+        """Refuse options of computing that contradict each other; `say` gives their names."""
         if self.host is not None and self.host_speed_flop_per_s is not None:
             names = f"{say('host')} and {say('host_speed_flop_per_s')}"
             raise UsageError(f"{names} both say how fast this machine is: give one of them")
@@ -534,6 +538,12 @@ class RunConfig:
             other = say("burst_memory") if self.burst_memory == "learnt" else say("compute")
             message = "files of bursts and bytes of bursts are those of one thread: leave one of them away"
             raise UsageError(f"{say('cpus_per_task')} and {other}: {message}")
+        if self.iterations is not None and (self.record or self.replay):
+            message = "a file of bursts has those of all iterations in order: leave one of them away"
+            raise UsageError(f"{say('iterations')} and {say('compute')}: {message}")
+        if self.iterations is not None and self.noise_model is not None and self.noise_model[0] == "ticks":
+            message = "ticks fall into few iterations, and skipping misses them: leave one of them away"
+            raise UsageError(f"{say('iterations')} and {say('noise_model')}: {message}")
         if self.burst_memory == "learnt" and self.host is None:
             raise UsageError(f"{say('burst_memory')}: {say('host')} names the calibration that it is learnt by")
         if self.burst_memory == "learnt" and (not self.measures_computing or self.record or self.replay):

@@ -245,8 +245,8 @@ class Summary:
             return f", with noise drawn from seed {self.inputs.noise_seed} ({model})"
         if self.uncertainty is None:
             return ""
-        parts = "skipped iterations" if self.uncertainty.iterations_s else "costs of kernels"
-        if self.uncertainty.iterations_s and self.uncertainty.of_kernels_s:
+        parts = "skipped iterations" if self.iterations else "costs of kernels"
+        if self.iterations and self.uncertainty.of_kernels_s:
             parts = f"costs of kernels, {parts}"
         return f", ± {format_time(self.uncertainty.half_width_s)} (95 %: {parts})"
 

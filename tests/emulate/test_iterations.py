@@ -8,11 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import smpy
 from smpy.analysis import critical_path, pop, waits
+from smpy.cli.replay import command as replay_command
+from smpy.cli.run import command as run_command
+from smpy.errors import UsageError
+from smpy.export.communicators import Communicators
+from smpy.export.dated_calls import dated_ranks
+from smpy.records.profile import INTERVAL_KINDS
 from smpy.records.trace import Trace
 from smpy.replay.replay import replay
+from smpy.study.parameters import read_parameters
+from smpy.study.sensitivity import sensitivity
 
 MACHINE = "flat hosts=8 cores=1"
 PLANTED = (Path(__file__).parent / "planted_loops.py").read_text()
@@ -207,6 +216,43 @@ def test_a_trace_tells_skipped_time_and_its_replay_takes_it(looped: Callable, tm
     assert replay(trace).finish_s.tolist() == pytest.approx(list(found.finish_s), rel=1e-12)
 
 
+def test_a_replay_tells_the_share_that_another_machine_does_not_change(looped: Callable, tmp_path: Path) -> None:
+    looped(ALIKE, trace=tmp_path / "trace")
+    again = CliRunner().invoke(replay_command, [str(tmp_path / "trace"), "--trace", str(tmp_path / "again")])
+    told = "skipped        99.0% of the run's time: skipped iterations take as long on any machine"
+    for trace in "trace", "again":
+        shown = CliRunner().invoke(replay_command, [str(tmp_path / trace), "--json", str(tmp_path / "json")])
+        assert told in shown.stdout
+        assert json.loads((tmp_path / "json").read_text())["skipped_share"] == pytest.approx(0.99)
+        with pytest.raises(UsageError, match="iterations were skipped, and the trace lacks their calls"):
+            sensitivity(tmp_path / trace, read_parameters(["network.latency=x0.5:x2"]))
+    assert told in again.stdout
+
+
+def test_skipped_time_is_one_call_for_other_tools(looped: Callable, tmp_path: Path) -> None:
+    looped(ALIKE, trace=tmp_path / "trace")
+    trace = Trace(tmp_path / "trace")
+    n_intervals, n_calls = 0, 0
+    for rank in dated_ranks(trace, Communicators(trace)):
+        skips_s = [call.end_s - call.begin_s for call in rank.calls if call.action == "skip"]
+        assert sum(skips_s) == pytest.approx(0.99 * 2, rel=0.01)
+        n_calls += len(skips_s)
+        n_intervals += rank.intervals["kind"].tolist().count(INTERVAL_KINDS.index("skipped"))
+    assert n_calls < n_intervals  # some wait for the others first
+
+
+def test_the_energy_of_skipped_iterations_is_unknown(looped: Callable) -> None:
+    source = ALIKE.replace("inject_seconds(1e-3 * (1 + w.rank))", "execute(1e7)") + "print(smpy.host_energy_j() > 0)"
+    power = ("power.idle", "100W"), ("power.busy", "200W")
+    part, whole = looped(source, options=power), looped(source, options=power, iterations=None)
+    assert summary(whole).energy.total_j > 0
+    assert whole.out.count("True") == 4
+    assert summary(part).energy is None
+    assert part.out.count("False") == 4
+    assert "energy         unknown, as iterations were skipped: run without --iterations" in summary(part).render()
+    assert "energy         unknown" not in summary(whole).render()
+
+
 def test_analyses_tell_the_share_that_was_skipped_and_leave_it_out(looped: Callable, tmp_path: Path) -> None:
     looped(ALIKE, trace=tmp_path / "part")
     looped(ALIKE, trace=tmp_path / "whole", iterations=None)
@@ -237,12 +283,29 @@ def test_a_loop_that_is_left_by_an_exception_is_refused(looped: Callable) -> Non
         "for k in smpy.iterations('x', range(9)):\n    if k > 5:\n        break\n",
         "for k in smpy.iterations(\n    'x', range(9)\n):\n    for i in ():\n        pass\n    else:\n        break\n",
         "def f():\n    for k in smpy.iterations('x', range(9)):\n        while k > 5:\n            return\nf()\n",
+        "loop = smpy.iterations('x', range(9))\nfor k in loop:\n    if k > 5:\n        break\n",
+        "def f():\n    yield from smpy.iterations('x', range(9))\nfor k in f():\n    if k > 5:\n        break\n",
     ],
-    ids=["break", "break behind a loop inside", "return from a loop inside"],
+    ids=[
+        *("break", "break behind a loop inside", "return from a loop inside"),
+        *("break of a loop over a variable", "break behind a generator"),
+    ],
 )
 def test_a_loop_that_may_be_left_is_refused_though_no_performed_item_leaves_it(looped: Callable, source: str) -> None:
     assert "can leave this loop, so the number of its iterations is not known" in error(looped(source))
     assert summary(looped(source, iterations=None))
+
+
+@pytest.mark.parametrize("call", ["enumerate({})", "zip(range(9), {})", "itertools.islice({}, 5)"])
+def test_items_taken_by_position_are_refused(looped: Callable, call: str) -> None:
+    items = call.format("smpy.iterations('x', range(9))")
+    refused = looped(f"import itertools\nfor k in {items}:\n    w.barrier()\n")
+    assert "takes items by their position, and skipped ones are missing: put it inside" in error(refused)
+
+
+@pytest.mark.parametrize("call", ["enumerate(range(9))", "zip(range(9), range(9))"])
+def test_a_loop_over_pairs_is_skipped(looped: Callable, call: str) -> None:
+    assert summary(looped(f"for k in smpy.iterations('x', list({call})):\n    w.barrier()\n"))
 
 
 def test_a_break_of_a_loop_inside_leaves_it_alone(looped: Callable) -> None:
@@ -287,6 +350,33 @@ def test_what_outlives_its_iteration_by_more_than_one_is_refused(looped: Callabl
     source = f"kept = []\nfor k in smpy.iterations('x', range(50)):\n{body}"
     assert f"iterations 'x': a {what} of rank" in error(looped(source))
     assert "outlives its iteration by more than one" in error(looped(source))
+
+
+def test_ranks_that_were_spawned_say_their_communicator(looped: Callable, tmp_path: Path) -> None:
+    child = tmp_path / "child.py"
+    child.write_text(
+        f"{BEGIN}for k in smpy.iterations('x', range(50)):\n    w.barrier()\nMPI.Comm.Get_parent().Disconnect()\n"
+    )
+    source = f"import sys\nw.Spawn(sys.executable, [{str(child)!r}], 3).Disconnect()\n"
+    assert "iterations 'x': a spawned rank makes this loop: say comm=MPI.COMM_WORLD" in error(looped(source))
+    child.write_text(child.read_text().replace("range(50)", "range(50), comm=w"))
+    assert summary(looped(source)).iterations[0].count == 50
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--noise-model", "ticks:1ms:20us"], "ticks fall into few iterations, and skipping misses them"),
+        (["--compute", "record:bursts"], "a file of bursts has those of all iterations in order"),
+        (["--compute", "replay:bursts"], "a file of bursts has those of all iterations in order"),
+    ],
+)
+def test_options_that_need_all_iterations_are_refused(options: list[str], message: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("pass")
+    command = ["-np", "1", "--iterations", "skip", *options, str(tmp_path / "program.py")]
+    refused = CliRunner().invoke(run_command, command)
+    assert refused.exit_code == 2
+    assert message in " ".join(refused.output.split())
 
 
 @pytest.mark.parametrize("text", ["", "skip:", "skip:0", "skip:x", "skip:100%", "jump"])

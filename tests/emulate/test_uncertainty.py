@@ -49,6 +49,23 @@ def summary_of(emulated: Callable, tmp_path: Path) -> Callable:
     return of
 
 
+def test_uncertain_times_of_skipped_iterations_are_those_of_the_others_in_proportion(summary_of: Callable) -> None:
+    source = """
+import smpy
+for k in smpy.iterations("x", range(100)):
+    one()
+    comm.Barrier()
+    for i in smpy.iterations("inside", range(50)):
+        other()
+one()
+"""
+    text = kernels(noise='{kind = "half-normal", sigma = 0.1}')
+    whole, part = (summary_of(source, text=text, iterations=each).uncertainty for each in (None, 0.01))
+    assert whole.coefficients_s == pytest.approx(hypot(0.01 * 101, 0.01 * 5000))
+    assert whole.noise_sd_s == pytest.approx(0.1 * sqrt((1 - 2 / pi) * 5101))
+    assert (part.coefficients_s, part.noise_sd_s) == pytest.approx((whole.coefficients_s, whole.noise_sd_s), rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("source", "half_width_s"),
     [

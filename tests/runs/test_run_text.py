@@ -70,6 +70,8 @@ def runs(draw: st.DrawFn) -> RunConfig:
     for name, option in OPTIONS.items():
         if name == "n_ranks" or draw(st.booleans()):
             fields[name] = draw(VALUES.get(name, st.booleans() if option.read is None else PATHS))
+    if fields.get("noise_model", ("",))[0] == "ticks":
+        fields.pop("iterations", None)  # which refuses ticks
     return RunConfig(program=draw(WORDS), args=tuple(draw(st.lists(WORDS))), **fields)  # type: ignore[arg-type]
 
 

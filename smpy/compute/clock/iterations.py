@@ -24,6 +24,8 @@ from smpy.engine.running import current, is_running, named_call
 from smpy.errors import UsageError
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from numpy.typing import NDArray
 
     from smpy.compute.clock.loop_plan import LoopPlan
@@ -37,6 +39,8 @@ T = TypeVar("T")
 _OVER: Final = -1
 _WINDOW_ENDS: Final = -2
 _SAME: Final = 0.01  # dates repeat that differ by less, as a part of an item's time
+_GENERATOR: Final = 0x20  # CO_GENERATOR of inspect, whose import takes time
+_BY_POSITION: Final = ("enumerate", "zip", "islice", "takewhile")
 _RECENT: Final = 4  # items in which the spread of dates has not grown, where they do not repeat
 
 
@@ -88,27 +92,42 @@ def iterations(name: str, iterable: Collection[T], *, comm: Any = None, periods:
     skipping = current().world_storage.get(IterationSkipping) if is_running() else None
     if skipping is None:
         return iterable
-    caller = sys._getframe(1)
-    exit_line = loop_exit(caller.f_code.co_filename, caller.f_lineno)
-    if exit_line is not None:
-        raise UsageError(
-            f"iterations {name!r}: line {exit_line} can leave this loop, so the number of its iterations is not known: "
-            "mark a loop that makes all of them, or run without --iterations"
-        )
     return _SkippingLoop(skipping, name, iterable, comm, tuple(periods))
 
 
+def _refuse_exits(name: str, frame: FrameType | None) -> None:
+    """Refuse a loop whose `for` statement may leave it, or takes items by position; generators may stand between."""
+    while frame is not None:
+        loop = _for_statement(frame.f_code.co_filename, frame.f_lineno)
+        if loop is not None and (exit_line := next(_exits(loop.body, is_inner=False), None)) is not None:
+            raise UsageError(
+                f"iterations {name!r}: line {exit_line} can leave this loop, so the number of its iterations is not "
+                "known: mark a loop that makes all of them, or run without --iterations"
+            )
+        if loop is not None and (call := _called_name(loop.iter)) in _BY_POSITION:
+            raise UsageError(
+                f"iterations {name!r}: {call} takes items by their position, and skipped ones are missing: put it "
+                f"inside, as in iterations({name!r}, list({call}(...)))"
+            )
+        frame = frame.f_back if frame.f_code.co_flags & _GENERATOR else None
+
+
 @cache
-def loop_exit(path: str, line: int) -> int | None:
-    """Line of a `break` or `return` that can leave the `for` statement whose iterable is at a line; None: none seen."""
+def _for_statement(path: str, line: int) -> ast.For | None:
+    """The `for` statement whose iterable is at a line; None: none seen."""
     try:
         tree = ast.parse("".join(linecache.getlines(path)))
     except (SyntaxError, ValueError, RecursionError):
         return None
     for node in ast.walk(tree):
-        if isinstance(node, ast.For) and node.iter.lineno <= line <= (node.iter.end_lineno or line):
-            return next(_exits(node.body, is_inner=False), None)
+        if isinstance(node, ast.For) and node.lineno <= line <= (node.iter.end_lineno or line):
+            return node
     return None
+
+
+def _called_name(node: ast.expr) -> str:
+    """Last part of the name of the function that an expression calls; "": it is no such call."""
+    return ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
 
 
 def _exits(body: Iterable[ast.AST], *, is_inner: bool) -> Iterator[int]:
@@ -132,6 +151,7 @@ class _SkippingLoop:
         self._skipping, self._name, self._items, self._comm, self._periods = skipping, name, items, comm, periods
 
     def __iter__(self) -> Iterator[Any]:
+        _refuse_exits(self._name, sys._getframe(1))
         items = self._items if isinstance(self._items, Sequence) else list(self._items)
         loop, member = _join(self._skipping, self._name, len(items), self._comm, self._periods)
         try:
@@ -172,9 +192,17 @@ def _join(
     engine = current()
     if engine.timeline != engine.first_timeline(engine.rank):
         engine.give_up(UsageError(f"iterations {name!r}: a thread makes this loop: let the rank's own program make it"))
-    if comm is None:
-        return skipping.join(name, n_items, 0, engine.n_first_ranks, engine.rank, periods)
-    return skipping.join(name, n_items, comm._kernel_comm, comm.Get_size(), comm.Get_rank(), periods)
+    if comm is None and engine.rank >= engine.n_first_ranks:
+        raise UsageError(f"iterations {name!r}: a spawned rank makes this loop: say comm=MPI.COMM_WORLD")
+    number, size, member = (
+        (0, engine.n_first_ranks, engine.rank)
+        if comm is None
+        else (comm._kernel_comm, comm.Get_size(), comm.Get_rank())
+    )
+    engine.catch_up("iterations")
+    loop = skipping.join(name, n_items, number, size, member, periods)
+    loop.path_sums[member] = engine.path(engine.rank)
+    return loop, member
 
 
 @named_call("")
@@ -183,6 +211,8 @@ def _next_item(loop: SkippedLoop, member: int) -> int:
     while True:
         engine.catch_up("iterations")
         item = loop.enter(member, engine.rank, engine.now_s)
+        if item == _OVER:
+            loop.add_uncertainty(engine, member)
         if item != _WINDOW_ENDS:
             return item
         timeline = engine.timeline
@@ -243,10 +273,8 @@ class IterationSkipping:
         """Half width of the time of all loops."""
         return sqrt(sum(total.half_width_s**2 for total in self.totals.values()))
 
-    def join(
-        self, name: str, n_items: int, comm: int, size: int, member: int, periods: tuple[int, ...]
-    ) -> tuple[SkippedLoop, int]:
-        """Loop that a member of a communicator begins, and the member."""
+    def join(self, name: str, n_items: int, comm: int, size: int, member: int, periods: tuple[int, ...]) -> SkippedLoop:
+        """Loop that a member of a communicator begins."""
         group = self._groups.setdefault((comm, size), _Group([0] * size, {}))
         place = group.n_begun[member]
         loop = group.loops.get(place)
@@ -261,7 +289,7 @@ class IterationSkipping:
         loop.n_joined += 1
         if loop.n_joined == size:
             del group.loops[place]
-        return loop, member
+        return loop
 
     def _plan(self, name: str, n_items: int, size: int, periods: tuple[int, ...]) -> LoopPlan:
         from smpy.compute.clock.loop_plan import LoopPlan  # with numpy, which a run without loops need not import
@@ -291,6 +319,8 @@ class SkippedLoop:
         Timelines that wait at the end of the window.
     n_joined : int
         Ranks that have begun the loop.
+    path_sums : list of list of float
+        Uncertain times along the critical path to each rank's begin of the loop.
     """
 
     def __init__(self, skipping: IterationSkipping, name: str, n_items: int, size: int, plan: LoopPlan) -> None:
@@ -299,6 +329,8 @@ class SkippedLoop:
         self._before = {other: total.half_width_s for other, total in skipping.totals.items()}
         self.waiting: list[int] = []
         self.n_joined = 0
+        self.path_sums: list[list[float]] = [[]] * size
+        self._unperformed = 0.0  # time of items not performed, over that of those performed
         self.resume_s: NDArray[Any]
         self.moved_s = 0.0
         self._is_first, self._is_open, self._is_over = True, True, n_items == 0
@@ -426,10 +458,21 @@ class SkippedLoop:
             self._begin(items)
         self.moved_s, self.resume_s = moved_s, arrived_s + moved_s
 
+    def add_uncertainty(self, engine: Engine, member: int) -> None:
+        """Add the uncertain times of items that were not performed: as those of the others, in proportion to time."""
+        *sums, variance = (
+            self._unperformed * (after - before)
+            for before, after in zip(self.path_sums[member], engine.path(engine.rank), strict=True)
+        )
+        for number, amount in enumerate(sums):
+            if amount or (variance and not number):
+                engine.add_to_path(number, amount, 0.0 if number else variance)
+
     def _finish(self, missed_s: float) -> None:
         """Note the time of the loop; `missed_s` is time that has passed beyond what was to be added."""
         plan, estimate = self._plan, self._plan.estimate
         assert estimate is not None
+        self._unperformed = estimate.total_s / plan.elapsed_s - 1 if plan.elapsed_s else 0.0
         self._skipping.known[self.name, self.n_items, self._size] = plan.windows_to_keep()
         for name, total in self._skipping.totals.items():  # of loops inside, which are as often as this loop is long
             before_s = self._before.get(name, 0.0)

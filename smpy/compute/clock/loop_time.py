@@ -18,6 +18,7 @@ Predict: TypeAlias = Callable[[Sequence["ItemWindow"], Floats, int], Floats]
 _PERIODS: Final = range(2, 17)
 _LEAST_CUBIC: Final = 6  # windows: four coefficients, and two that can contradict them
 _CLEARLY: Final = 0.7  # one of many periods has to predict so much better
+_ROUNDING: Final = 1e-9  # a half width that is a smaller part of the time is rounding
 _RESIDUAL_MAX: Final = 0.05  # standard deviation around a smooth shape, as a part of the mean
 
 
@@ -102,6 +103,8 @@ def loop_time(
     error_of_total_s = sqrt((n - 1) / n * float(((left_out_s - left_out_s.mean()) ** 2).sum()))
     halved_s = total_s(_every_other(windows))
     half_width_s = max(student_t(n - 1) * error_of_total_s, abs(whole_s - halved_s))
+    if half_width_s < _ROUNDING * whole_s:
+        half_width_s = 0.0
     return LoopTime(whole_s, half_width_s, name, error_s, name != "straight" and _is_rough(windows, predict, n_items))
 
 
