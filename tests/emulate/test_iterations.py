@@ -343,6 +343,15 @@ def test_a_generator_is_refused(looped: Callable) -> None:
 
 
 @pytest.mark.parametrize(
+    ("periods", "kind", "message"),
+    [((0,), ValueError, "of 2 items or more"), ((3, -3), ValueError, "2 items"), ((2.5,), TypeError, "float")],
+)
+def test_periods_are_whole_numbers_from_2_on(periods: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        smpy.iterations("x", range(9), periods=periods)
+
+
+@pytest.mark.parametrize(
     ("call", "what"), [("w.irecv(source=w.rank)", "receive"), ("w.send(k, (w.rank + 1) % w.size)", "send")]
 )
 def test_what_outlives_its_iteration_by_more_than_one_is_refused(looped: Callable, call: str, what: str) -> None:
