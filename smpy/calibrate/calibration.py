@@ -15,7 +15,17 @@ from smpy.calibrate.costs import Cost, NoiseModel, Terms, cost_of
 from smpy.calibrate.kernel_table import kernel_table
 from smpy.calibrate.kernels import SPEED, Kernel, Pools, core_speed_kernel
 from smpy.calibrate.measure import Clocks, measure
-from smpy.calibrate.memory import ALL_CORES, WORKING_SET, MemorySpeed, all_cores, memory_speed, working_set_kernel
+from smpy.calibrate.memory import (
+    ALL_CORES,
+    RANDOM_READS,
+    WORKING_SET,
+    MemorySpeed,
+    all_cores,
+    memory_speed,
+    random_access,
+    random_reads_kernel,
+    working_set_kernel,
+)
 from smpy.calibrate.neighbours import NEIGHBOUR_KERNELS, Neighbours, load_bytes, measure_neighbours, neighbours
 from smpy.calibrate.plan import DIMENSIONS, MeasurementPlan, Visit, visits
 from smpy.calibrate.result_file import Table
@@ -27,6 +37,7 @@ from smpy.units import exact_size, rounded_bandwidth, rounded_speed
 
 _DIGITS: Final = 4  # digits of speeds: measurements repeat to no more
 _WAITED_MAX: Final = 0.02  # share of the time of measured calls
+_RATES: Final = frozenset((SPEED, WORKING_SET, RANDOM_READS))  # kernels that give rates, no costs
 _TIME_WAS_OVER: Final = "time was over"
 _SAME: Final = ("cpu", "blas", "numpy", "scipy")  # facts of the machine that must not change during a measurement
 
@@ -82,6 +93,8 @@ class Calibration:
         Speed of a core's memory.
     all_cores_bytes_per_s : float
         Rate at which all cores move bytes together; NaN if it was not measured.
+    random_access : tuple of (int, float)
+        Working sets and a core's rates at random addresses of them, if they were measured.
     neighbours : Neighbours or None
         Effect of busy cores on a core, if it was measured.
     costs : tuple of Cost
@@ -94,6 +107,7 @@ class Calibration:
     speed_flop_per_s: float
     memory: MemorySpeed | None
     all_cores_bytes_per_s: float
+    random_access: tuple[tuple[int, float], ...] = ()
     neighbours: Neighbours | None = None
     costs: tuple[Cost, ...] = ()
     failures: tuple[str, ...] = field(default=())
@@ -107,13 +121,16 @@ class Calibration:
             host["memory_bandwidth"] = rounded_bandwidth(max(core, self.all_cores_bytes_per_s), _DIGITS)
             host["core_memory_bandwidth"] = rounded_bandwidth(core, _DIGITS)
             host["caches"] = {exact_size(size): rounded_bandwidth(rate, _DIGITS) for size, rate in self.memory.caches}
+        if self.random_access:
+            rates = {exact_size(size): rounded_bandwidth(rate, _DIGITS) for size, rate in self.random_access}
+            host["random_access"] = rates
         tables: dict[str, Table] = {"calibration": self.about}
         if self.neighbours is not None:
             slowed = {str(n): round(share, 3) for n, share in self.neighbours.busy_shares.items() if n > 1}
             host |= {"busy_speed": slowed} if slowed else {}
-            rates = self.neighbours.busy_bytes_per_s.items()
-            if rates:
-                busy = {str(n): rounded_bandwidth(rate, _DIGITS) for n, rate in rates}
+            if self.neighbours.busy_bytes_per_s:
+                rates_of_busy = self.neighbours.busy_bytes_per_s.items()
+                busy = {str(n): rounded_bandwidth(rate, _DIGITS) for n, rate in rates_of_busy}
                 tables["calibration"] = self.about | {"memory_bandwidth_of_busy_cores": busy}
             if not np.isnan(self.neighbours.memory_slowdown):
                 tables["calibration.load"] = {
@@ -168,6 +185,8 @@ def calibrate(
         SPEED: core_speed_kernel(),
         WORKING_SET: working_set_kernel(),
     }
+    if request.plan == "host":
+        kernels[RANDOM_READS] = random_reads_kernel(np.random.default_rng(plan.seed))
     if recorded is None or not recorded.is_ended:
         with one_core() as cores:
             warnings = check_quiet(may_be_loaded=request.may_be_loaded)
@@ -292,7 +311,7 @@ def _fitted(
         raise UsageError(f"{request.raw}: the speed of a core was not measured in time; remove the file and try again")
     costs, failures = [], []
     for name, kernel in kernels.items():
-        if name in (SPEED, WORKING_SET) or (name not in by_kernel and not _was_to_be_measured(name, recorded)):
+        if name in _RATES or (name not in by_kernel and not _was_to_be_measured(name, recorded)):
             continue
         terms = Terms(kernel.sizes, kernel.candidates, kernel.leading, kernel.signed, kernel.combined, kernel.is_tall)
         samples = by_kernel.get(name, ())
@@ -302,7 +321,9 @@ def _fitted(
         except UsageError as error:
             failures.append(str(error))
     curve = by_kernel.get(WORKING_SET)
-    memory = memory_speed(curve, [(size, part) for size, part in recorded.about["caches_bytes"]]) if curve else None
+    parts = [(size, part) for size, part in recorded.about["caches_bytes"]]
+    memory = memory_speed(curve, parts) if curve else None
+    reads = by_kernel.get(RANDOM_READS, ())
     together = by_kernel.get(ALL_CORES, ())
     beside = [sample for name in NEIGHBOUR_KERNELS for sample in by_kernel.get(name, ())]
     return Calibration(
@@ -312,6 +333,7 @@ def _fitted(
         all_cores_bytes_per_s=max(
             (dict(sample.sizes)["bytes"] / sample.wall_s for sample in together), default=float("nan")
         ),
+        random_access=random_access(reads, memory, parts) if reads and memory is not None else (),
         neighbours=neighbours(beside, load_bytes(plan.curve_bytes)) if beside else None,
         costs=tuple(costs),
         failures=tuple(failures),

@@ -1,4 +1,4 @@
-"""Speed of reading and writing memory: by working set on one core, and on all cores at once."""
+"""Speed of memory: streams and random reads by working set on one core, and streams of all cores at once."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from smpy.calibrate.kernels import Kernel, Pools, Sizes, TimedKernel
 from smpy.calibrate.samples import KernelSample
 
 WORKING_SET: Final = "working_set"
+RANDOM_READS: Final = "random_reads"
 ALL_CORES: Final = "all_cores"
 WORDS_MOVED: Final = 3  # y += x reads two and writes one, of the two that the working set has
 _ARRAYS: Final = 2
+_GATHER_ARRAYS: Final = 3  # y = x[order]: x is read at random, the others one word after the other
 _PASSES_TO_SETTLE: Final = 4  # caches that take what others evict serve a working set at their full rate only then
 _IN_CACHE: Final = 0.75  # share of the last cache that surely holds the working set: others use the rest
 _STRAIGHT: Final = 0.05  # largest relative error of the bandwidth between the points that are kept
@@ -80,6 +82,53 @@ def working_set_kernel() -> Kernel:
     return Kernel(WORKING_SET, ("bytes",), ("bytes",), {"bytes": 1 / 8}, (), prepare, n_warming=_PASSES_TO_SETTLE)
 
 
+def random_reads_kernel(rng: np.random.Generator) -> Kernel:
+    """Gather y = x[order] of three arrays that together take this many bytes; the order is random.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Draws the order.
+    """
+
+    def prepare(_pools: Pools, sizes: Sizes) -> TimedKernel:
+        n = sizes["bytes"] // _GATHER_ARRAYS // 8
+        x, y, order = np.full(n, 1.0), np.full(n, 0.0), rng.integers(0, n, n, dtype=np.intp)
+        return TimedKernel(lambda: np.take(x, order, out=y, mode="clip"))  # other modes copy y
+
+    return Kernel(RANDOM_READS, ("bytes",), ("bytes",), {"bytes": 1 / 24}, (), prepare, n_warming=_PASSES_TO_SETTLE)
+
+
+def random_access(
+    samples: Sequence[KernelSample], memory: MemorySpeed, caches: Sequence[tuple[int, int]]
+) -> tuple[tuple[int, float], ...]:
+    """Working sets and a core's rates at random addresses of them, as far as the curve is not straight.
+
+    A gather takes the time of two streams at the bandwidth of its working set, and of as many bytes at random.
+
+    Parameters
+    ----------
+    samples : sequence of KernelSample
+        Samples of `random_reads_kernel`, at least one; the median of several of a working set counts.
+    memory : MemorySpeed
+        Bandwidths of streams.
+    caches : sequence of (int, int)
+        Sizes of the machine's caches, rising, and of a core's part of each.
+    """
+    sets, seconds = _medians(samples)
+    streams = np.exp(np.interp(np.log(sets), np.log(memory.working_sets_bytes), np.log(memory.bandwidths_bytes_per_s)))
+    each_bytes = sets / _GATHER_ARRAYS
+    random_s = seconds - (_GATHER_ARRAYS - 1) * each_bytes / streams
+    rates = _falling(each_bytes / np.maximum(random_s, seconds / _GATHER_ARRAYS))  # at least as long as a stream
+    bends = _bends(np.log(sets), np.log(rates))
+    points: dict[int, float] = {}
+    for i in bends:
+        part = _part_of(float(sets[i]), caches)
+        if part > max(points, default=0):  # a core's part of a shared cache may be smaller than its own one
+            points[part] = float(rates[i])
+    return tuple(points.items())
+
+
 def memory_speed(samples: Sequence[KernelSample], caches: Sequence[tuple[int, int]]) -> MemorySpeed:
     """Curve of one core, from samples of `working_set_kernel`.
 
@@ -90,15 +139,8 @@ def memory_speed(samples: Sequence[KernelSample], caches: Sequence[tuple[int, in
     caches : sequence of (int, int)
         Sizes of the machine's caches, rising, and of a core's part of each.
     """
-    rates_of: dict[int, list[float]] = {}
-    for sample in samples:
-        ((_, size_bytes),) = sample.sizes
-        rates_of.setdefault(size_bytes, []).append(size_bytes * WORDS_MOVED / _ARRAYS / sample.processor_s)
-    sets = np.array(sorted(rates_of), dtype=float)
-    rates = np.array([np.median(rates_of[int(size)]) for size in sets])
-    fastest = int(rates.argmax())  # the overhead of calls, not the caches, slows down smaller sets
-    rates[:fastest] = rates[fastest]
-    rates = _falling(rates)
+    sets, seconds = _medians(samples)
+    rates = _falling(sets * WORDS_MOVED / _ARRAYS / seconds)
     n_cached = int(np.searchsorted(sets, _IN_CACHE * caches[-1][0], side="right"))
     bends = _bends(np.log(sets[:n_cached]), np.log(rates[:n_cached])) if n_cached else []
     return MemorySpeed(
@@ -108,6 +150,16 @@ def memory_speed(samples: Sequence[KernelSample], caches: Sequence[tuple[int, in
         float(rates[-1]),
         bool(sets[-1] > caches[-1][0]),
     )
+
+
+def _medians(samples: Sequence[KernelSample]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Working sets, rising, and the median time of a pass over each."""
+    times_s: dict[int, list[float]] = {}
+    for sample in samples:
+        ((_, size_bytes),) = sample.sizes
+        times_s.setdefault(size_bytes, []).append(sample.processor_s)
+    sets = sorted(times_s)
+    return np.array(sets, dtype=float), np.array([np.median(times_s[size]) for size in sets])
 
 
 def _bends(x: NDArray[np.float64], y: NDArray[np.float64]) -> list[int]:
@@ -129,7 +181,9 @@ def _bends(x: NDArray[np.float64], y: NDArray[np.float64]) -> list[int]:
 
 def _part_of(size_bytes: float, caches: Sequence[tuple[int, int]]) -> int:
     """Core's part of a working set in bytes; beyond the cache below, interpolated on logarithmic axes."""
-    i = next(i for i, (whole, _) in enumerate(caches) if size_bytes <= whole)
+    i = next((i for i, (whole, _) in enumerate(caches) if size_bytes <= whole), None)
+    if i is None:
+        return int(size_bytes)
     (whole, part), below = caches[i], caches[i - 1][1] if i else 0
     if whole == part or part <= below:
         return int(min(size_bytes, part))
@@ -139,7 +193,13 @@ def _part_of(size_bytes: float, caches: Sequence[tuple[int, int]]) -> int:
 
 
 def _falling(rates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The closest sequence that does not rise, in squares of logarithms (pool adjacent violators, Ayer et al. 1955)."""
+    """The closest sequence that does not rise, in squares of logarithms (pool adjacent violators, Ayer et al. 1955).
+
+    Up to the fastest set it is that one's rate: the overhead of calls, not the caches, slows down smaller ones.
+    """
+    rates = rates.copy()
+    fastest = int(rates.argmax())
+    rates[:fastest] = rates[fastest]
     levels: list[tuple[float, int]] = []
     for rate in np.log(rates):
         levels.append((float(rate), 1))

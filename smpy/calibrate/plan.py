@@ -10,7 +10,7 @@ from zlib import crc32
 import numpy as np
 
 from smpy.calibrate.kernels import SPEED, Kernel, Limits, draw_sizes
-from smpy.calibrate.memory import WORKING_SET
+from smpy.calibrate.memory import RANDOM_READS, WORKING_SET
 from smpy.calibrate.samples import KernelSample
 
 DIMENSIONS: Final[Mapping[str, int]] = {"quick": 2048, "full": 8192, "host": 2048}  # the largest of a matrix, by plan
@@ -43,7 +43,7 @@ class MeasurementPlan:
     curve_bytes : int
         The largest working set.
     curve_step : float
-        Ratio of one working set to the next.
+        Ratio of one working set to the next; of random reads, its square.
     evicted_bytes : int
         Bytes written to make caches cold.
     time_limit_s : float
@@ -96,16 +96,17 @@ class MeasurementPlan:
             curve_bytes=curve_bytes & ~0xFFF,
             curve_step=2**0.5 if name != "quick" else 2.0,
             evicted_bytes=min(2 * cache_bytes, (64 if is_full else 32) << 20, memory_bytes // 16),
-            time_limit_s={"full": 800.0, "quick": 42.0}.get(name, 60.0),
+            time_limit_s={"full": 800.0, "quick": 42.0}.get(name, 90.0),
         )
 
     def sizes_of(self, kernel: Kernel) -> tuple[tuple[int, ...], ...]:
         """Sizes of a kernel; they do not depend on other kernels."""
         if kernel.name == SPEED:
             return ((_SPEED_ORDER,),)
-        if kernel.name == WORKING_SET:
-            n_steps = int(np.log(max(self.curve_bytes / _CURVE_SMALLEST_BYTES, 1)) / np.log(self.curve_step))
-            return tuple((int(_CURVE_SMALLEST_BYTES * self.curve_step**i) & ~0xFF,) for i in range(n_steps + 1))
+        if kernel.name in (WORKING_SET, RANDOM_READS):
+            step = self.curve_step if kernel.name == WORKING_SET else self.curve_step**2
+            n_steps = int(np.log(max(self.curve_bytes / _CURVE_SMALLEST_BYTES, 1)) / np.log(step))
+            return tuple((int(_CURVE_SMALLEST_BYTES * step**i) & ~0xFF,) for i in range(n_steps + 1))
         limits = Limits(self.dimension, self.work, self.operand_bytes // 16)
         rng = np.random.default_rng([self.seed, crc32(kernel.name.encode())])
         return tuple(draw_sizes(kernel, limits, rng, self.n_sizes))

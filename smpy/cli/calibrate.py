@@ -133,7 +133,7 @@ def blas(
 @_seed_option
 @_loaded_option
 def host(result: Path, seed: int, may_be_loaded: bool) -> None:
-    """Measure the speed of a core, of its caches and of memory; half a minute.
+    """Measure the speed of a core, of its caches and of memory; a minute or two.
 
     The speed of a core is the rate of its dgemm. `smpy run --compute measured --host FILE.toml` scales measured time by
     it: a second here counts as that many operations there. That is exact for programs that speed up as dgemm does.

@@ -273,7 +273,12 @@ def _memory_text(memory: Memory) -> str:
     shared = f", memory {_rate(memory.bandwidth_bytes_per_s)}" if memory.bandwidth_bytes_per_s else ""
     alone = f", {_rate(memory.core_bandwidth_bytes_per_s)} a core" if memory.core_bandwidth_bytes_per_s else ""
     caches = [f"{format_bytes(each.size_bytes)} at {_rate(each.core_bandwidth_bytes_per_s)}" for each in memory.caches]
-    return f"{shared}{alone}{', caches of a core ' if caches else ''}{', '.join(caches)}"
+    accesses = memory.random_access
+    rates = [f"{format_bytes(each.working_set_bytes)} at {_rate(each.core_bytes_per_s)}" for each in accesses]
+    return (
+        f"{shared}{alone}{', caches of a core ' if caches else ''}{', '.join(caches)}"
+        f"{', random access to ' if rates else ''}{', '.join(rates)}"
+    )
 
 
 def _link_text(kind: LinkKind) -> str:

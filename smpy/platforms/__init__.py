@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         Polling,
         Step,
     )
-    from smpy.platforms.models.memory import Cache, Memory
+    from smpy.platforms.models.memory import Cache, Memory, RandomAccess
     from smpy.platforms.models.network_models import Network, network_model
     from smpy.platforms.models.prices import Prices
     from smpy.platforms.models.storage import Disk, Storage
@@ -112,6 +112,7 @@ __all__ = [
     "Prices",
     "Profile",
     "ProfileConnection",
+    "RandomAccess",
     "ReadPart",
     "Router",
     "Sharing",
@@ -151,7 +152,7 @@ _NAMES: Final = {
     "link_classes": ("LinkClass",),
     "links": ("Coordinates", "Direction", "Hop", "Sharing"),
     "machine": ("read_machine",),
-    "models.memory": ("Cache", "Memory"),
+    "models.memory": ("Cache", "Memory", "RandomAccess"),
     "models.network_models": ("Network", "network_model"),
     "own_format.settings": ("TomlTable",),
     "own_format.wanted_hosts": ("WantedHosts",),

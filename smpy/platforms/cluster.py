@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
 
-from smpy.platforms.models.memory import COPY_BANDWIDTH_BYTES_PER_S, Cache, Memory
+from smpy.platforms.models.memory import COPY_BANDWIDTH_BYTES_PER_S, Cache, Memory, RandomAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +153,7 @@ class HostGroup:
     state_speeds_flop_per_s: tuple[float, ...] = ()
     first_state: int = 0
     messages_bandwidth_bytes_per_s: float = 0.0
+    random_access: tuple[RandomAccess, ...] = ()
 
     @property
     def memory(self) -> Memory:
@@ -162,6 +163,7 @@ class HostGroup:
             self.core_memory_bandwidth_bytes_per_s,
             self.caches,
             self.messages_bandwidth_bytes_per_s,
+            self.random_access,
         )
 
 
@@ -222,6 +224,8 @@ class Cluster:
         State in which hosts begin.
     messages_bandwidth_bytes_per_s : float
         Bandwidth of all messages inside a host together; 0: what its memory carries.
+    random_access : tuple of RandomAccess
+        Rates of a core at random addresses, by rising working set.
     """
 
     name: str
@@ -248,6 +252,7 @@ class Cluster:
     state_speeds_flop_per_s: tuple[float, ...] = ()
     first_state: int = 0
     messages_bandwidth_bytes_per_s: float = 0.0
+    random_access: tuple[RandomAccess, ...] = ()
 
     @property
     def n_hosts(self) -> int:
@@ -261,6 +266,7 @@ class Cluster:
             self.core_memory_bandwidth_bytes_per_s,
             self.caches,
             self.messages_bandwidth_bytes_per_s,
+            self.random_access,
         )
 
     @property

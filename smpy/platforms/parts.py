@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from smpy.platforms.models.memory import Cache, Memory
+from smpy.platforms.models.memory import Cache, Memory, RandomAccess
 from smpy.platforms.parts_list import PartsList
 
 if TYPE_CHECKING:
@@ -61,16 +61,24 @@ class Computer(Part):
         Bandwidths of main memory: for all cores of a host together, and for one core at most; 0: not known.
     caches : tuple of Cache
         Caches of a core, by rising size.
+    random_access : tuple of RandomAccess
+        Rates of a core at random addresses, by rising working set.
     """
 
     memory_bandwidth_bytes_per_s: float = field(default=0.0, kw_only=True)
     core_memory_bandwidth_bytes_per_s: float = field(default=0.0, kw_only=True)
     caches: tuple[Cache, ...] = field(default=(), kw_only=True)
+    random_access: tuple[RandomAccess, ...] = field(default=(), kw_only=True)
 
     @property
     def memory(self) -> Memory:
         """Memory of each host."""
-        return Memory(self.memory_bandwidth_bytes_per_s, self.core_memory_bandwidth_bytes_per_s, self.caches)
+        return Memory(
+            self.memory_bandwidth_bytes_per_s,
+            self.core_memory_bandwidth_bytes_per_s,
+            self.caches,
+            random_access=self.random_access,
+        )
 
 
 class Zone(Part):

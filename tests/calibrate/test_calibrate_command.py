@@ -291,7 +291,7 @@ def test_a_measurement_that_ran_out_of_time_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(calibration_module, "measure", lambda *_args, **_more: False)
     raw = tmp_path / "node.csv"
     assert "was not measured in time" in _run("host", str(tmp_path / "node.toml")).output
-    assert "# warning: time was over, 60 s, before all measurements were made" in raw.read_text()
+    assert "# warning: time was over, 90 s, before all measurements were made" in raw.read_text()
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no threads on cores of their own here")

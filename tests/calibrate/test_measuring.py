@@ -16,14 +16,14 @@ from smpy.calibrate import this_machine
 from smpy.calibrate.costs import Terms, cost_of
 from smpy.calibrate.kernels import Kernel, Limits, Pools, TimedKernel, core_speed_kernel, draw_sizes, kernels
 from smpy.calibrate.measure import Clocks, Timer, measure
-from smpy.calibrate.memory import all_cores, memory_speed, working_set_kernel
+from smpy.calibrate.memory import all_cores, memory_speed, random_access, random_reads_kernel, working_set_kernel
 from smpy.calibrate.plan import MeasurementPlan, visits
 from smpy.calibrate.samples import SIZE_NAMES, KernelSample, SampleFile, read_samples
 from smpy.calibrate.terms import evaluate
 from smpy.calibrate.this_machine import disturbance
-from smpy.compute.models.roofline import cache_bandwidth_bytes_per_s
+from smpy.compute.models.roofline import cache_bandwidth_bytes_per_s, random_access_bytes_per_s
 from smpy.errors import UsageError
-from smpy.platforms import Cache, Memory
+from smpy.platforms import Cache, Memory, RandomAccess
 
 ALL = kernels()
 LIMITS = Limits(dimension=300, work=4e6, elements=1 << 14)
@@ -470,10 +470,49 @@ def test_the_points_that_are_kept_give_the_bandwidth_of_every_working_set_in_the
     assert all(bandwidth > 20e9 for _, bandwidth in found.caches[:-1])
 
 
+@pytest.mark.parametrize("calls_cost_s", [0.0, 1e-7])
+def test_the_rates_of_random_access_are_those_of_gathers_less_their_streams(calls_cost_s):
+    """A gather reads its order and writes its result one word after the other, and reads as many at random."""
+    sizes = np.geomspace(1 << 14, 1 << 30, 17).astype(int)
+    streams = np.exp(np.interp(np.log(sizes), np.log([1 << 20, 1 << 28]), np.log([80e9, 8e9])))
+    rates = np.exp(np.interp(np.log(sizes), np.log([1 << 18, 1 << 22, 1 << 28]), np.log([12e9, 4e9, 0.4e9])))
+    sums = [
+        KernelSample("working_set", (("bytes", int(size)),), "warm", 0, 1.5 * size / stream, 1.0)
+        for size, stream in zip(sizes, streams, strict=True)
+    ]
+    gathers = [
+        KernelSample("random_reads", (("bytes", int(size)),), "warm", 0, seconds, 1.0)
+        for size, seconds in zip(sizes, 2 * sizes / 3 / streams + sizes / 3 / rates + calls_cost_s, strict=True)
+    ]
+    caches = [(2 << 20, 2 << 20), (256 << 20, 128 << 20)]
+    points = random_access(gathers, memory_speed(sums, caches), caches)
+    assert len(points) <= 5
+    memory = Memory(random_access=tuple(RandomAccess(*point) for point in points))
+    for size, rate in zip(sizes, rates, strict=True):
+        if 1 << 17 <= size <= 2 << 20 or size > 256 << 20:
+            assert random_access_bytes_per_s(memory, int(size)) == pytest.approx(rate, rel=0.06)
+    assert points[-1] == (sizes[-1], pytest.approx(0.4e9, rel=1e-3))
+
+
+def test_a_core_whose_part_of_the_last_cache_is_smaller_than_its_own_cache_has_rising_working_sets():
+    sizes = [1 << i for i in range(14, 27)]
+    sums = [KernelSample("working_set", (("bytes", size),), "warm", 0, size / 1e10, 1.0) for size in sizes]
+    seconds = [size / 1e9 * max(1, size / (2 << 20)) * max(1, size / (8 << 20)) for size in sizes]  # bends at both
+    gathers = [
+        KernelSample("random_reads", (("bytes", size),), "warm", 0, gather_s, 1.0)
+        for size, gather_s in zip(sizes, seconds, strict=True)
+    ]
+    caches = [(2 << 20, 2 << 20), (32 << 20, 1 << 20)]
+    working_sets = [size for size, _ in random_access(gathers, memory_speed(sums, caches), caches)]
+    assert working_sets == sorted(set(working_sets))
+    assert working_sets[-1] == sizes[-1]
+
+
 def test_the_kernels_of_a_host_run():
     pools = Pools(1 << 20, np.random.default_rng(0))
     core_speed_kernel().prepare(pools, {"n": 64}).run()
     working_set_kernel().prepare(pools, {"bytes": 1 << 15}).run()
+    random_reads_kernel(np.random.default_rng(0)).prepare(pools, {"bytes": 1 << 15}).run()
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no threads on cores of their own here")

@@ -13,11 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import smpy
-from smpy.compute.models.roofline import cache_bandwidth_bytes_per_s
-from smpy.platforms import Cache, Description, FullZone, Host, Memory, Profile
+from smpy.compute.models.roofline import cache_bandwidth_bytes_per_s, random_access_bytes_per_s
+from smpy.platforms import Cache, Description, FullZone, Host, Memory, Profile, RandomAccess
 
 MACHINE = "flat hosts=2 cores=4 speed=2Gf host.memory_bandwidth=8GB/s host.core_memory_bandwidth=4GB/s"
 CACHED = f"{MACHINE} host.caches=10kB:32GB/s;1MB:16GB/s"
+RANDOM = f"{CACHED} host.random_access=10kB:4GB/s;1MB:1GB/s;100MB:0.5GB/s"
 KERNELS = """
 [kernels]
 reference_speed = "4Gf"
@@ -52,6 +53,66 @@ def makespan_s(emulated: Callable, source: str, n_ranks: int = 1, platform: str 
 )
 def test_work_takes_as_long_as_the_slower_of_core_and_memory(emulated: Callable, call: str, alone_s: float) -> None:
     assert makespan_s(emulated, f"smpy.{call}", platform=CACHED) == pytest.approx(alone_s, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "alone_s"),
+    [
+        ("execute(0, 0, 1e3, random_bytes=4e9)", 1.0),
+        ("execute(0, 0, 1e5, random_bytes=2e9)", 1.0),
+        ("execute(0, 32e9, 1e4, random_bytes=4e9)", 2.0),
+        ("execute(0, 0, 1e7, random_bytes=1e9)", sqrt(2)),
+        ("execute(0, random_bytes=1e9)", 2.0),
+        ("execute(0, random_bytes=1e9, working_set_bytes=1e12)", 2.0),
+        ("execute(2e9, 4e9, random_bytes=1e9)", 3.0),
+        ("execute(8e9, 4e9, random_bytes=1e9)", 4.0),
+    ],
+)
+def test_words_at_random_addresses_take_the_time_of_their_working_set_after_streams(
+    emulated: Callable, call: str, alone_s: float
+) -> None:
+    assert makespan_s(emulated, f"smpy.{call}", platform=RANDOM) == pytest.approx(alone_s, rel=1e-9)
+
+
+@pytest.mark.parametrize("n_ranks", [1, 2, 3, 4])
+def test_each_word_at_a_random_address_loads_a_line_of_the_memory_that_cores_share(
+    emulated: Callable, n_ranks: int
+) -> None:
+    took_s = makespan_s(emulated, "smpy.execute(0, random_bytes=1e9)", n_ranks, RANDOM)
+    assert took_s == pytest.approx(max(2.0, n_ranks * 64e9 / 8 / 8e9), rel=1e-12)
+    in_caches_s = makespan_s(emulated, "smpy.execute(0, 0, 1e6, random_bytes=2e9)", n_ranks, RANDOM)
+    assert in_caches_s == pytest.approx(2.0, rel=1e-12)
+
+
+def test_threads_access_equal_parts_at_random(emulated: Callable) -> None:
+    call = "smpy.execute(0, random_bytes=1e9, threads=2)"
+    assert makespan_s(emulated, call, platform=RANDOM, cpus_per_task=2) == pytest.approx(1.0, rel=1e-12)
+
+
+def test_a_kernel_states_its_random_accesses(emulated: Callable) -> None:
+    gather = "@smpy.kernel(bytes='16*n', random_bytes='8*n')\ndef gather(n): pass\ngather(10**9)"
+    assert makespan_s(emulated, gather, platform=RANDOM, compute="models") == pytest.approx(4 + 16, rel=1e-12)
+
+
+def test_random_accesses_at_an_unknown_rate_take_no_time_and_the_summary_says_so(emulated: Callable) -> None:
+    ran = emulated("import smpy\nsmpy.execute(2e9, random_bytes=3e9)", 2, platform=CACHED)
+    assert ran.outcome.summary.makespan_s == 1.0
+    assert "6 GB read at random in no time: host.random_access" in ran.outcome.summary.render()
+
+
+@given(
+    st.lists(st.tuples(st.floats(1, 1e9), st.floats(1e6, 1e12)), min_size=1, max_size=6, unique_by=lambda it: it[0]),
+    st.floats(0.5, 2e9),
+)
+def test_the_rate_of_random_access_lies_between_those_of_the_points_around(
+    points: list[tuple[float, float]], size: float
+) -> None:
+    points.sort()
+    rate = random_access_bytes_per_s(Memory(random_access=tuple(RandomAccess(*point) for point in points)), size)
+    below = [each for each in points if each[0] <= size][-1:] or points[:1]
+    above = [each for each in points if each[0] >= size][:1] or points[-1:]
+    around = [each for _, each in below + above]
+    assert min(around) * (1 - 1e-12) <= rate <= max(around) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("n_ranks", [1, 2, 3, 4])
@@ -102,6 +163,7 @@ def test_bytes_on_a_host_of_unknown_memory_take_no_time_and_the_summary_says_so(
         ("execute(1, bytes=-1)", "cannot move -1 bytes of memory"),
         ("execute(1, float('nan'))", "cannot move nan bytes"),
         ("execute(1, 1, float('inf'))", "a working set has no inf bytes"),
+        ("execute(1, random_bytes=-1)", "cannot access -1 bytes at random"),
         ("inject_seconds(-1)", "cannot compute for -1 seconds"),
         ("inject_seconds('long')", "TypeError"),
     ],

@@ -25,6 +25,7 @@ from smpy.platforms import (
     Memory,
     NumberedNames,
     Peer,
+    RandomAccess,
     StarZone,
     VivaldiZone,
     read_machine,
@@ -38,12 +39,15 @@ count = 2
 memory_bandwidth = "400GB/s"
 core_memory_bandwidth = "25GB/s"
 caches = {"1MiB" = "60GB/s", "32KiB" = "100GB/s"}
+random_access = {"1GiB" = "0.5GB/s", "32KiB" = "5GB/s"}
 """
 MEASURED = TOML + 'messages_bandwidth = "30GB/s"\n'
 LINE = (
-    "fat-tree hosts=2 memory_bandwidth=400GB/s host.core_memory_bandwidth=25GB/s host.caches=1MiB:60GB/s;32KiB:100GB/s"
+    "fat-tree hosts=2 memory_bandwidth=400GB/s host.core_memory_bandwidth=25GB/s host.caches=1MiB:60GB/s;32KiB:100GB/s "
+    "host.random_access=32KiB:5GB/s;1GiB:0.5GB/s"
 )
-MEMORY = Memory(400e9, 25e9, (Cache(32 * 1024, 100e9), Cache(1024**2, 60e9)))
+RANDOM_ACCESS = RandomAccess(32 * 1024, 5e9), RandomAccess(1024**3, 0.5e9)
+MEMORY = Memory(400e9, 25e9, (Cache(32 * 1024, 100e9), Cache(1024**2, 60e9)), random_access=RANDOM_ACCESS)
 
 
 def test_messages_inside_a_host_share_what_was_measured_or_a_quarter_of_its_memory(tmp_path: Path) -> None:
@@ -68,14 +72,19 @@ def test_a_file_and_a_line_describe_the_same_memory(tmp_path: Path) -> None:
 
 
 def test_hosts_of_every_kind_keep_their_own_memory() -> None:
-    known = {"memory_bandwidth_bytes_per_s": 2e9, "core_memory_bandwidth_bytes_per_s": 1e9, "caches": MEMORY.caches}
+    known: dict[str, object] = {
+        "memory_bandwidth_bytes_per_s": 2e9,
+        "core_memory_bandwidth_bytes_per_s": 1e9,
+        "caches": MEMORY.caches,
+    }
+    known["random_access"] = RANDOM_ACCESS
     desks = Host("a", 1e9, **known), Host("b", 1e9), Host("c", 1e9, **known)  # type: ignore[arg-type]
     cabinet = Cabinet(NumberedNames("d", (range(2),)), 1e9, 1e9, 0.0, **known)  # type: ignore[arg-type]
     cluster = Cluster("x", NumberedNames("n", (range(2),)), 1e9, 1e9, 0.0, memory_bandwidth_bytes_per_s=3e9)
     parts = FullZone("office", desks), StarZone("rack", (cabinet,)), FlatCluster(cluster)
     machine = Description("all", FullZone("world", parts))
     platform = machine.build()
-    memory, none, other = Memory(2e9, 1e9, MEMORY.caches), Memory(), Memory(3e9)
+    memory, none, other = Memory(2e9, 1e9, MEMORY.caches, random_access=RANDOM_ACCESS), Memory(), Memory(3e9)
     assert [platform.memory(host) for host in range(7)] == [memory, none, memory, memory, memory, other, other]
     doubled = changed(machine, [("host.memory_bandwidth", "8GB/s")]).build()
     assert [doubled.memory(host).bandwidth_bytes_per_s for host in range(7)] == [8e9] * 7
@@ -99,7 +108,7 @@ def test_the_memory_of_a_machine_is_set_or_multiplied_for_a_run(tmp_path: Path) 
     ]
     machine = read_machine(tmp_path / "m.toml", 1, options)
     caches = MEMORY.caches[0], replace(MEMORY.caches[1], core_bandwidth_bytes_per_s=70e9)
-    assert machine.build().memory(0) == Memory(800e9, 30e9, caches)
+    assert machine.build().memory(0) == Memory(800e9, 30e9, caches, random_access=RANDOM_ACCESS)
     assert read_machine("flat", 1, [("host.caches", "1KiB:1GB/s")]).build().memory(0).caches == (Cache(1024, 1e9),)
 
 
@@ -110,8 +119,9 @@ def test_memory_that_is_written_down_is_read_back(tmp_path: Path) -> None:
 
 def test_the_command_tells_the_memory_of_each_kind_of_host() -> None:
     shown = CliRunner().invoke(main, ["platform", "show", LINE]).stdout
-    known = "memory 400 GB/s, 25 GB/s a core, caches of a core 32.77 kB at 100 GB/s, 1.049 MB at 60 GB/s: node-[0-1]"
-    assert f"at 49.6 Gf, {known}" in shown
+    known = "memory 400 GB/s, 25 GB/s a core, caches of a core 32.77 kB at 100 GB/s, 1.049 MB at 60 GB/s"
+    random = "random access to 32.77 kB at 5 GB/s, 1.074 GB at 500 MB/s: node-[0-1]"
+    assert f"at 49.6 Gf, {known}, {random}" in shown
 
 
 @pytest.mark.parametrize(
@@ -148,6 +158,8 @@ def test_memory_that_nobody_told_cannot_be_multiplied(what: str | Path) -> None:
         ({"memory_bandwidth_bytes_per_s": -1.0}, "host 'a': memory has a bandwidth of -1 bytes/s"),
         ({"core_memory_bandwidth_bytes_per_s": float("nan")}, "host 'a': memory of a core has a bandwidth of nan"),
         ({"caches": (Cache(2e6, 1e9), Cache(1e6, 1e9))}, "host 'a': a cache of 1 MB follows one of 2 MB"),
+        ({"random_access": RANDOM_ACCESS[::-1]}, "host 'a': random access to 32.77 kB follows that to 1.074 GB"),
+        ({"random_access": (RandomAccess(1e6, 0.0),)}, "host 'a': random access to 1e.06 bytes at 0 bytes/s"),
     ],
 )
 def test_a_host_made_in_python_is_checked_when_it_is_built(memory: dict[str, float], what: str) -> None:

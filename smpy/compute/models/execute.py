@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from smpy.compute.clock.measured_clock import THRESHOLD_S
 from smpy.compute.models.modelling import Modelling
-from smpy.compute.models.roofline import cache_bandwidth_bytes_per_s
+from smpy.compute.models.roofline import (
+    cache_bandwidth_bytes_per_s,
+    main_memory_bytes_per_s,
+    random_access_bytes_per_s,
+)
 from smpy.engine.running import current, is_running, mpi_call, per_world
 from smpy.engine.surface import surface
 
 if TYPE_CHECKING:
     from smpy.engine.engine import Engine
+    from smpy.platforms.models.memory import Memory
 
 __all__ = ["execute", "inject_seconds", "is_simulated"]
+
+WORDS_OF_A_LINE: Final = 8
+"""Words of 8 bytes that the memory moves for one at a random address: a cache line of 64 bytes."""
 
 
 def execute(
@@ -22,6 +30,7 @@ def execute(
     bytes: float = 0,  # noqa: A002  # the field's word
     working_set_bytes: float = 0,
     *,
+    random_bytes: float = 0,
     threads: int | None = None,
 ) -> None:
     """Let the running rank compute on cores of its simulated host; nothing outside a simulated run.
@@ -29,6 +38,9 @@ def execute(
     It takes until the cores have done all operations and the memory has moved all bytes, both at once (a roofline).
     Bytes that stay in a core's caches are moved at their speed. The others are moved by the host's memory, which its
     cores share fairly, each up to the bandwidth of one core.
+
+    Words at random addresses take their time after those bytes, at the core's rate for the working set
+    (`host.random_access`). Beyond the caches each loads a line of 64 bytes, which is a part of what cores share.
 
     Threads have equal parts of operations, bytes and working set, and a core each. The time of the operations is that
     of one thread over their number and parallel efficiency, which the machine's `[threads]` says of `execute` or
@@ -39,9 +51,11 @@ def execute(
     flop : float
         Floating-point operations.
     bytes : float, optional
-        Bytes read and written.
+        Bytes read and written one after the other.
     working_set_bytes : float, optional
         Size of that memory, each byte counted once: it decides whether caches hold it. 0: it is in main memory.
+    random_bytes : float, optional
+        Bytes of words of 8 bytes that are read or written at random addresses.
     threads : int, optional
         Number of threads; without it, one on each of the rank's cores (``--cpus-per-task``).
 
@@ -54,23 +68,27 @@ def execute(
     UsageError
         If there are more threads than cores of the rank.
     """
-    is_plain = not bytes and not working_set_bytes and threads is None
+    is_plain = not bytes and not working_set_bytes and not random_bytes and threads is None
     if not is_plain or surface is None or not surface.compute(flop):
-        _execute(flop, bytes, working_set_bytes, threads)
+        _execute(flop, bytes, working_set_bytes, random_bytes, threads)
 
 
 @mpi_call
-def _execute(flop: float, moved_bytes: float, working_set_bytes: float, threads: int | None) -> None:
-    check_work(flop, moved_bytes, working_set_bytes)
+def _execute(
+    flop: float, moved_bytes: float, working_set_bytes: float, random_bytes: float, threads: int | None
+) -> None:
+    check_work(flop, moved_bytes, working_set_bytes, random_bytes)
     if is_running():
         engine = current()
         n_threads = engine.threads_of(threads)
         thread_flop = flop / per_world(Modelling).n_times_faster("execute", n_threads)
-        core_flop, shared_bytes = core_and_memory(engine, thread_flop, moved_bytes, working_set_bytes, n_threads)
+        core_flop, shared_bytes = core_and_memory(
+            engine, thread_flop, moved_bytes, working_set_bytes, n_threads, random_bytes
+        )
         engine.compute(core_flop, shared_bytes, n_threads=n_threads)
 
 
-def check_work(flop: float, moved_bytes: float, working_set_bytes: float) -> None:
+def check_work(flop: float, moved_bytes: float, working_set_bytes: float, random_bytes: float = 0) -> None:
     """Refuse numbers that describe no work.
 
     Raises
@@ -84,24 +102,50 @@ def check_work(flop: float, moved_bytes: float, working_set_bytes: float) -> Non
         raise ValueError(f"cannot move {moved_bytes} bytes of memory: give a finite number of at least 0")
     if not 0 <= working_set_bytes <= sys.float_info.max:
         raise ValueError(f"a working set has no {working_set_bytes} bytes: give a finite number of at least 0")
+    if not 0 <= random_bytes <= sys.float_info.max:
+        raise ValueError(f"cannot access {random_bytes} bytes at random: give a finite number of at least 0")
 
 
 def core_and_memory(
-    engine: Engine, flop: float, moved_bytes: float, working_set_bytes: float, n_threads: int = 1
+    engine: Engine,
+    flop: float,
+    moved_bytes: float,
+    working_set_bytes: float,
+    n_threads: int = 1,
+    random_bytes: float = 0,
 ) -> tuple[float, float]:
     """Split work on the running rank's host into operations of each core and bytes of the memory that cores share.
 
     The operations are those of each thread; of bytes and working set each has an equal part.
     """
-    if not moved_bytes:
+    if not moved_bytes and not random_bytes:
         return flop, 0.0
-    memory = engine.memory()
+    memory, speed_flop_per_s = engine.memory(), engine.speed_flop_per_s()
     cache_bytes_per_s = cache_bandwidth_bytes_per_s(memory, working_set_bytes / n_threads)
+    random_s = _random_access_s(memory, random_bytes, working_set_bytes, n_threads)
     if cache_bytes_per_s:
-        return max(flop, moved_bytes / n_threads / cache_bytes_per_s * engine.speed_flop_per_s()), 0.0
+        return max(flop, (moved_bytes / n_threads / cache_bytes_per_s + random_s) * speed_flop_per_s), 0.0
     if not memory.is_known:
         per_world(Modelling).bytes_without_bandwidth += moved_bytes
-    return flop, moved_bytes
+    if not random_s:
+        return flop, moved_bytes
+    bytes_per_s = main_memory_bytes_per_s(memory, n_threads)
+    if not bytes_per_s:
+        return max(flop, random_s * speed_flop_per_s), moved_bytes
+    alone_s = moved_bytes / bytes_per_s + random_s  # the bytes fit into it: they prolong it where other cores want more
+    shared_bytes = min(moved_bytes + WORDS_OF_A_LINE * random_bytes, alone_s * bytes_per_s)
+    return max(flop, alone_s * speed_flop_per_s), shared_bytes
+
+
+def _random_access_s(memory: Memory, random_bytes: float, working_set_bytes: float, n_threads: int) -> float:
+    """Time in which each thread accesses its part of the words at random; 0 if the rate is not known."""
+    if not random_bytes:
+        return 0.0
+    bytes_per_s = random_access_bytes_per_s(memory, working_set_bytes / n_threads)
+    if not bytes_per_s:
+        per_world(Modelling).random_bytes_without_rate += random_bytes
+        return 0.0
+    return random_bytes / n_threads / bytes_per_s
 
 
 @mpi_call

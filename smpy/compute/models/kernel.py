@@ -17,7 +17,7 @@ from smpy.errors import UsageError
 
 __all__ = ["kernel"]
 
-_WORK = "flop", "bytes", "working_set_bytes"
+_WORK = "flop", "bytes", "working_set_bytes", "random_bytes"
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,6 +28,7 @@ def kernel(
     flop: str | float = 0,
     bytes: str | float = 0,  # noqa: A002  # the field's word
     working_set_bytes: str | float = 0,
+    random_bytes: str | float = 0,
     name: str = "",
     threads: int | None = None,
 ) -> Callable[[Callable[P, R]], Callable[P, R | None]]:
@@ -35,14 +36,15 @@ def kernel(
 
     With ``--compute models`` or ``mixed`` a call takes the time of `smpy.execute` with these numbers, whatever its body
     computes; if the machine's `[kernels]` has a cost of that name, it is that time. The sizes of such a cost are
-    arguments of the function that are whole numbers; or flop, bytes or working_set_bytes, with the numbers given here.
+    arguments of the function that are whole numbers; or flop, bytes, working_set_bytes or random_bytes, with the
+    numbers given here.
     Measured, or where computing is free, the function is unchanged. A call with a folded array among its arguments
     does not run the body and returns None; unless computing is free, it takes the modelled time. Outside a simulated
     run the function is unchanged.
 
     Parameters
     ----------
-    flop, bytes, working_set_bytes : str or float
+    flop, bytes, working_set_bytes, random_bytes : str or float
         Arguments of `smpy.execute`: numbers, or arithmetic over the function's arguments, such as ``"2*m*n*k"`` or
         ``"8*a.shape[0]**2"``; `len`, `log2`, `max` and `min` may be called.
     name : str, optional
@@ -63,7 +65,7 @@ def kernel(
     >>> axpy(2, [1, 2], [10, 20])
     [12, 24]
     """
-    expressions = {"flop": flop, "bytes": bytes, "working_set_bytes": working_set_bytes}
+    expressions = dict(zip(_WORK, (flop, bytes, working_set_bytes, random_bytes), strict=True))
 
     def decorate(function: Callable[P, R]) -> Callable[P, R | None]:
         called = name or function.__name__
@@ -118,13 +120,14 @@ def _charge(
     args, kwargs = tuple(map(_exact, args)), {key: _exact(argument) for key, argument in kwargs.items()}
     cost = per_world(Modelling).costs.get(name)
     try:
-        work = flop, moved_bytes, working_set_bytes = tuple(map(float, amounts(*args, **kwargs)))
+        work = flop, moved_bytes, working_set_bytes, random_bytes = tuple(map(float, amounts(*args, **kwargs)))
         sizes = () if cost is None else _sizes(name, cost.sizes, work, function, args, kwargs)
         charge_kernel(
             *(name, sizes),
             flop=flop,
             moved_bytes=moved_bytes,
             working_set_bytes=working_set_bytes,
+            random_bytes=random_bytes,
             threads=threads,
         )
     except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as wrong:

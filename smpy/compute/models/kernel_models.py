@@ -8,9 +8,9 @@ from math import inf
 from operator import index
 from typing import TYPE_CHECKING, Literal
 
-from smpy.compute.models.execute import check_work, core_and_memory, is_simulated
+from smpy.compute.models.execute import WORDS_OF_A_LINE, check_work, core_and_memory, is_simulated
 from smpy.compute.models.modelling import NOISE_SUM, KernelUse, Modelling
-from smpy.compute.models.roofline import cache_bandwidth_bytes_per_s
+from smpy.compute.models.roofline import cache_bandwidth_bytes_per_s, main_memory_bytes_per_s
 from smpy.engine.running import current, is_running, named_call, per_world
 from smpy.engine.surface import surface
 from smpy.errors import UsageError
@@ -65,6 +65,7 @@ def charge_kernel(
     flop: float,
     moved_bytes: float = 0,
     working_set_bytes: float = 0,
+    random_bytes: float = 0,
     n_calls: int = 1,
     threads: int | None = None,
 ) -> None:
@@ -87,6 +88,8 @@ def charge_kernel(
         Bytes it reads and writes.
     working_set_bytes : float, optional
         Size of that memory, each byte counted once; 0: it is in main memory.
+    random_bytes : float, optional
+        Bytes of words that it accesses at random addresses.
     n_calls : int, optional
         Number of calls, one after the other.
     threads : int, optional
@@ -113,13 +116,14 @@ def charge_kernel(
     n_threads = engine.threads_of(threads)
     speed_up = modelling.n_times_faster(kernel, n_threads)
     if cost is None:
-        check_work(flop, moved_bytes, working_set_bytes)
+        check_work(flop, moved_bytes, working_set_bytes, random_bytes)
         moved_bytes *= n_calls
         flop, moved_bytes = core_and_memory(
-            engine, flop * n_calls / speed_up, moved_bytes, working_set_bytes, n_threads
+            *(engine, flop * n_calls / speed_up, moved_bytes, working_set_bytes, n_threads),
+            random_bytes=random_bytes * n_calls,
         )
-        memory_s = _memory_s(engine.memory(), moved_bytes, n_threads)
-        use.seconds += max(flop / speed_flop_per_s, memory_s)
+        bytes_per_s = main_memory_bytes_per_s(engine.memory(), n_threads)
+        use.seconds += max(flop / speed_flop_per_s, moved_bytes / bytes_per_s if bytes_per_s else 0.0)
         engine.compute(flop, moved_bytes, kernel, n_calls, n_threads)
         return
     if len(sizes) != len(cost.sizes):
@@ -142,7 +146,8 @@ def charge_kernel(
     use.n_without_time += n_calls * (not seconds)
     one_thread_s = flop * speed_up / speed_flop_per_s
     part_bytes = working_set_bytes / n_threads
-    shared_bytes = _shared_bytes(engine.memory(), moved_bytes * n_calls, part_bytes, one_thread_s)
+    all_bytes = (moved_bytes + WORDS_OF_A_LINE * random_bytes) * n_calls
+    shared_bytes = _shared_bytes(engine.memory(), all_bytes, part_bytes, one_thread_s)
     engine.compute(flop, shared_bytes, kernel, n_calls, n_threads)
 
 
@@ -151,15 +156,6 @@ def _shared_bytes(memory: Memory, moved_bytes: float, working_set_bytes: float, 
     if not memory.bandwidth_bytes_per_s or cache_bandwidth_bytes_per_s(memory, working_set_bytes):
         return 0.0
     return min(moved_bytes, alone_s * memory.alone_bytes_per_s)
-
-
-def _memory_s(memory: Memory, moved_bytes: float, n_threads: int) -> float:
-    """Time in which the threads move bytes while no other core does; 0 if no bandwidth is known."""
-    core_bytes_per_s, host_bytes_per_s = memory.alone_bytes_per_s, memory.bandwidth_bytes_per_s
-    if not core_bytes_per_s:
-        return 0.0
-    bytes_per_s = n_threads * core_bytes_per_s
-    return moved_bytes / (min(bytes_per_s, host_bytes_per_s) if host_bytes_per_s else bytes_per_s)
 
 
 def _add_uncertainty(

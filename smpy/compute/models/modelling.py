@@ -77,6 +77,8 @@ class Modelling:
         Ranks in the body of a kernel whose time is charged: their computing there takes none.
     bytes_without_bandwidth : float
         Memory traffic that took no time, on hosts whose memory bandwidth is not known.
+    random_bytes_without_rate : float
+        Bytes accessed at random that took no time, on hosts whose rate of random access is not known.
     """
 
     def __init__(
@@ -104,6 +106,7 @@ class Modelling:
         self.noisy: Final[set[int]] = set()
         self.inside: Final[set[int]] = set()
         self.bytes_without_bandwidth = 0.0
+        self.random_bytes_without_rate = 0.0
 
     def estimate(self, cost: KernelCost, sizes: Sequence[int]) -> tuple[float, float]:
         """Time of a call on the reference core, and half the width of its interval, in seconds."""

@@ -123,6 +123,10 @@ def _modelled(engine: Engine) -> Iterable[Remark]:
         moved = format_bytes(modelling.bytes_without_bandwidth)
         text = f"{moved} moved in no time: --set host.memory_bandwidth=400GB/s says what a host has"
         yield Remark("memory", (text,), {"bytes": modelling.bytes_without_bandwidth})
+    if modelling.random_bytes_without_rate:
+        accessed = format_bytes(modelling.random_bytes_without_rate)
+        text = f"{accessed} read at random in no time: host.random_access (smpy calibrate host) says what a core has"
+        yield Remark("random access", (text,), {"bytes": modelling.random_bytes_without_rate})
 
 
 def remarks_on_shared_hosts(engine: Engine, profile: RunProfile) -> Iterable[Remark]:

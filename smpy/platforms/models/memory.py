@@ -1,4 +1,4 @@
-"""The memory of a host: bandwidths of its cores together, alone, and in their caches."""
+"""The memory of a host: bandwidths of its cores together, alone, in their caches, and at random addresses."""
 
 from __future__ import annotations
 
@@ -35,6 +35,22 @@ class Cache:
 
 
 @dataclass(frozen=True, slots=True)
+class RandomAccess:
+    """Rate at which one core reads words of 8 bytes at random addresses of a working set.
+
+    Parameters
+    ----------
+    working_set_bytes : float
+        Size of the memory in which the addresses are.
+    core_bytes_per_s : float
+        Bytes of the words that a core reads a second.
+    """
+
+    working_set_bytes: float
+    core_bytes_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """Memory bandwidths of a host and of its cores; 0 if unknown.
 
@@ -48,12 +64,15 @@ class Memory:
         Caches by rising size; a working set larger than the last one is in main memory.
     measured_messages_bytes_per_s : float
         Bandwidth of all messages inside the host together, if it was measured.
+    random_access : tuple of RandomAccess
+        Rates of a core at random addresses, by rising working set; a larger set than the last has its rate.
     """
 
     bandwidth_bytes_per_s: float = 0.0
     core_bandwidth_bytes_per_s: float = 0.0
     caches: tuple[Cache, ...] = ()
     measured_messages_bytes_per_s: float = 0.0
+    random_access: tuple[RandomAccess, ...] = ()
 
     @property
     def is_known(self) -> bool:
@@ -120,4 +139,16 @@ class Memory:
                 raise PlatformError(
                     f"a cache of {format_bytes(above.size_bytes)} follows one of {format_bytes(below.size_bytes)}: "
                     "list each size once, the smallest first"
+                )
+        for point in self.random_access:
+            if not (0 < point.working_set_bytes < inf and 0 < point.core_bytes_per_s < inf):
+                raise PlatformError(
+                    f"random access to {point.working_set_bytes:g} bytes at {point.core_bytes_per_s:g} bytes/s: both "
+                    "must be above 0 and finite"
+                )
+        for less, more in pairwise(self.random_access):
+            if not less.working_set_bytes < more.working_set_bytes:
+                raise PlatformError(
+                    f"random access to {format_bytes(more.working_set_bytes)} follows that to "
+                    f"{format_bytes(less.working_set_bytes)}: list each working set once, the smallest first"
                 )

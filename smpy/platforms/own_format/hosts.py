@@ -21,7 +21,7 @@ from smpy.platforms.default_cluster import (
     SOCKETS_PER_HOST,
 )
 from smpy.platforms.models.busy_speed import BUSY_SPEED_PROPERTY, busy_shares, busy_speed_text
-from smpy.platforms.models.memory import Cache, Memory
+from smpy.platforms.models.memory import Cache, Memory, RandomAccess
 from smpy.platforms.models.power import PowerState
 from smpy.platforms.models.prices import HOST_PROPERTIES, POWER_PROPERTY
 from smpy.platforms.own_format.prices import read_host_power, read_power_states
@@ -98,6 +98,7 @@ def read_hosts(machine: TomlTable) -> WantedHosts:
         memory_bandwidth_bytes_per_s=first.memory_bandwidth_bytes_per_s,
         core_memory_bandwidth_bytes_per_s=first.core_memory_bandwidth_bytes_per_s,
         caches=first.caches,
+        random_access=first.random_access,
         messages_bandwidth_bytes_per_s=first.messages_bandwidth_bytes_per_s,
         properties=first.properties,
         state_speeds_flop_per_s=first.state_speeds_flop_per_s,
@@ -153,6 +154,7 @@ def _group(host: TomlTable, nic: TomlTable, usual: HostGroup, noted: _Noted) -> 
             "core_memory_bandwidth", parse_bandwidth_bytes_per_s, "25GB/s", usual.core_memory_bandwidth_bytes_per_s
         ),
         caches=_caches(host, usual.caches),
+        random_access=_random_access(host, usual.random_access),
         messages_bandwidth_bytes_per_s=host.quantity(
             "messages_bandwidth", parse_bandwidth_bytes_per_s, "20GB/s", usual.messages_bandwidth_bytes_per_s
         ),
@@ -177,16 +179,33 @@ def _count(host: TomlTable, names: NumberedNames | ListedNames) -> int:
 
 def _caches(host: TomlTable, usual: tuple[Cache, ...]) -> tuple[Cache, ...]:
     """Sizes and bandwidths of `{"32KiB" = "100GB/s", "1MiB" = "60GB/s"}`, by ascending size."""
-    written = host.by_size("caches")
-    if written is None:
+    rates = _rates_by_size(host, "caches")
+    if rates is None:
         return usual
-    rows = sorted(
-        (quantity_of(size, parse_size_bytes, "32KiB"), quantity_of(bandwidth, parse_bandwidth_bytes_per_s, "100GB/s"))
-        for size, bandwidth in written
-    )
-    caches = tuple(Cache(*row) for row in rows)
+    caches = tuple(Cache(*rate) for rate in rates)
     _check(Memory(caches=caches), host, "caches")
     return caches
+
+
+def _random_access(host: TomlTable, usual: tuple[RandomAccess, ...]) -> tuple[RandomAccess, ...]:
+    """Working sets and rates of `{"32KiB" = "6GB/s", "1GiB" = "500MB/s"}`, by ascending working set."""
+    rates = _rates_by_size(host, "random_access")
+    if rates is None:
+        return usual
+    points = tuple(RandomAccess(*rate) for rate in rates)
+    _check(Memory(random_access=points), host, "random_access")
+    return points
+
+
+def _rates_by_size(host: TomlTable, key: str) -> list[tuple[float, float]] | None:
+    """Sizes and bandwidths of a key, by ascending size; None if it is not written."""
+    written = host.by_size(key)
+    if written is None:
+        return None
+    return sorted(
+        (quantity_of(size, parse_size_bytes, "32KiB"), quantity_of(rate, parse_bandwidth_bytes_per_s, "100GB/s"))
+        for size, rate in written
+    )
 
 
 def _busy_speed(host: TomlTable, usual: str) -> str:

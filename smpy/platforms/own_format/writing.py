@@ -240,10 +240,14 @@ def _memory(memory: Memory) -> dict[str, object]:
     caches = {
         exact_size(cache.size_bytes): exact_bandwidth(cache.core_bandwidth_bytes_per_s) for cache in memory.caches
     }
+    random_access = {
+        exact_size(point.working_set_bytes): exact_bandwidth(point.core_bytes_per_s) for point in memory.random_access
+    }
     return {
         **_unless_zero("memory_bandwidth", memory.bandwidth_bytes_per_s),
         **_unless_zero("core_memory_bandwidth", memory.core_bandwidth_bytes_per_s),
         **({"caches": caches} if caches else {}),
+        **({"random_access": random_access} if random_access else {}),
         **_unless_zero("messages_bandwidth", memory.measured_messages_bytes_per_s),
     }
 
