@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command("model", cls=GroupedCommand, short_help="Formulas for a study's times: sizes that have not run.")
-@click.argument("what", metavar="STUDY", type=click.Path(path_type=Path))
+@click.argument("what", metavar="STUDY|TRACES.csv", type=click.Path(path_type=Path))
 @click.option(
     "--of",
     "modelled",
@@ -66,20 +66,25 @@ def command(
 ) -> None:
     """Find a formula for each part of a study's times, and predict points that have not run.
 
-    STUDY has run, with axes of numbers. A formula is a sum of at most two terms, chosen by the error at points left
+    STUDY has run, with axes of numbers. Traces of real runs, imported, are a table instead: a column `trace`, and one
+    for each axis but the ranks. A formula is a sum of at most two terms, chosen by the error at points left
     out; a prediction has a band of 95 %.
 
     \b
       smpy study model kernels.toml --of kernels --validate ranks=120 --predict ranks=768,4096
       smpy study model fft.toml --of lost --predict n=4096 --predict ranks=64
+      smpy study model traces.csv --of kernels --predict ranks=768
       smpy study model cg.toml --of counts --measured times.csv --predict ranks=1024
     """
     with errors_told():
         from smpy.study.counts_model import counts_model
         from smpy.study.model import study_model
         from smpy.study.study import Study
+        from smpy.study.trace_table import read_trace_table
 
-        table = Study(what, folder).table()
+        if what.suffix == ".csv" and modelled in ("lost", "counts"):
+            raise UsageError(f"--of {modelled} is of a study: traces alone have makespans and kernels")
+        table = read_trace_table(what) if what.suffix == ".csv" else Study(what, folder).table()
         result: Result
         if modelled == "counts":
             if validated:

@@ -10,8 +10,6 @@ measured time:
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,11 +23,11 @@ from smpy.analysis.formulas import FittedFormula, fit_formula, plain_name
 from smpy.analysis.result import Result, escaped, needed
 from smpy.analysis.timeline import COMPUTE, read_timeline
 from smpy.errors import UsageError
-from smpy.input_files import read_input
 from smpy.records.columns import numbers
 from smpy.records.text_table import text_table
 from smpy.records.trace import Trace
 from smpy.records.whole_runs import check_performed
+from smpy.study.csv_rows import number_above_0, read_csv_rows
 from smpy.study.model_points import ModelPoints, grid_of, model_points, read_levels
 from smpy.study.table import StudyTable
 from smpy.units import format_time
@@ -244,7 +242,7 @@ def counts_model(table: StudyTable, *, measured: Path | None = None, predict: Se
         If the study keeps no traces, a measured run has no point, or runs are too few.
     """
     points = model_points(table)
-    if not all(name for rows in points.rows for name in rows["trace"]):
+    if not points.keep("trace"):
         raise UsageError('the study keeps no trace of its points: write keep = ["trace"] in its file, and run it again')
     targets = grid_of(read_levels(predict, points.axes), points.axes)
     levels = [tuple(row) for row in points.levels.tolist()]
@@ -303,14 +301,7 @@ def read_times(path: Path, axes: Sequence[str]) -> list[tuple[int, tuple[float, 
     UsageError
         If the file is no such table: file, line and why.
     """
-    try:
-        text = read_input(path, "table of times").decode("utf-8-sig")
-        rows = list(csv.reader(io.StringIO(text), strict=True))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"{path} is no table of comma-separated values: {error}") from error
-    head = [word.strip() for word in rows[0]] if rows else []
+    head, lines = read_csv_rows(path, "table of times")
     columns = []
     for name in (*axes, _SECONDS):
         at = [i for i, word in enumerate(head) if word in (name, plain_name(name))]
@@ -319,24 +310,10 @@ def read_times(path: Path, axes: Sequence[str]) -> list[tuple[int, tuple[float, 
             raise UsageError(f"{path}, line 1: one column {plain_name(name)}, please; columns are {columns_needed}")
         columns += at
     runs = []
-    for line, row in enumerate(rows[1:], start=2):
-        if not any(word.strip() for word in row):
-            continue
-        if len(row) != len(head):
-            raise UsageError(f"{path}, line {line}: {len(row)} values for {len(head)} columns")
-        *level, seconds = (_above_0(path, line, row[i]) for i in columns)
+    for line, row in lines:
+        *level, seconds = (number_above_0(path, line, row[i]) for i in columns)
         runs.append((line, tuple(level), seconds))
     return runs
-
-
-def _above_0(path: Path, line: int, word: str) -> float:
-    try:
-        number = float(word)
-    except ValueError:
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise UsageError(f"{path}, line {line}: {word!r} is no number above 0")
-    return number
 
 
 def unit_costs(counts: NDArray[np.float64], seconds: NDArray[np.float64]) -> UnitCosts:

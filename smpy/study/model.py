@@ -2,7 +2,7 @@
 
 Each part has a formula of its own (`smpy.analysis.formulas`); their sum is the makespan. The parts are the makespan
 itself, the categories of lost time, in rank-seconds [1]_, or the named kernels, in seconds of a mean rank, beside
-everything else.
+everything else. Where traces have counters of the processor, each kernel has a formula of each counter, too.
 
 References
 ----------
@@ -23,8 +23,7 @@ from smpy.analysis.lost_time import CATEGORIES
 from smpy.analysis.result import Result, escaped, needed
 from smpy.errors import UsageError
 from smpy.records.text_table import text_table
-from smpy.records.time_words import KIND_WORDS
-from smpy.study.export import profile_times
+from smpy.study.kernel_times import Counters, cache_flags, kernel_counters, kernel_times
 from smpy.study.model_points import ModelPoints, grid_of, model_points, read_levels
 from smpy.study.table import StudyTable
 from smpy.study.uncertainty import Estimate
@@ -58,6 +57,8 @@ class PredictedPoint:
         Half the width of its 95 % interval.
     parts_s : mapping of str to float
         Predicted parts of the makespan, the largest first.
+    counters : Counters
+        Predicted counters of a mean rank in each kernel.
     measured_s : float or None
         Makespan of the point in the study, if it is left out of the fit.
     """
@@ -66,6 +67,7 @@ class PredictedPoint:
     makespan_s: float
     half_width_s: float
     parts_s: Mapping[str, float]
+    counters: Counters
     measured_s: float | None = None
 
     @property
@@ -84,18 +86,21 @@ class StudyModel(Result):
         Parts that have formulas.
     fits : mapping of str to FittedFormula
         Formula of each part that is not zero: of `lost`, in rank-seconds, else in seconds.
+    counter_fits : mapping of (str, str) to FittedFormula
+        By kernel and counter, the formula of its growth in a mean rank; empty: there are no counters.
     levels, makespans_s : array of float
         Points that are fitted, and their makespans.
     predicted, validated : sequence of PredictedPoint
         Predictions, and those of points left out.
     flags : sequence of str
-        Kernels that do not scale, or come among the first five.
+        Kernels that do not scale, come among the first five, or miss the caches more at some points.
     remarks : sequence of str
         Remarks for a reader.
     """
 
     modelled: ModelledParts
     fits: Mapping[str, FittedFormula]
+    counter_fits: Mapping[tuple[str, str], FittedFormula]
     levels: NDArray[np.float64]
     makespans_s: NDArray[np.float64]
     predicted: Sequence[PredictedPoint]
@@ -108,6 +113,10 @@ class StudyModel(Result):
         unit = "rank-seconds" if self.modelled == "lost" else "seconds"
         rows = [(f"{fit.error:.2%}", name, fit.formula.text) for name, fit in self.fits.items()]
         parts = [f"Formulas, in {unit}", text_table(("left out", "part", "formula"), rows, n_words=2)]
+        if self.counter_fits:
+            counter_rows = [(f"{fit.error:.2%}", *key, fit.formula.text) for key, fit in self.counter_fits.items()]
+            counter_head = ("left out", "part", "counter", "formula")
+            parts.append("Counters of a mean rank\n" + text_table(counter_head, counter_rows, n_words=3))
         if self.validated:
             head = ("measured", "predicted", "error", "point")
             lines = [
@@ -117,9 +126,14 @@ class StudyModel(Result):
             parts.append("Points left out\n" + text_table(head, lines, n_words=1))
         for each in self.predicted:
             words = f"{each.where}: {Estimate(each.makespan_s, each.half_width_s)}"
-            shares = [(_time(s), f"{s / each.makespan_s:.1%}", name) for name, s in each.parts_s.items() if s]
-            with_parts = f"\n{text_table(('time', 'share', 'part'), shares, n_words=1)}" if len(shares) > 1 else ""
-            parts.append(words + with_parts)
+            names = list(dict.fromkeys(name for _, name in each.counters))
+            shares = [
+                (_time(s), f"{s / each.makespan_s:.1%}", *(_count(each, part, name) for name in names), part)
+                for part, s in each.parts_s.items()
+                if s
+            ]
+            columns = ("time", "share", *names, "part")
+            parts.append(words + (f"\n{text_table(columns, shares, n_words=1)}" if len(shares) > 1 else ""))
         return "\n\n".join([*parts, *(["\n".join(self.flags)] if self.flags else []), *self.remarks])
 
     def to_record(self) -> dict[str, Any]:
@@ -128,6 +142,10 @@ class StudyModel(Result):
             "of": self.modelled,
             "formulas": [
                 {"part": name, "formula": fit.formula.text, "error": fit.error} for name, fit in self.fits.items()
+            ],
+            "counters": [
+                {"kernel": kernel, "counter": counter, "formula": fit.formula.text, "error": fit.error}
+                for (kernel, counter), fit in self.counter_fits.items()
             ],
             "predicted": [self._record(each) for each in self.predicted],
             "validated": [
@@ -144,7 +162,10 @@ class StudyModel(Result):
             **{plain_name(name): value for name, value in point.levels.items()},
             "makespan_s": point.makespan_s,
             "half_width_s": point.half_width_s,
-            named: [{key: name, "seconds": seconds} for name, seconds in point.parts_s.items()],
+            named: [
+                {key: name, "seconds": seconds, **_counters_record(name, point.counters)}
+                for name, seconds in point.parts_s.items()
+            ],
         }
 
     def plot(self) -> Figure:
@@ -171,6 +192,17 @@ class StudyModel(Result):
 
 def _time(seconds: float | None) -> str:
     return "" if seconds is None else str(Estimate(seconds, float("nan")))
+
+
+def _count(point: PredictedPoint, part: str, counter: str) -> str:
+    count = point.counters.get((part, counter))
+    return "" if count is None else f"{count:.4g}"
+
+
+def _counters_record(kernel: str, counters: Counters) -> dict[str, Any]:
+    """The key "counters" of a kernel that has some."""
+    own = {name: count for (of, name), count in counters.items() if of == kernel}
+    return {"counters": own} if own else {}
 
 
 def _error(point: PredictedPoint) -> float:
@@ -212,6 +244,13 @@ def study_model(
         for name, values in parts.items()
         if values.any()
     }
+    counters = kernel_counters(points) if modelled == "kernels" else {}
+    counter_fits = {
+        key: fit_formula(points.axes, points.levels[kept], values[kept], per[kept])
+        for key, values in counters.items()
+        for per in [np.maximum(values, _SMALL * values.max())]
+        if values[kept].any()
+    }
     if modelled == "lost" and RANKS not in points.axes and np.ptp(per_second):
         raise UsageError("numbers of ranks differ, and are no axis: vary ranks")
     n_ranks = float(per_second[0])
@@ -224,7 +263,8 @@ def study_model(
         width_s = width_s if width_s > _ROUNDING * total_s else 0.0
         largest = dict(sorted(seconds.items(), key=lambda item: -item[1]))
         named = dict(zip(points.axes, levels, strict=True))
-        return PredictedPoint(named, total_s, width_s, largest, measured_s)
+        counts = {key: float(fit.formula.at([levels])[0]) for key, fit in counter_fits.items()}
+        return PredictedPoint(named, total_s, width_s, largest, counts, measured_s)
 
     validated = [
         predicted(levels, float(measured_s))
@@ -233,10 +273,12 @@ def study_model(
     predictions = [predicted(levels) for levels in targets]
     largest_level = points.levels[kept].max(axis=0)
     flags = _flags(fits, points, largest_level, predictions) if modelled == "kernels" else []
+    flags += cache_flags(counters)
     failed = f"{points.n_failed:,} point{'s' * (points.n_failed > 1)} failed or took no time, and are left out."
     return StudyModel(
         modelled=modelled,
         fits=fits,
+        counter_fits=counter_fits,
         levels=points.levels[kept],
         makespans_s=makespans_s[kept],
         predicted=predictions,
@@ -275,20 +317,12 @@ def _lost(points: ModelPoints, makespans_s: NDArray[np.float64]) -> dict[str, ND
 
 
 def _kernels(points: ModelPoints, makespans_s: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    records = points.records("profile", 'write keep = ["profile"] in its file')
-    if any(record.get("skipped_s") for runs in records for record in runs):
-        raise UsageError("kernels of skipped iterations have no time: run the study without its option iterations")
-    prefix = f"{KIND_WORDS['compute']}->"
-    times = []
-    for rows in points.rows:
-        runs = zip(rows["profile"], rows["ranks"], strict=True)
-        times.append([profile_times(points.table.folder / name, n_ranks) for name, n_ranks in runs])
-    names = dict.fromkeys(path for runs in times for run in runs for path in run if path.startswith(prefix))
+    times = kernel_times(points)
+    names = dict.fromkeys(name for runs in times for run in runs for name in run)
     if not names:
         raise UsageError("no kernel has a name in this study: declare them with @smpy.kernel, or model the makespan")
     kernels = {
-        path.removeprefix(prefix): np.array([float(np.mean([run.get(path, 0.0) for run in runs])) for runs in times])
-        for path in names
+        name: np.array([float(np.mean([run.get(name, 0.0) for run in runs])) for runs in times]) for name in names
     }
     rest = np.maximum(makespans_s - np.sum([*kernels.values()], axis=0), 0.0)
     return {**kernels, OTHER: rest}

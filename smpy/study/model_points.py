@@ -14,6 +14,7 @@ import numpy as np
 from smpy.analysis.formulas import plain_name
 from smpy.errors import UsageError, meant
 from smpy.input_files import read_plain_file
+from smpy.records.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,6 +50,16 @@ class ModelPoints:
     def mean(self, column: str) -> NDArray[np.float64]:
         """Mean of a column over the repetitions of each point."""
         return np.array([float(rows[column].mean()) for rows in self.rows])
+
+    def keep(self, column: str) -> bool:
+        """Whether every row names a file in a column."""
+        return all(name for rows in self.rows for name in rows[column])
+
+    def traces(self) -> list[list[Trace]]:
+        """Traces of the repetitions of each point; empty if a row has none."""
+        if not self.keep("trace"):
+            return []
+        return [[Trace(self.table.folder / name) for name in rows["trace"]] for rows in self.rows]
 
     def records(self, column: str, advice: str) -> list[list[dict[str, Any]]]:
         """Content of the JSON file that a column names, of each repetition of each point.

@@ -129,6 +129,12 @@ def test_an_axis_of_texts_that_varies_is_refused(tmp_path: Path):
         study_model(table, "makespan")
 
 
+def test_kernels_of_a_study_that_keeps_neither_profiles_nor_traces_are_refused(tmp_path: Path):
+    table = table_of(tmp_path, {"ranks": RANKS}, lambda p, r: {"ranks": p, "makespan_s": 10 / p})
+    with pytest.raises(UsageError, match=r'keep = \["profile"\]'):
+        study_model(table, "kernels")
+
+
 def test_all_axes_of_a_prediction_are_said(tmp_path: Path):
     table = table_of(
         tmp_path, {"args.--n": [8, 16, 32], "ranks": [2, 4, 8]}, lambda n, p, r: {"ranks": p, "makespan_s": n / p}
@@ -282,7 +288,6 @@ def test_the_command_prints_writes_and_draws_each_model(ring: Path, tmp_path: Pa
     [
         (["--of", "counts", "--validate", "ranks=2"], "--validate is not of counts"),
         (["--measured", "a.csv"], "--measured goes with --of counts"),
-        (["--of", "kernels"], 'keep = ["profile"]'),
     ],
 )
 def test_a_mistake_is_told_in_a_line(ring: Path, line: list[str], told: str):
