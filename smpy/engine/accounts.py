@@ -5,9 +5,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from smpy.engine.kernel import ffi, lib
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _WORDS: Final = ffi.sizeof("call_account") // 8
 _HALVES: Final = ffi.sizeof("call_account") // 4
@@ -70,6 +74,39 @@ def accounts(sim: Any) -> Accounts:
         sent_bytes=sent,
         received_bytes=received,
         messages_of_size=[array("I", counts[first_size + size :: _HALVES]) for size in range(lib.ACCOUNT_SIZES)],
+    )
+
+
+def call_counts(sim: Any) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+    """Accounts in the middle of a run, which it does not change: what was counted, and no times.
+
+    Returns
+    -------
+    sites : (n_accounts, 3) array of int
+        Numbers of the call and its line, and the communicator.
+    rank : (n_accounts,) array of int
+        World rank.
+    counts : (n_accounts, 4) array of int
+        Calls, messages sent, bytes sent and bytes received.
+    """
+    import numpy as np  # a run without skipped iterations need not import it
+
+    fields = {"call": "i4", "line": "i4", "comm": "i4", "rank": "i4", "count": "i8", "sent_bytes": "i8"}
+    fields |= {"received_bytes": "i8", "messages_of_size": f"{lib.ACCOUNT_SIZES}u4"}
+    row = np.dtype({
+        "names": list(fields),
+        "formats": list(fields.values()),
+        "offsets": [ffi.offsetof("call_account", name) for name in fields],
+        "itemsize": ffi.sizeof("call_account"),
+    })  # fmt: skip
+    listed = ffi.new("const call_account **")
+    n = lib.sim_accounts_so_far(sim, listed)
+    rows = np.frombuffer(ffi.buffer(listed[0], n * row.itemsize) if n else b"", row)
+    messages = rows["messages_of_size"].sum(axis=1, dtype=np.int64)
+    return (
+        np.stack([rows["call"], rows["line"], rows["comm"]], axis=1),
+        rows["rank"].copy(),
+        np.stack([rows["count"], messages, rows["sent_bytes"], rows["received_bytes"]], axis=1),
     )
 
 

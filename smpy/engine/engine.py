@@ -11,6 +11,7 @@ from smpy.engine.accounts import (
     Accounts,
     account_energy_j,
     accounts,
+    call_counts,
     caused_waits_s,
     host_energy_j,
     kept_waiting_s,
@@ -165,6 +166,10 @@ class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines, HostState
     def accounts(self) -> Accounts:
         """Accounts of each rank's calls, once the run is over."""
         return accounts(self._sim)
+
+    def call_counts(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Site and rank of each account so far; its calls, messages and bytes (`accounts.call_counts`)."""
+        return call_counts(self._sim)
 
     def skipped_s(self) -> array[float]:
         """Seconds of iterations that each rank did not perform."""

@@ -7,7 +7,9 @@ Its JSON is one object:
                         during its life, -1: none, -2: COMM_SELF) and comm_size, its ranks; then, for all ranks
                         together, count, spent_s by kind, sent_bytes, received_bytes, messages_of_size; and slowest, the
                         rank that spent most there, and slowest_s; above_idle_j, Joules above the idle power of hosts,
-                        which executions on a host share equally; null: no host has a power
+                        which executions on a host share equally; null: no host has a power; and scaled, with
+                        iterations that were skipped, from those that were performed: calls, messages, sent_bytes,
+                        received_bytes; null: none was skipped
     message_sizes_bytes lower limits of messages_of_size
     calls               the same by rank, as columns: rank, site, count, spent_s, sent_bytes, received_bytes,
                         above_idle_j; null above 100,000 rows
@@ -32,7 +34,7 @@ Times that a rank's calls have spent, and the time after its end, add up to the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from math import isnan
 from struct import calcsize, iter_unpack
@@ -137,6 +139,15 @@ class LinkLoad(NamedTuple):
     is_shared: bool = True
 
 
+class SiteWork(NamedTuple):
+    """Calls, messages sent and bytes of all ranks at a call site; fractions where iterations were skipped."""
+
+    calls: float = 0.0
+    messages: float = 0.0
+    sent_bytes: float = 0.0
+    received_bytes: float = 0.0
+
+
 @dataclass(slots=True)
 class SiteTotal:
     """Total cost of a call site, over all ranks.
@@ -215,6 +226,8 @@ class RunProfile:
         A column: the rank's part of its host's Joules above idle power; empty: no host has a power.
     skipped_s : sequence of float
         Time of iterations that each rank did not perform; empty: none.
+    skipped_work : mapping of CallSite to SiteWork
+        Work of iterations that were not performed, as estimated from those that were; empty: none.
     """
 
     sites: Sequence[CallSite]
@@ -237,6 +250,12 @@ class RunProfile:
     burst_spread: Spread | None = None
     above_idle_j: Sequence[float] = ()
     skipped_s: Sequence[float] = ()
+    skipped_work: Mapping[CallSite, SiteWork] = field(default_factory=dict)
+
+    def scaled(self, total: SiteTotal) -> SiteWork:
+        """Work at a call site, with that of iterations that were not performed."""
+        performed = SiteWork(total.count, sum(total.messages_of_size), total.sent_bytes, total.received_bytes)
+        return SiteWork(*map(sum, zip(performed, self.skipped_work.get(total.site, SiteWork()), strict=True)))
 
     def computed_s(self) -> dict[str, float]:
         """Seconds that the ranks computed up to each call, by its line."""
@@ -324,6 +343,7 @@ class RunProfile:
                     "slowest": total.slowest,
                     "slowest_s": total.slowest_s,
                     "above_idle_j": total.above_idle_j if self.above_idle_j else None,
+                    "scaled": self.scaled(total)._asdict() if self.skipped_work else None,
                 }
                 for total in self.by_site()
             ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from smpy.records.computing_lines import FunctionTime, by_function, called, calling
@@ -174,7 +174,7 @@ def tables(profile: RunProfile, remarks: Iterable[Remark] = ()) -> str:
         Remarks on the run: the kernels that shared hosts slowed down stand below the call sites.
     """
     parts = [
-        _sites_table(profile.by_site()),
+        _sites_table(profile),
         shared_hosts(remark.to_record() for remark in remarks),
         _computing_table(profile),
         _ranks_table(profile),
@@ -184,25 +184,28 @@ def tables(profile: RunProfile, remarks: Iterable[Remark] = ()) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _sites_table(totals: Sequence[SiteTotal]) -> str:
+def _sites_table(profile: RunProfile) -> str:
+    totals = profile.by_site()
+    work = [profile.scaled(total) for total in totals]
+    calls, sent = ("scaled calls", "scaled sent") if profile.skipped_work else ("calls", "sent")
     whole_s = sum(total.total_s for total in totals)
     sums = [name for name in _SUMS if name not in _SELDOM or any(_spent_s(total, *_SUMS[name]) for total in totals)]
     has_energy = any(total.above_idle_j for total in totals)
     energy = ("above idle",) if has_energy else ()
-    head = ("time", "share", "calls", *sums, *energy, "sent", "slowest rank", "call", "line")
+    head = ("time", "share", calls, *sums, *energy, sent, "slowest rank", "call", "line")
     rows = [
         (
             format_time(total.total_s),
             f"{total.total_s / whole_s:.1%}" if whole_s else "",
-            f"{total.count:,}" if total.site.call else "",
+            f"{count:,.0f}" if total.site.call else "",
             *(format_time(_spent_s(total, *_SUMS[name])) for name in sums),
             *((format_energy(total.above_idle_j),) if has_energy else ()),
-            format_bytes(total.sent_bytes) if total.sent_bytes else "",
+            format_bytes(round(sent_bytes)) if sent_bytes else "",
             str(total.slowest) if total.slowest >= 0 else "",
             called(total.site.call, total.site.line),
             total.site.line,
         )
-        for total in totals
+        for total, (count, _, sent_bytes, _) in zip(totals, work, strict=True)
     ]
     return "All ranks, by call site\n" + text_table(head, rows, n_words=2)
 

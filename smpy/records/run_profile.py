@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from smpy.engine.accounts import Accounts
 from smpy.engine.engine import Engine
-from smpy.records.profile import CallSite, LinkLoad, MessagePairs, RunProfile
+from smpy.records.profile import CallSite, LinkLoad, MessagePairs, RunProfile, SiteWork
 
 _SELF: Final = -2  # COMM_SELF, in an account
 
@@ -18,6 +18,7 @@ def profile_of(
     finish_s: Sequence[float],
     makespan_s: float,
     count: Sequence[int] | None = None,
+    skipped_counts: Mapping[tuple[int, int, int], Sequence[float]] | None = None,
 ) -> RunProfile:
     """Profile of a run: its time and bytes by rank and call site.
 
@@ -33,6 +34,9 @@ def profile_of(
         Date at which the run ended.
     count : sequence of int, optional
         Number of calls of each account; by default, as the kernel has counted them.
+    skipped_counts : mapping, optional
+        Calls, messages, bytes sent and received of iterations that were not performed, by the numbers of a call and of
+        its line, and the communicator.
     """
     accounts = engine.accounts()
     sites, site = _sites(engine, place_of_line, accounts)
@@ -43,6 +47,11 @@ def profile_of(
     def merged(column: Sequence[float]) -> Sequence[Any]:
         return _merged(column, row, len(rows))
 
+    names = list(engine.call_numbers)
+    skipped: dict[CallSite, SiteWork] = {}
+    for (call, line, comm), counts in (skipped_counts or {}).items():
+        place = _call_site(engine, names[call], place_of_line(line), comm)
+        skipped[place] = SiteWork(*map(sum, zip(skipped.get(place, SiteWork()), counts, strict=True)))
     pairs_are_of_hosts, pairs = engine.message_pairs()
     return RunProfile(
         sites=sites,
@@ -62,6 +71,7 @@ def profile_of(
         links=[LinkLoad(*load) for load in engine.link_loads()],
         above_idle_j=merged(engine.accounts_energy_j(len(site))) if engine.keeps_energy else (),
         skipped_s=skipped_s if any(skipped_s := engine.skipped_s()) else (),
+        skipped_work=skipped,
         host_of_rank=[engine.host_name(rank) for rank in range(engine.n_ranks)],
     )
 
@@ -88,9 +98,11 @@ def _sites(engine: Engine, place_of_line: Callable[[int], str], accounts: Accoun
     for key in zip(accounts.call, accounts.line, accounts.comm, strict=True):
         if key not in known:
             call, line, comm = key
-            call_site = CallSite(
-                names[call], place_of_line(line), comm, engine.comm_size(comm) if comm >= 0 else int(comm == _SELF)
-            )
+            call_site = _call_site(engine, names[call], place_of_line(line), comm)
             known[key] = number_of.setdefault(call_site, len(number_of))
         site.append(known[key])
     return list(number_of), site
+
+
+def _call_site(engine: Engine, call: str, line: str, comm: int) -> CallSite:
+    return CallSite(call, line, comm, engine.comm_size(comm) if comm >= 0 else int(comm == _SELF))

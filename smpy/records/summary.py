@@ -221,7 +221,7 @@ class Summary:
                 ["iterations", *[""] * len(self.iterations)], [loop.render() for loop in self.iterations], strict=False
             ),
             ("wall time", format_time(self.wall_s)),
-            ("messages", f"{self.messages:,} carrying {format_bytes(self.bytes)}"),
+            ("messages", f"{self.messages:,} carrying {format_bytes(self.bytes)}{self._scaled_messages()}"),
             ("peak memory", format_bytes(self.peak_rss_bytes)),
             ("share of time", self.shares.render()),
             *([("energy", self.energy.render())] if self.energy else []),
@@ -238,6 +238,15 @@ class Summary:
         partial = ", stopped before the end" if self.is_partial else ""
         head = f"smpy: {ranks} on {self.platform}{partial}"
         return "\n".join([head, *(f"  {name:<15}{fact}" for name, fact in facts)])
+
+    def _scaled_messages(self) -> str:
+        """Words for the messages of a run that performs all iterations; "": this one did."""
+        skipped = self.profile.skipped_work.values() if self.profile else ()
+        if not skipped:
+            return ""
+        messages, sent_bytes = (sum(column) for column in zip(*((each[1], each[2]) for each in skipped), strict=True))
+        scaled = f"{self.messages + messages:,.0f} carrying {format_bytes(round(self.bytes + sent_bytes))}"
+        return f"; scaled to all iterations: {scaled}"
 
     def _plus_or_minus(self) -> str:
         if self.inputs.noise_seed is not None:

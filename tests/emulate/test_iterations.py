@@ -203,6 +203,63 @@ def test_shares_and_times_of_ranks_have_the_skipped_time(looped: Callable) -> No
     assert [sum(row) for row in found.profile.by_rank()] == pytest.approx([found.makespan_s] * 4, rel=1e-9)
 
 
+COUNTED = """
+import numpy
+buffer = numpy.zeros(10**6, "b")
+def ring(n_bytes):
+    w.Sendrecv(buffer[:n_bytes], (w.rank + 1) % w.size, 0, buffer.copy(), (w.rank - 1) % w.size, 0)
+ring(777)
+for k in smpy.iterations("solve", range(400)):
+    smpy.inject_seconds(1e-3 * SIZE / 1000)
+    ring(SIZE)
+    INSIDE
+    w.allreduce(1.0)
+ring(777)
+"""
+INSIDE = """for j in smpy.iterations("inside", range(30)):
+        smpy.inject_seconds(1e-3)
+        w.allreduce(1.0)"""
+
+
+@pytest.mark.parametrize(
+    ("size", "inside"), [("1000", "pass"), ("1000 + 100 * k", "pass"), ("200_000 - 300 * k", "pass"), ("1000", INSIDE)]
+)
+def test_counts_of_alike_and_of_linear_iterations_are_those_of_all(looped: Callable, size: str, inside: str) -> None:
+    source = COUNTED.replace("SIZE", f"({size})").replace("INSIDE", inside)
+    whole, part = summary(looped(source, iterations=None)), summary(looped(source))
+    assert part.iterations[-1].simulated < 100
+    expected = {(row["call"], row["line"]): row for row in whole.profile.to_record()["sites"] if row["call"]}
+    for row in part.profile.to_record()["sites"]:
+        if row["call"]:
+            site = expected[row["call"], row["line"]]
+            n_messages = sum(site["messages_of_size"])
+            assert row["scaled"]["calls"] == pytest.approx(site["count"], rel=1e-9)
+            assert row["scaled"]["messages"] == pytest.approx(n_messages, rel=1e-9)
+            for direction in ("sent_bytes", "received_bytes"):
+                assert row["scaled"][direction] == pytest.approx(site[direction], rel=0.01)
+    assert f"; scaled to all iterations: {whole.messages:,} carrying " in part.render()
+    assert "scaled" not in whole.render()
+    assert all(row["scaled"] is None for row in whole.profile.to_record()["sites"])
+
+
+def test_counts_of_a_loop_of_some_ranks_leave_the_others_out(looped: Callable) -> None:
+    source = """
+half = w.Split(w.rank // 2)
+if w.rank < 2:
+    for k in smpy.iterations("solve", range(400), comm=half):
+        smpy.inject_seconds(1e-3)
+        half.allreduce(k)
+else:
+    for k in range(1000):
+        smpy.inject_seconds(0.4e-3)
+        half.allreduce(k)
+"""
+    found = summary(looped(source))
+    assert found.iterations[0].simulated < 20
+    sites = found.profile.to_record()["sites"]
+    assert sorted(row["scaled"]["calls"] for row in sites if row["call"] == "allreduce") == pytest.approx([800, 2000])
+
+
 def test_a_trace_tells_skipped_time_and_its_replay_takes_it(looped: Callable, tmp_path: Path) -> None:
     found = summary(looped(ALIKE, trace=tmp_path / "trace"))
     trace = Trace(tmp_path / "trace")

@@ -329,6 +329,11 @@ int sim_accounts(sim *s, const call_account **list)
         charge_time(s, &s->timelines.at[id]);
         poll_row_end(s, &s->timelines.at[id]);
     }
+    return sim_accounts_so_far(s, list);
+}
+
+int sim_accounts_so_far(const sim *s, const call_account **list)
+{
     *list = accounts_of(s)->at + (accounts_of(s)->n > 0);
     return accounts_of(s)->n;
 }

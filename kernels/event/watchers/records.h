@@ -38,6 +38,8 @@ void sim_end_call(sim *s, int timeline);
 int sim_new_accounts(sim *s, int n, const int *rank, const int *call, const int *line, const int *comm);
 /* Number of accounts, listed in the order of their first calls. Accounts of ranks that have not ended are brought up to date. */
 int sim_accounts(sim *s, const call_account **list);
+/* The same in the middle of a run, which it does not change: times of ranks that have not ended end at their last event. */
+int sim_accounts_so_far(const sim *s, const call_account **list);
 void sim_skipped_s(const sim *s, double *skipped_s);     /* [ranks] time of iterations that each one did not perform */
 void sim_kept_waiting_s(const sim *s, double *kept_s);   /* [ranks] time for which each one kept others waiting */
 /* [ranks] waiting of others that is certainly due to each rank's delays (blame.h). */

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from smpy.compute.clock.loop_plan import LoopPlan
     from smpy.compute.clock.loop_time import ItemWindow
+    from smpy.compute.clock.skipped_counts import LoopCounts, SkippedCounts
     from smpy.engine.engine import Engine
 
 __all__ = ["iterations"]
@@ -265,9 +266,12 @@ class IterationSkipping:
     ----------
     totals : dict of str to LoopTotal
         Loops by name.
+    counts : SkippedCounts or None
+        Calls, messages and bytes of iterations that were not performed; None: all were.
     """
 
     def __init__(self, half_width: float, seed: int) -> None:
+        self.counts: SkippedCounts | None = None
         self._half_width, self._seed = half_width, seed
         self._groups: dict[tuple[int, int], _Group] = {}
         self.known: dict[tuple[str, int, int], list[ItemWindow]] = {}
@@ -343,6 +347,7 @@ class SkippedLoop:
         self._n_arrived = 0
         self._world_ranks = [0] * size
         self._began_s: NDArray[Any]
+        self._counts: LoopCounts
         self._begin([])
 
     def _begin(self, items: Sequence[int]) -> None:
@@ -423,7 +428,7 @@ class SkippedLoop:
             return False
         self._n_arrived = 0
         self._refuse_outliving(engine)
-        self._go_on()
+        self._go_on(engine)
         return True
 
     def _refuse_outliving(self, engine: Engine) -> None:
@@ -444,9 +449,20 @@ class SkippedLoop:
                 f"({file}:{line}) outlives its iteration by more than one: run it without --iterations"
             )
 
-    def _go_on(self) -> None:
+    def _count(self, engine: Engine) -> None:
+        """Note what the window's items have done."""
+        from smpy.compute.clock.skipped_counts import LoopCounts, SkippedCounts  # with numpy, as the plan
+
+        if self._skipping.counts is None:
+            self._skipping.counts = SkippedCounts()
+        if self._is_first:
+            self._counts = LoopCounts(self.n_items)
+        self._counts.end_window(self._items, self._skipping.counts.until_now(engine, self._world_ranks))
+
+    def _go_on(self, engine: Engine) -> None:
         """Choose the next window, and the dates at which ranks begin it or leave the loop."""
         arrived_s, spread_s = self._rows[len(self._items)], self._spreads_s[-1]
+        self._count(engine)
         if self._is_first:
             self._plan.end_first(self._seconds, self._settled, self._lead)
             self._is_first = False
@@ -475,9 +491,11 @@ class SkippedLoop:
 
     def _finish(self, missed_s: float) -> None:
         """Note the time of the loop; `missed_s` is time that has passed beyond what was to be added."""
-        plan, estimate = self._plan, self._plan.estimate
+        plan, estimate, counts = self._plan, self._plan.estimate, self._skipping.counts
         assert estimate is not None
         self._unperformed = estimate.total_s / plan.elapsed_s - 1 if plan.elapsed_s else 0.0
+        assert counts is not None
+        counts.add(self._world_ranks[0], self._counts.skipped())
         self._skipping.known[self.name, self.n_items, self._size] = plan.windows_to_keep()
         for name, total in self._skipping.totals.items():  # of loops inside, which are as often as this loop is long
             before_s = self._before.get(name, 0.0)

@@ -480,7 +480,14 @@ def _summarise(
     counts, finish_s, spent_s = engine.statistics(), engine.finish_s(), engine.spent_s()
     is_partial = any(map(isnan, finish_s))
     makespan_s = engine.now_s if is_partial else max(finish_s)
-    profile = profile_of(engine, lambda line: place_of(*engine.place_of_line(line), home), finish_s, makespan_s)
+    skipping = engine.world_storage.get(IterationSkipping)
+    profile = profile_of(
+        engine,
+        lambda line: place_of(*engine.place_of_line(line), home),
+        finish_s,
+        makespan_s,
+        skipped_counts=skipping.counts.by_site() if skipping is not None and skipping.counts is not None else None,
+    )
     more = [*remarks_on_shared_hosts(engine, profile)]
     if observed is not None:
         profile = observed_profile(profile, observed, home)
