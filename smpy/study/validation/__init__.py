@@ -1,0 +1,1 @@
+"""Simulations of benchmarks that were measured on a real machine, beside their results."""
