@@ -12,6 +12,7 @@ import click
 
 from smpy.cli.click_classes import CommandGroup
 from smpy.cli.cost_text import cost_facts, parts_text
+from smpy.cli.platform_validate import command as validate_command
 from smpy.cli.results import EXIT_FAILURE, errors_told, json_option, print_text, tell
 from smpy.cli.run_options import PLACEMENT, run_options
 from smpy.errors import UsageError
@@ -190,6 +191,9 @@ def list_machines(json_path: Path | None) -> None:
         known = presets()
         facts = [fact for preset in known for fact in _named(preset.name, (preset.about, *preset.sources))]
         tell("\n".join(_facts(facts)), {"machines": known}, json_path)
+
+
+command.add_command(validate_command)
 
 
 # ---- machines ----
