@@ -16,7 +16,8 @@
 
 static const long INTERVAL_NS = 2000000; /* such a timer expires at a tick of the system: at each, or at each second one */
 
-enum { FRAMES_MAX = 1000, PLACES = 96, FOLDERS_MAX = 16, FILE_BYTES = 1024, FUNCTION_BYTES = 256, N_WORDS = 8 };
+enum { FRAMES_MAX = 500, PAGE_BYTES = 4096, DEPTH_MAX = 48, CALLS_MAX = 512, FUNCTIONS_MAX = 96, FOLDERS_MAX = 16, FILE_BYTES = 1024,
+       FUNCTION_BYTES = 256, N_WORDS = 8 };
 
 /* Words of an interpreter's frame: the code, the caller's frame, the instruction. */
 #if PY_VERSION_HEX < 0x030C0000
@@ -36,22 +37,34 @@ typedef struct {
 
 typedef struct {
     const PyCodeObject *code;       /* only compared */
-    int line, count;
-    text_size file_size, function_size;
-    char file[FILE_BYTES], function[FUNCTION_BYTES];
-} place;
+    text_size file_size, name_size;
+    char file[FILE_BYTES], name[FUNCTION_BYTES];
+} function;
+
+typedef struct {
+    int caller, function;           /* indices into `call` and `function`; caller -1: none */
+    int line, count;                /* samples that were taken in a line; line 0: a call of further functions, without samples */
+} call;
 
 typedef struct sampler {
     pid_t pid;
     timer_t timer;
     PyThreadState *thread;
+    struct {
+        uintptr_t begin, end;       /* addresses of what was read of a page; end 0: nothing */
+        char bytes[PAGE_BYTES];
+    } page;
+    frame_words frame[FRAMES_MAX];  /* of the sample under way, the innermost first */
+    PyObject head[FRAMES_MAX];      /* of their code */
+    struct iovec mine[FRAMES_MAX], other[FRAMES_MAX];
     int n_folders;
     struct {
         PyObject *path;             /* owned */
         int is_program;
     } folder[FOLDERS_MAX];          /* the innermost folder of a file counts; a file in none is the program's */
-    int n;
-    place at[PLACES];
+    int n_calls, n_functions;
+    call call[CALLS_MAX];           /* each after its caller */
+    function function[FUNCTIONS_MAX];
 } sampler;
 
 static int read_memory(const sampler *self, void *to, uintptr_t from, size_t size)
@@ -70,12 +83,49 @@ static uintptr_t innermost(const sampler *self)
 #endif
 }
 
-/* Code that a frame executes, borrowed; NULL: no code of Python. */
-static PyCodeObject *code_of(const sampler *self, const frame_words *frame)
+/* Frames of callers are mostly in the same page: one read has them. */
+static int read_frame(sampler *self, frame_words *frame, uintptr_t at)
 {
-    const uintptr_t code = frame->word[CODE] & ~TAGS;
-    PyObject head;
-    return code && read_memory(self, &head, code, sizeof head) && Py_IS_TYPE(&head, &PyCode_Type) ? (PyCodeObject *)code : NULL;
+    if (at < self->page.begin || at + sizeof *frame > self->page.end) {
+        const uintptr_t begin = at & ~(uintptr_t)(PAGE_BYTES - 1);
+        if (at + sizeof *frame > begin + PAGE_BYTES) return read_memory(self, frame, at, sizeof *frame);
+        self->page.end = 0;
+        if (!read_memory(self, self->page.bytes, begin, PAGE_BYTES)) return 0;
+        self->page.begin = begin, self->page.end = begin + PAGE_BYTES;
+    }
+    memcpy(frame, self->page.bytes + (at - self->page.begin), sizeof *frame);
+    return 1;
+}
+
+static uintptr_t address_of_code(const frame_words *frame)
+{
+    return frame->word[CODE] & ~TAGS;
+}
+
+/* Reads frames from an address on, and heads of their code: their number. The head of what is no code has no type. */
+static int read_frames(sampler *self, uintptr_t at, int n_max)
+{
+    int n = 0;
+    self->page.end = 0;
+    for (; at && n < n_max && read_frame(self, &self->frame[n], at); n++) {
+        at = self->frame[n].word[PREVIOUS];
+        self->head[n] = (PyObject){0};
+        self->mine[n] = (struct iovec){&self->head[n], sizeof(PyObject)};
+        self->other[n] = (struct iovec){(void *)address_of_code(&self->frame[n]), sizeof(PyObject)};
+    }
+    for (int from = 0; from < n;) { /* a read ends at the first address that is none */
+        const size_t count = (size_t)(n - from);
+        const ssize_t got = process_vm_readv(self->pid, &self->mine[from], count, &self->other[from], count, 0);
+        from += got > 0 ? (int)((size_t)got / sizeof(PyObject)) : 0;
+        if (from < n) self->head[from++] = (PyObject){0};
+    }
+    return n;
+}
+
+/* Code that a frame of the sample under way executes, borrowed; NULL: no code of Python. */
+static PyCodeObject *code_of(const sampler *self, int frame)
+{
+    return Py_IS_TYPE(&self->head[frame], &PyCode_Type) ? (PyCodeObject *)address_of_code(&self->frame[frame]) : NULL;
 }
 
 static int offset_of(const frame_words *frame, const PyCodeObject *code)
@@ -87,6 +137,8 @@ static int begins_with(PyObject *text, PyObject *prefix)
 {
     const Py_ssize_t n = PyUnicode_GET_LENGTH(prefix);
     if (PyUnicode_GET_LENGTH(text) < n) return 0;
+    if (PyUnicode_KIND(text) == PyUnicode_KIND(prefix))
+        return !memcmp(PyUnicode_DATA(text), PyUnicode_DATA(prefix), (size_t)n * (size_t)PyUnicode_KIND(prefix));
     for (Py_ssize_t i = 0; i < n; i++)
         if (PyUnicode_READ_CHAR(text, i) != PyUnicode_READ_CHAR(prefix, i)) return 0;
     return 1;
@@ -114,34 +166,52 @@ static int copy_text(PyObject *text, text_size *size, char *to, size_t room)
     return 1;
 }
 
-static void count_line(sampler *self, PyCodeObject *code, int line, int count)
+/* Index of the function of a code; -1: there is no room. */
+static int function_of(sampler *self, PyCodeObject *code)
 {
     int i = 0;
-    while (i < self->n && (self->at[i].code != code || self->at[i].line != line)) i++;
-    if (i == PLACES) return;
-    place *here = &self->at[i];
-    if (i == self->n) {
-        *here = (place){.code = code, .line = line};
-        if (!copy_text(code->co_filename, &here->file_size, here->file, sizeof here->file)) return;
-        if (!copy_text(code->co_qualname, &here->function_size, here->function, sizeof here->function)) return;
-        self->n++;
-    }
-    here->count += count;
+    while (i < self->n_functions && self->function[i].code != code) i++;
+    if (i < self->n_functions) return i;
+    if (i == FUNCTIONS_MAX) return -1;
+    function *here = &self->function[i];
+    here->code = code;
+    if (!copy_text(code->co_filename, &here->file_size, here->file, sizeof here->file)) return -1;
+    if (!copy_text(code->co_qualname, &here->name_size, here->name, sizeof here->name)) return -1;
+    return self->n_functions++;
+}
+
+/* Index of a call; -1: there is no room. */
+static int call_of(sampler *self, int caller, PyCodeObject *code, int line)
+{
+    const int of = function_of(self, code);
+    int i = 0;
+    while (i < self->n_calls && (self->call[i].caller != caller || self->call[i].function != of || self->call[i].line != line)) i++;
+    if (of < 0 || i == CALLS_MAX) return -1;
+    if (i == self->n_calls) self->call[self->n_calls++] = (call){caller, of, line, 0};
+    return i;
+}
+
+static void count_stack(sampler *self, PyCodeObject *const *stack, int depth, int line, int count)
+{
+    int at = -1;
+    for (int i = depth - 1; i >= 0; i--)
+        if ((at = call_of(self, at, stack[i], 0)) < 0) return;
+    at = call_of(self, at, stack[0], line);
+    if (at >= 0) self->call[at].count += count;
 }
 
 static void take_sample(sampler *self, int count)
 {
-    frame_words frame;
-    uintptr_t at = innermost(self);
-    for (int depth = 0; at && depth < FRAMES_MAX && read_memory(self, &frame, at, sizeof frame); depth++) {
-        PyCodeObject *code = code_of(self, &frame);
-        if (code && is_of_program(self, code)) {
-            const int line = PyCode_Addr2Line(code, offset_of(&frame, code));
-            if (line > 0) count_line(self, code, line, count);
-            return;
-        }
-        at = frame.word[PREVIOUS];
+    PyCodeObject *stack[DEPTH_MAX]; /* the innermost first */
+    int depth = 0, line = 0;
+    const int n = read_frames(self, innermost(self), FRAMES_MAX);
+    for (int i = 0; i < n && depth < DEPTH_MAX; i++) {
+        PyCodeObject *code = code_of(self, i);
+        if (!code || !is_of_program(self, code)) continue;
+        if (!depth) line = PyCode_Addr2Line(code, offset_of(&self->frame[i], code));
+        if (!depth || stack[depth - 1] != code) stack[depth++] = code; /* a function that calls itself is one */
     }
+    if (line > 0) count_stack(self, stack, depth, line, count);
 }
 
 static void on_timer(int number, siginfo_t *info, void *context)
@@ -156,22 +226,20 @@ static void on_timer(int number, siginfo_t *info, void *context)
 /* ---- beginning and end ---- */
 
 /* Do the words of the caller's frame agree with the public functions? */
-static int knows_frames(const sampler *self)
+static int knows_frames(sampler *self)
 {
     PyFrameObject *known = PyThreadState_GetFrame(self->thread);
-    frame_words frame;
-    const uintptr_t at = innermost(self);
-    if (!known || !at || !read_memory(self, &frame, at, sizeof frame)) {
+    const int n = read_frames(self, innermost(self), 3); /* the interpreter may put a frame of its own between two */
+    if (!known || !n) {
         Py_XDECREF(known);
         return 0;
     }
     PyCodeObject *code = PyFrame_GetCode(known);
-    int is_known = code_of(self, &frame) == code && offset_of(&frame, code) == PyFrame_GetLasti(known);
+    int is_known = code_of(self, 0) == code && offset_of(&self->frame[0], code) == PyFrame_GetLasti(known);
     PyFrameObject *back = PyFrame_GetBack(known);
-    if (is_known && back) { /* the caller's caller; the interpreter may put a frame of its own between */
+    if (is_known && back) {
         PyCodeObject *expected = PyFrame_GetCode(back), *seen = NULL;
-        for (int i = 0; i < 2 && !seen && read_memory(self, &frame, frame.word[PREVIOUS], sizeof frame); i++)
-            seen = code_of(self, &frame);
+        for (int i = 1; i < n && !seen; i++) seen = code_of(self, i);
         is_known = seen == expected;
         Py_DECREF(expected);
     }
@@ -269,19 +337,20 @@ PyObject *sampler_take(PyObject *module, PyObject *unused)
     (void)module, (void)unused;
     sampler *self = surface.sampler;
     if (!self) return PyList_New(0);
-    PyObject *list = PyList_New(self->n);
-    for (int i = 0; list && i < self->n; i++) {
-        const place *here = &self->at[i];
-        PyObject *row = Py_BuildValue("NNii", text_from(&here->file_size, here->file),
-                                      text_from(&here->function_size, here->function), here->line, here->count);
+    PyObject *list = PyList_New(self->n_calls);
+    for (int i = 0; list && i < self->n_calls; i++) {
+        const call *here = &self->call[i];
+        const function *of = &self->function[here->function];
+        PyObject *row = Py_BuildValue("iNNii", here->caller, text_from(&of->file_size, of->file),
+                                      text_from(&of->name_size, of->name), here->line, here->count);
         if (!row) Py_CLEAR(list);
         else PyList_SET_ITEM(list, i, row);
     }
-    if (list) self->n = 0;
+    if (list) self->n_calls = self->n_functions = 0;
     return list;
 }
 
 int sampler_has_samples(void)
 {
-    return surface.sampler && surface.sampler->n > 0;
+    return surface.sampler && surface.sampler->n_calls > 0;
 }

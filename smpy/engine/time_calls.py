@@ -33,6 +33,11 @@ class TimeCalls(Loop):
             return self.now_s
         return date_s
 
+    def reached_s(self) -> float:
+        """The running rank's date, in seconds; the world's date where the rank's depends on what others do."""
+        date_s = float(lib.sim_clock_s(self._sim, self.timeline))
+        return self.now_s if isnan(date_s) else date_s
+
     def wtime(self) -> float:
         """MPI_Wtime: the running rank's date; asking costs simulated time, as polling does."""
         date_s = self.clock_s()

@@ -16,6 +16,10 @@ Its JSON is one object:
     computing_lines     lines of measured computing, from samples: ended_by, the line of the call that ended
                         the bursts (as in sites); function and line; seconds, of all ranks
                         together; samples. Empty if nothing was measured
+    call_stacks         measured computing by stack of functions, rank and time, from the same samples: window_s and
+                        ranks_per_cell, the size of a cell; calls, as columns: caller (index; -1: none), function,
+                        file, line (0: the call of a function; else a line in which samples were taken); times, as
+                        columns: ranks and window, the numbers of the cell, call and seconds; null: none was taken
     burst_spread        differences of equal bursts of measured computing on this machine: relative, the limit for 95 %
                         of pairs; n_pairs; and largest_s, the largest difference; null: not known
     noise_waiting_s     waiting that noise alone can cause: ranks that cause no more are not named
@@ -46,6 +50,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from smpy.compute.clock.burst_spread import Spread
+    from smpy.records.call_stacks import CallStacks
     from smpy.records.computing_lines import ComputingLine
 
 KINDS: Final = (
@@ -220,6 +225,8 @@ class RunProfile:
         Host of each rank.
     computing_lines : sequence of ComputingLine
         Lines in which measured computing was spent.
+    call_stacks : CallStacks or None
+        Measured computing by call stack, rank and time; None: no samples were taken.
     burst_spread : Spread or None
         Spread of equal bursts of measured computing on this machine; None: not known.
     above_idle_j : sequence of float
@@ -247,6 +254,7 @@ class RunProfile:
     links: Sequence[LinkLoad] = ()
     host_of_rank: Sequence[str] = ()
     computing_lines: Sequence[ComputingLine] = ()
+    call_stacks: CallStacks | None = None
     burst_spread: Spread | None = None
     above_idle_j: Sequence[float] = ()
     skipped_s: Sequence[float] = ()
@@ -349,6 +357,7 @@ class RunProfile:
             ],
             "message_sizes_bytes": SIZES_BYTES,
             "computing_lines": self._computing_lines(),
+            "call_stacks": self.call_stacks.to_record() if self.call_stacks else None,
             "burst_spread": self.burst_spread._asdict() if self.burst_spread else None,
             "noise_waiting_s": self.noise_waiting_s,
             "calls": self._calls() if len(self.rank) <= _ROWS_MAX else None,

@@ -10,6 +10,7 @@ from smpy.records.trace_layout import COLUMNS, MACHINE
 
 _LARGEST: Final = 1e300  # upper limit of a number, so that sums and means of such numbers stay finite
 _CORES_MAX: Final = 1 << 20  # of a rank, as the option has it
+_WINDOWS_MAX: Final = 256  # of simulated time, in call stacks
 _ROUNDING: Final = 1e-6  # relative to a share or a time, which may be a sum in another order
 
 _Rule = Callable[[Any], bool]
@@ -110,12 +111,26 @@ def _is_line(value: Any) -> bool:
     return _is_text(value) and value.rpartition(":")[2].isdecimal()
 
 
+def _is_window(value: Any) -> bool:
+    return _is_count(value) and bool(value < _WINDOWS_MAX)
+
+
 _is_site: Final = _object_of(
     call=_or_null(_is_text), line=_or_null(_is_text), count=_is_count, spent_s=_list_of(_is_number),
     sent_bytes=_is_count, slowest=lambda value: value == -1 or _is_count(value),
 )  # fmt: skip
 _is_computing_line: Final = _object_of(
     ended_by=_or_null(_is_text), function=_is_text, line=_is_line, seconds=_is_number, samples=_is_count
+)
+_are_calls: Final = _columns_of(
+    caller=lambda value: value == -1 or _is_count(value), function=_is_text, file=_is_text, line=_is_count
+)
+_are_times: Final = _columns_of(ranks=_is_count, window=_is_window, call=_is_count, seconds=_is_number)
+_are_call_stacks: Final = _object_of(
+    window_s=lambda value: _is_number(value) and value > 0,
+    ranks_per_cell=lambda value: _is_count(value) and value > 0,
+    calls=_are_calls,
+    times=_are_times,
 )
 _is_shared_kernel: Final = _object_of(seconds=_is_number, alone_s=_is_number)
 
@@ -176,6 +191,7 @@ _OPTIONAL: Final[tuple[tuple[str, _Rule, str], ...]] = (
     ("remarks", _list_of(_is_remark), "a list of remarks"),
     ("profile", _object_of(kinds=_list_of(_is_text), sites=_list_of(_is_site)), "a profile, with kinds and sites"),
     ("profile.computing_lines", _list_of(_is_computing_line), "a list of lines that computed"),
+    ("profile.call_stacks", _are_call_stacks, "a table of call stacks"),
     ("profile.noise_waiting_s", _is_number, "a time"),
     ("profile.links", _are_links, "a table of links"),
     ("trace.imported", _is_import, "the origin of an imported trace"),
@@ -217,6 +233,18 @@ def _has_times_of_each_kind(content: _Content) -> bool:
     return profile is None or all(len(site["spent_s"]) == len(profile["kinds"]) for site in profile["sites"])
 
 
+def _has_stacks_in_order(content: _Content) -> bool:
+    stacks = (content.get("profile") or {}).get("call_stacks")
+    if stacks is None:
+        return True
+    callers, times = stacks["calls"]["caller"], stacks["times"]
+    return (
+        all(caller < number for number, caller in enumerate(callers))
+        and all(call < len(callers) for call in times["call"])
+        and all(ranks * stacks["ranks_per_cell"] < content["ranks"] for ranks in times["ranks"])
+    )
+
+
 def _has_links_of_the_run(content: _Content) -> bool:
     links = (content.get("profile") or {}).get("links") or {"busy_s": [], "saturated_s": []}
     longest_s = float(content["makespan_s"] or 0.0) * (1 + _ROUNDING)
@@ -230,6 +258,7 @@ _RELATIONS: Final[tuple[tuple[str, Callable[[_Content], bool], str], ...]] = (
     ("trace.window_s", _has_window_in_order, "two dates in order"),
     ("trace", _has_what_a_run_has, "a record with a machine and dates"),
     ("profile.sites", _has_times_of_each_kind, "a list of sites with a time of each kind"),
+    ("profile.call_stacks", _has_stacks_in_order, "a table whose calls stand after their callers"),
     ("profile.links", _has_links_of_the_run, "a table of links, none busy for longer than the run"),
 )
 """Conditions between several keys, with the words for each; checked once all types are right."""

@@ -37,7 +37,7 @@ function drawSites(figure) {
   }));
   const layout = {
     barmode: "stack", height: 180 + 26 * labels.length, margin: { l: 10, t: 40 }, yaxis: { autorange: "reversed", automargin: true },
-    xaxis: { title: { text: "seconds, all ranks together" } }, legend: { traceorder: "normal" },
+    xaxis: { ...SECONDS, title: { text: "time of all ranks together" } }, legend: { traceorder: "normal" },
   };
   return Plotly.newPlot(figure, bars.filter((bar) => bar.x.some(Boolean)), layout, CONFIG);
 }
@@ -54,7 +54,7 @@ async function drawRanks(figure) {
   const layout = {
     height: 320, margin: { t: 40 }, hovermode: "x unified", legend: { traceorder: "normal" },
     xaxis: { title: { text: page.is_of_all ? "rank" : "traced ranks, counted" } },
-    yaxis: { title: { text: "seconds" } },
+    yaxis: { ...SECONDS, title: { text: "time" } },
   };
   return Plotly.newPlot(figure, areas.filter((area) => area.y.some(Boolean)), layout, CONFIG);
 }
@@ -239,7 +239,7 @@ async function drawTimeline(figure) {
   showsMessages.checked = n <= 64;
   const layout = {
     height: 120 + Math.max(140, Math.min(24 * n, 640), page.timeline.n_rows), margin: { t: 40 }, dragmode: "zoom",
-    xaxis: { title: { text: "simulated time, seconds" }, range: [from, to] },
+    xaxis: { ...SECONDS, title: { text: "simulated time" }, range: [from, to] },
     yaxis: { title: { text: rowsAre }, range: [n - 0.5, -0.5] },
   };
   if (names && n <= NAMES_MAX) {
@@ -280,7 +280,9 @@ async function drawTimeline(figure) {
 
 // ---- all of them ----
 
-const DRAWERS = { sites: drawSites, ranks: drawRanks, matrix: drawMatrix, links: drawLinks, timeline: drawTimeline };
+const DRAWERS = {
+  sites: drawSites, ranks: drawRanks, stack_times: drawStackBars, stacks: drawStacks, matrix: drawMatrix, links: drawLinks, timeline: drawTimeline,
+};
 
 async function draw(figure) {
   const name = figure.dataset.figure;

@@ -60,6 +60,7 @@ def write_report(trace: Trace, path: Path, analyses: Mapping[str, Analysis | str
     """
     check_writable(path)
     plotly_js = plotly_script("analysis")
+    from smpy.report.call_stacks import SECTION, call_stacks
     from smpy.report.messages import messages
     from smpy.report.packed import packed
     from smpy.report.timeline import PictureRows, time_by_row, timeline
@@ -73,6 +74,7 @@ def write_report(trace: Trace, path: Path, analyses: Mapping[str, Analysis | str
         "sites": _site_bars(profile),
         "links": _link_bars(profile, trace.makespan_s),
         "rank_rows": {"per_row": rows.per_row, "n_rows": rows.n},
+        "call_stacks": call_stacks(profile, trace.n_ranks),
         "timeline": timeline(trace, timeline_rows),
         "time_by_row": packed(time_by_row(trace, rows)),
         "messages": messages(trace, rows, timeline_rows),
@@ -82,14 +84,16 @@ def write_report(trace: Trace, path: Path, analyses: Mapping[str, Analysis | str
             if not isinstance(analysis, str)
         },
     }
+    of_stacks = {"User code by function": SECTION} if data["call_stacks"] else {}
     sections = {
         "Where the time goes": _profile(profile),
+        **of_stacks,
         **{title: _analysis(title, analysis) for title, analysis in (analyses or {}).items()},
         "Messages": _messages(trace),
         "Links": _links(profile, trace.makespan_s),
         "Timeline": _timeline(trace),
     }
-    page = document(_title(trace), _summary(trace.info), sections, data, plotly_js, ["page.js"])
+    page = document(_title(trace), _summary(trace.info), sections, data, plotly_js, ["call_stacks.js", "page.js"])
     write_whole(path, page)
 
 

@@ -3,6 +3,7 @@
 
 const page = JSON.parse(document.getElementById("page-data").textContent);
 const ARRAYS = { uint8: Uint8Array, int32: Int32Array, float32: Float32Array, float64: Float64Array };
+const SECONDS = { exponentformat: "SI", minexponent: 0, ticksuffix: "s" }; // an axis with ticks such as 20ms
 const CONFIG = { responsive: true, displaylogo: false };
 
 async function unpacked(array) {

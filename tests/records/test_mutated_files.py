@@ -59,6 +59,12 @@ COMPUTING_LINES = [
     {"ended_by": line, "function": "work", "line": "program.py:11", "seconds": 1e-5, "samples": 3}
     for line in ("program.py:20", None)
 ]
+CALL_STACKS = {
+    "window_s": 0.001,
+    "ranks_per_cell": 1,
+    "calls": {"caller": [-1, 0], "function": ["work", "work"], "file": ["program.py"] * 2, "line": [0, 11]},
+    "times": {"ranks": [0, 1], "window": [0, 3], "call": [1, 1], "seconds": [1e-5, 2e-5]},
+}
 STUDY = """
 program = "program.py"
 args = ["--n", "{n}"]
@@ -120,6 +126,7 @@ def _trace(folder: Path) -> Path:
     path = Path(shutil.copytree(DATA / "trace_6", folder / "trace"))
     info = json.loads((path / "run.json").read_text())
     info["profile"]["computing_lines"] = COMPUTING_LINES
+    info["profile"]["call_stacks"] = CALL_STACKS
     (path / "run.json").write_text(json.dumps(info))
     return seal(path)
 

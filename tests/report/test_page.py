@@ -20,7 +20,7 @@ from smpy.report.page import write_report
 from tests.records.large_trace import write_ring
 from tests.records.synthetic_trace import SyntheticTrace, late_sender, seal
 from tests.report.browser import CHROMIUM, needs_chromium, seen
-from tests.report.unpacking import data_of
+from tests.report.unpacking import data_of, unpacked
 
 PROFILE = {
     "kinds": ["compute", "late_sender"],
@@ -30,6 +30,16 @@ PROFILE = {
     ],
     "links": {"link": ["cool", "hot"], "most_flows": [1, 2], "bytes": [5.0, 1000.0], "busy_s": [0.1, 1.0],
               "saturated_s": [0.0, 0.5]},
+}  # fmt: skip
+
+STACKS = {
+    "window_s": 0.5,
+    "ranks_per_cell": 1,
+    "calls": {
+        "caller": [-1, 0, 1, 0], "function": ["<module>", "sweep", "sweep", "<module>"], "file": ["heat.py"] * 4,
+        "line": [0, 0, 9, 20],
+    },
+    "times": {"ranks": [0, 1, 0], "window": [0, 0, 3], "call": [2, 2, 3], "seconds": [0.25, 0.5, 0.125]},
 }  # fmt: skip
 
 
@@ -65,6 +75,23 @@ def test_the_command_writes_a_page_that_loads_nothing(tmp_path: Path):
 def test_links_stand_by_how_long_they_were_saturated(tmp_path: Path):
     data = data_of(report(late_sender().write(tmp_path / "trace", profile=PROFILE)))
     assert data["links"] == {"link": ["hot", "cool"], "busy": [0.25, 0.025], "saturated": [0.125, 0.0]}
+
+
+def test_computing_stands_by_stack_rank_and_window(tmp_path: Path):
+    page = report(late_sender().write(tmp_path / "trace", profile={**PROFILE, "call_stacks": STACKS}))
+    assert "<h2>User code by function</h2>" in page.read_text()
+    stacks = data_of(page)["call_stacks"]
+    assert stacks["names"] == ["module", "sweep()", "line 9", "line 20"]
+    assert stacks["callers"] == [-1, 0, 1, 0]
+    assert (stacks["n_windows"], stacks["n_cells"], stacks["depth"]) == (4, 2, 3)
+    assert {name: unpacked(column).tolist() for name, column in stacks["times"].items()} == STACKS["times"]
+
+
+def test_without_samples_no_section_shows_stacks(tmp_path: Path):
+    empty = {**STACKS, "times": {name: [] for name in STACKS["times"]}}
+    for number, stacks in enumerate((None, empty)):
+        page = report(late_sender().write(tmp_path / f"trace{number}", profile={**PROFILE, "call_stacks": stacks}))
+        assert "User code by function" not in page.read_text()
 
 
 def test_analyses_have_sections_of_their_own(tmp_path: Path):
@@ -170,6 +197,47 @@ def test_a_browser_draws_all_and_zooms_without_complaint(
     assert found["part"][2] == pytest.approx(1.5, abs=0.01)
     assert found["matrix"] == "rank 0 to rank 1: 1 kB"
     assert found["without"] == 1
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_a_browser_shows_the_stacks_of_a_rank_and_a_time(tmp_path: Path):
+    page = report(late_sender().write(tmp_path / "trace", profile={**PROFILE, "call_stacks": STACKS}))
+    found, console = seen(
+        page,
+        """
+        const rank = document.getElementById("stack-rank");
+        const read = () => {
+          const { labels, parents, values } = figure("stacks").data[0];
+          const told = figure("stacks").parentElement.querySelector(".told").textContent;
+          return { labels, parents, values, told, bars: figure("stack_times").data[0].y };
+        };
+        const choose = async (text) => {
+          rank.value = text;
+          rank.dispatchEvent(new Event("change"));
+          await later(100);
+        };
+        found.all = read();
+        await choose("1");
+        found.rank = read();
+        await choose("");
+        await Plotly.relayout(figure("stack_times"), { "xaxis.range": [1.6, 1.9] });
+        await later(100);
+        found.late = read();
+        """,
+    )
+    assert console == ""
+    assert found["all"] == {
+        "labels": ["user code", "module", "sweep()", "line 9", "line 20"],
+        "parents": ["", "all", "0", "1", "0"],
+        "values": [0.875, 0.875, 0.75, 0.75, 0.125],
+        "bars": [0.75, 0, 0, 0.125],
+        "told": "all ranks, from 0 s to 2 s",
+    }
+    assert found["rank"]["values"] == [0.5, 0.5, 0.5, 0.5]
+    assert (found["rank"]["told"], found["rank"]["bars"]) == ("rank 1, from 0 s to 2 s", [0.5, 0, 0, 0])
+    assert found["late"]["labels"] == ["user code", "module", "line 20"]
+    assert (found["late"]["told"], found["late"]["values"]) == ("all ranks, from 1.5 s to 2 s", [0.125] * 3)
 
 
 @pytest.mark.slow

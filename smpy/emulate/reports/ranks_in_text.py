@@ -48,7 +48,12 @@ def lines_by_rank(calls: list[tuple[int, str, str]]) -> list[str]:
 
 def place_of(file: str, line: int, home: str) -> str:
     """`program.py:12`, relative to the program's directory; empty if the file is unknown."""
+    return f"{path_in_text(file, home)}:{line}" if file else ""
+
+
+def path_in_text(file: str, home: str) -> str:
+    """Path of a file, relative to the program's directory if it is in there."""
     if not os.path.isabs(file):
-        return f"{file}:{line}" if file else ""
+        return file
     inside = os.path.relpath(file, home)
-    return f"{file if inside.startswith(os.pardir) else inside}:{line}"
+    return file if inside.startswith(os.pardir) else inside

@@ -8,17 +8,19 @@ import site
 import sys
 import sysconfig
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.compute.clock.observed_bursts import ObservedBursts
+from smpy.compute.clock.sampled_stacks import Place, SampledStacks
 from smpy.emulate.modules.named_packages import find_module
 from smpy.emulate.patches import Patches
-from smpy.emulate.reports.ranks_in_text import place_of
+from smpy.emulate.reports.ranks_in_text import path_in_text, place_of
 from smpy.engine.surface import surface
 from smpy.engine.thread_ranks import OURS
-from smpy.records.computing_lines import ComputingLine, function_name, shares_of
+from smpy.records.call_stacks import CallStacks, StackCall, StackTime
+from smpy.records.computing_lines import function_name, shares_of
 
 if TYPE_CHECKING:
     from smpy.records.profile import RunProfile
@@ -73,17 +75,46 @@ def _folder(path: str) -> str:
 
 
 def observed_profile(profile: RunProfile, bursts: ObservedBursts, home: str) -> RunProfile:
-    """The profile of a measured run, with its computing lines and the spread of equal bursts."""
-    lines = _computing_lines(bursts, home, profile.computed_s())
-    return replace(profile, computing_lines=lines, burst_spread=bursts.spread.spread())
-
-
-def _computing_lines(bursts: ObservedBursts, home: str, ends: Collection[str]) -> Sequence[ComputingLine]:
-    """Computing lines by the profile's names of lines; bursts that an import ended have none there: an empty name."""
+    """The profile of a measured run, with its computing lines, call stacks and the spread of equal bursts."""
+    computed_s = profile.computed_s()
     by_end: dict[str, Counter[tuple[str, str]]] = {}
-    for (file, number), samples in bursts.samples.items():
-        end = place_of(file, number, home)
-        places = by_end.setdefault(end if end in ends else "", Counter())
-        for (sampled_file, function, line), count in samples.items():
-            places[function_name(function), place_of(sampled_file, line, home)] += count
-    return [row for end, places in by_end.items() for row in shares_of(end, places)]
+    name_of_end: dict[Place, str] = {}
+    for place, samples in bursts.samples.items():
+        end = place_of(*place, home)
+        name_of_end[place] = end if end in computed_s else ""  # bursts that an import ended have none there
+        places = by_end.setdefault(name_of_end[place], Counter())
+        for (file, function, line), count in samples.items():
+            places[function_name(function), place_of(file, line, home)] += count
+    seconds_of_sample = {end: computed_s.get(end, 0.0) / places.total() for end, places in by_end.items()}
+    seconds_of_place = {place: seconds_of_sample[end] for place, end in name_of_end.items()}
+    return replace(
+        profile,
+        computing_lines=[row for end, places in by_end.items() for row in shares_of(end, places)],
+        call_stacks=_call_stacks(bursts.stacks, seconds_of_place, home) if by_end else None,
+        burst_spread=bursts.spread.spread(),
+    )
+
+
+def _call_stacks(stacks: SampledStacks, seconds_of_place: Mapping[Place, float], home: str) -> CallStacks:
+    """Call stacks in seconds; a comprehension is a part of its function."""
+    numbers: list[int] = []
+    indices: dict[StackCall, int] = {}
+    calls: list[StackCall] = []
+    for caller, file, function, line in stacks.calls:
+        above_number = numbers[caller] if caller >= 0 else -1
+        call = StackCall(above_number, function_name(function), path_in_text(file, home), line)
+        above = calls[call.caller] if call.caller >= 0 else None
+        is_inner = above is not None and not line and above[1:] == call[1:]
+        if is_inner:
+            numbers.append(call.caller)
+            continue
+        if call not in indices:
+            indices[call] = len(calls)
+            calls.append(call)
+        numbers.append(indices[call])
+    seconds: dict[tuple[int, int, int], float] = {}
+    for cell, count in stacks.samples.items():
+        key = cell.ranks, cell.window, numbers[cell.call]
+        seconds[key] = seconds.get(key, 0.0) + count * seconds_of_place[cell.end]
+    times = [StackTime(*key, spent_s) for key, spent_s in sorted(seconds.items()) if spent_s > 0]
+    return CallStacks(stacks.window_s, stacks.ranks_per_cell, calls, times)

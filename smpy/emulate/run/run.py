@@ -174,7 +174,8 @@ def run(
     if config.synchronous_sends:
         engine.make_sends_synchronous()
     frozen = BurstFileMode.of(config, engine, program, supply)
-    observed = ObservedBursts(engine) if config.measures_computing and not config.replay else None
+    is_observed = config.measures_computing and not config.replay
+    observed = ObservedBursts(engine, config.host_speed_flop_per_s or 0.0) if is_observed else None
     moved = BurstMemoryMode.of(config, calibration, engine, host_of_rank)
     spread = _start_clock(config, engine, observed, moved)
     tracing = _tracing(config, engine, program.home)
