@@ -71,12 +71,17 @@ function titleOf(column) {
 
 const compared = {};
 
+function isMachine(axis) { // such axes are told apart by colours, in one panel
+  return axis.name === "platform";
+}
+
 function defaults() {
   const varied = points.axes.filter((axis) => axis.labels.length > 1);
   const byLength = varied.filter((axis) => axis.hasNumbers).sort((a, b) => b.labels.length - a.labels.length);
   const x = varied.find((axis) => axis.name === "ranks") ?? byLength[0] ?? varied[0] ?? points.axes[0] ?? column("point");
   const isManyMarks = (axis) => axis.labels.length > SERIES_MAX && points.n > MARKS_MAX;
-  const [series, facet] = varied.filter((axis) => axis !== x && (axis.hasNumbers || axis.isOfFew) && !isManyMarks(axis));
+  const others = varied.filter((axis) => axis !== x && (axis.hasNumbers || axis.isOfFew) && !isManyMarks(axis));
+  const [series, facet] = others.toSorted((a, b) => 0);
   const y = column("makespan_s");
   const facets = facet && facet.labels.length <= FACETS_MAX ? facet : undefined;
   Object.assign(compared, { x, y, series, columns: facets, rows: undefined });
@@ -276,7 +281,8 @@ function settingsShown() {
 }
 
 function frontTable(element, best) {
-  const head = [front.x.title, front.y.title, ...points.axes.map((axis) => axis.name), "point"];
+  const varied = points.axes.filter((axis) => axis.labels.length > 1);
+  const head = [front.x.title, front.y.title, ...varied.map((axis) => axis.name), "point"];
   const table = document.createElement("table");
   table.className = "rows";
   const add = (row, kind, text) => row.appendChild(document.createElement(kind)).append(text);
@@ -284,7 +290,7 @@ function frontTable(element, best) {
   for (const name of head) add(top, "th", name);
   for (const { rows, x, y } of best.slice(0, FRONT_MAX)) {
     const line = table.insertRow();
-    for (const text of [front.x.told(x), front.y.told(y), ...points.axes.map((axis) => axis.text(rows[0]))]) add(line, "td", text);
+    for (const text of [front.x.told(x), front.y.told(y), ...varied.map((axis) => axis.text(rows[0]))]) add(line, "td", text);
     add(line, "td", linkTo(rows[0]));
   }
   element.replaceChildren(table);
@@ -333,21 +339,29 @@ async function drawFront(figure) {
   const isOfSome = (one) => one && new Set(one.values.filter((value) => !Number.isNaN(value))).size > 1;
   const costs = ["price_eur", "run_eur", "energy_kwh"].map(column);
   const x = costs.find(isOfSome) ?? costs[0];
-  Object.assign(front, { x, y: column("makespan_s"), series: few.find((axis) => !axis.hasNumbers) ?? few[0] });
+  Object.assign(front, { x, y: column("makespan_s"), series: few.find(isMachine) ?? few.find((axis) => !axis.hasNumbers) ?? few[0] });
   Object.assign(front, { isLogX: spansDecades(front.x, shownRows()), isLogY: spansDecades(front.y, shownRows()) });
   const controls = section.querySelector(".controls");
-  const setter = (key, read) => (value) => {
-    front[key] = read(value);
+  const setter = (key) => (value) => {
+    front[key] = value;
     draw();
   };
-  const isOn = (value) => value;
-  choice(controls, "x", namesOf(numeric), front.x.name, setter("x", column));
-  tick(controls, "more of x is better", false, setter("isMoreX", isOn));
-  choice(controls, "y", namesOf(numeric), front.y.name, setter("y", column));
-  tick(controls, "more of y is better", false, setter("isMoreY", isOn));
-  tick(controls, "logarithmic x", front.isLogX, setter("isLogX", isOn));
-  tick(controls, "logarithmic y", front.isLogY, setter("isLogY", isOn));
-  if (few.length) choice(controls, "colour", [["", "(none)"], ...namesOf(few)], front.series.name, setter("series", column));
+  const ticks = {};
+  const place = (key, log) => (name) => { // another column has a scale of its own
+    front[key] = column(name);
+    front[log] = ticks[log].checked = spansDecades(front[key], shownRows());
+    draw();
+  };
+  choice(controls, "x", namesOf(numeric), front.x.name, place("x", "isLogX"));
+  tick(controls, "more of x is better", false, setter("isMoreX"));
+  choice(controls, "y", namesOf(numeric), front.y.name, place("y", "isLogY"));
+  tick(controls, "more of y is better", false, setter("isMoreY"));
+  for (const [key, label] of [["isLogX", "logarithmic x"], ["isLogY", "logarithmic y"]]) {
+    ticks[key] = tick(controls, label, front[key], setter(key));
+  }
+  if (few.length) {
+    choice(controls, "colour", [["", "(none)"], ...namesOf(few)], front.series.name, (name) => setter("series")(column(name)));
+  }
   points.listeners.push(draw);
   await draw();
   figure.on("plotly_click", ({ points: [{ customdata: rows }] }) => lookAt(rows));

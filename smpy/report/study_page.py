@@ -15,6 +15,7 @@ from smpy.report.study_columns import page_columns, words
 from smpy.report.study_profiles import page_profiles
 from smpy.study.findings import Finding, effects, findings, has_failed, with_results
 from smpy.study.levels import brief, levels_of
+from smpy.study.pairs import PairedEffect, paired_effects
 from smpy.study.table import StudyTable
 from smpy.units import format_time
 
@@ -45,6 +46,7 @@ def write_study_report(table: StudyTable, path: Path) -> None:
     data = {
         "columns": page_columns(table),
         "errors": words(_errors(table)),
+        "asked": ["makespan_s", *table.results],
         "profiles": profiles,
         "files": {name: words(table.frame[name]) for name in ("profile", "trace")},
         "folder": quote(os.path.relpath(table.folder.resolve(), path.resolve().parent), errors="surrogateescape"),
@@ -58,6 +60,8 @@ def _sections(table: StudyTable, n_without_profile: int) -> dict[str, str]:
     sections = {"What the numbers say": _sentences(findings(table))}
     if table.axes and len(table.frame):
         sections["What was varied"] = _varied(table)
+    if pairs := paired_effects(frame, table.axes):
+        sections["Compared in pairs"] = _pairs(pairs)
     if len(frame) > 1:
         sections["Compared"] = _COMPARED
         for title, column in (("Price and time", "price_eur"), ("Energy and time", "energy_kwh")):
@@ -71,6 +75,10 @@ def _sections(table: StudyTable, n_without_profile: int) -> dict[str, str]:
     return sections
 
 
+_PAIRS: Final = (
+    '<p class="note">Pairs of settings that differ in one axis only, for the two values that differ most: '
+    "the geometric mean, the least and the largest of their ratios.</p>\n"
+)
 _COMPARED: Final = f'<div class="controls"></div>\n{figure("compared")}<p class="told" aria-live="polite"></p>'
 _FRONT: Final = (
     '<p class="note">Each mark is a setting, the median of its repetitions. '
@@ -133,6 +141,22 @@ def _varied(table: StudyTable) -> str:
         )
         rows.append([levels.axis, ", ".join(shown), f"{len(levels.labels):,}", *cells])
     return rows_table(("axis", "its values", "values", "best median", "worst median", "worst / best"), rows, 2)
+
+
+def _pairs(effects: list[PairedEffect]) -> str:
+    rows = [
+        [
+            effect.axis,
+            effect.slow,
+            effect.fast,
+            effect.interaction.where if effect.interaction else "",
+            *(f"{ratio:.4g}" for ratio in (effect.ratio, effect.least, effect.most)),
+            f"{effect.n_pairs:,}",
+        ]
+        for effect in effects
+    ]
+    head = ("axis", "slow", "fast", "depends on", "slow / fast", "least", "most", "pairs")
+    return _PAIRS + rows_table(head, rows, 4)
 
 
 def _failed(table: StudyTable) -> str:

@@ -155,9 +155,13 @@ function drawTable() {
   const failures = points.errors.labels.some(Boolean)
     ? [new Column({ name: "error", is_axis: false, labels: points.errors.labels, unit: "" }, points.errors.codes)]
     : [];
-  const [own, others] = [["point", "repetition"], ["makespan_s"]].map((names) => names.map(column).filter(Boolean));
-  const rest = points.columns.filter((one) => !own.includes(one) && !others.includes(one) && !one.isAxis);
-  table.columns = [...own.slice(0, 1), ...points.axes, ...own.slice(1), ...others, ...failures, ...rest];
+  const named = (names) => names.map(column).filter(Boolean);
+  const isVaried = (axis) => axis.labels.length > 1;
+  const first = [
+    ...named(["point"]), ...points.axes.filter(isVaried), ...named(["repetition"]), ...named(page.asked), ...failures,
+    ...points.axes.filter((axis) => !isVaried(axis)),
+  ];
+  table.columns = [...first, ...points.columns.filter((one) => !first.includes(one))];
   table.element.append(makeTable());
   table.element.addEventListener("scroll", () => fill());
   document.getElementById("find").addEventListener("input", findRows);

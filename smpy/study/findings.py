@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from smpy.study.levels import Levels, brief, levels_of
+from smpy.study.pair_causes import cause_of
+from smpy.study.pair_sentences import duration_text, pair_sentences, times
+from smpy.study.pairs import paired_effects
 from smpy.study.pareto import pareto_front
 from smpy.study.table import StudyTable
 from smpy.study.uncertainty import Estimate
@@ -258,7 +261,7 @@ def _front(configurations: Sequence[Configuration]) -> Iterator[Finding]:
         cheapest.point,
     )
     dearer, faster = _ratio(fastest.price_eur, cheapest.price_eur), _ratio(cheapest.makespan_s, fastest.makespan_s)
-    gain = "" if inf in (dearer, faster) else f": {_times(dearer)} the price, {_times(faster)} as fast"
+    gain = "" if inf in (dearer, faster) else f": {times(dearer)} the price, {times(faster)} as fast"
     yield Finding(f"The fastest of these costs {_bought(fastest)}{gain}.", fastest.point)
 
 
@@ -289,8 +292,18 @@ def _bought(setting: Configuration) -> str:
 
 
 def _effects(table: StudyTable, n_settings: int) -> Iterator[Finding]:
+    """Sentences on each axis: by pairs that differ in it alone where there are any, else by medians."""
     by_axis = effects(table)
+    frame = with_results(table)
+    paired = {effect.axis: effect for effect in paired_effects(frame, table.axes)} if len(by_axis) > 1 else {}
+    rows = frame.set_index("point")
+    for pair in paired.values():
+        cause = cause_of(rows.loc[pair.slow_point], rows.loc[pair.fast_point], table.folder)
+        for sentence in pair_sentences(pair, cause):
+            yield Finding(sentence, pair.slow_point)
     for effect in by_axis:
+        if effect.axis in paired:
+            continue
         if effect.ratio < _NO_DIFFERENCE:
             yield Finding(
                 f"{effect.axis} makes no difference: the median is {format_time(effect.best_s)} at each value."
@@ -301,8 +314,8 @@ def _effects(table: StudyTable, n_settings: int) -> Iterator[Finding]:
                 f"to {format_time(effect.worst_s)} at {brief(effect.worst)}"
                 f"{_longer(', ', effect.worst_s, effect.best_s)}."
             )
-    frame = with_results(table)
-    if len(by_axis) > 1 and n_settings < prod(frame[axis].nunique(dropna=False) for axis in table.axes):
+    is_partial = n_settings < prod(frame[axis].nunique(dropna=False) for axis in table.axes)
+    if len(by_axis) > max(1, len(paired)) and is_partial:
         yield Finding(
             "Not every value has run with every other: a part of what one axis seems to do others may have done."
         )
@@ -319,11 +332,4 @@ def _longer(before: str, worst_s: float, best_s: float) -> str:
     ratio = _ratio(worst_s, best_s)
     if ratio == inf:
         return ""
-    if ratio >= 1.995:
-        return f"{before}{_times(ratio)} as long"
-    percent = (ratio - 1) * 100
-    return before + (f"{percent:.0f} % longer" if percent >= 9.95 else f"{percent:.2g} % longer")
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:,.0f} times" if ratio >= 100 else f"{ratio:.3g} times"
+    return before + duration_text(ratio)

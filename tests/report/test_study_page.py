@@ -65,7 +65,8 @@ def test_the_page_loads_nothing_and_says_what_was_found(tmp_path: Path):
     assert "<h1>what &lt;u&gt; to buy: 18 points</h1>" in own
     assert '<li>The fastest takes 2.3 s (the median of 3 repetitions), with ranks = 4, topology = tree &lt;b&gt;. <a href="#point-15">point 15</a></li>' in own  # fmt: skip # noqa: E501
     assert sections_of(page) == [
-        "What the numbers say", "What was varied", "Compared", "Price and time", "Failed points", "All points",
+        "What the numbers say", "What was varied", "Compared in pairs", "Compared", "Price and time", "Failed points",
+        "All points",
     ]  # fmt: skip
 
 
@@ -83,6 +84,20 @@ def test_the_page_has_every_number_of_the_table(tmp_path: Path):
     errors = [data["errors"]["labels"][code] for code in unpacked(data["errors"]["codes"])]
     assert errors == list(table.frame["error"])
     assert [name for name, column in columns.items() if column["is_axis"]] == list(table.axes)
+
+
+def test_pairs_stand_with_their_ratios_and_the_condition_they_depend_on(tmp_path: Path):
+    table = table_of(
+        tmp_path,
+        {"topology": ["torus", "tree"], "ranks": [1, 2, 4]},
+        lambda topology, ranks, _: {"makespan_s": (2.0 if (topology, ranks) == ("tree", 4) else 1.0) * 8 / ranks},
+    )
+    text = page_of(table).read_text()
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", text.partition("<h2>Compared in pairs</h2>")[2])
+    assert cells[:16] == [
+        *("ranks", "1", "4", "", "2.828", "2", "4", "2"),
+        *("topology", "tree", "torus", "ranks = 4", "1.26", "1", "2", "3"),
+    ]
 
 
 def test_repetitions_that_were_not_and_numbers_that_nobody_knows_have_no_column(tmp_path: Path):
@@ -107,7 +122,10 @@ def test_errors_stand_once_with_the_points_that_have_them(tmp_path: Path):
         ([], ["What the numbers say"]),
         ([{"makespan_s": 1.0}], ["What the numbers say", "What was varied", "All points"]),
         ([{"error": "x"}, {"error": "y"}], ["What the numbers say", "What was varied", "Failed points", "All points"]),
-        ([{"makespan_s": 1.0}] * 2, ["What the numbers say", "What was varied", "Compared", "All points"]),
+        (
+            [{"makespan_s": 1.0}] * 2,
+            ["What the numbers say", "What was varied", "Compared in pairs", "Compared", "All points"],
+        ),
     ],
 )
 def test_a_section_is_there_if_it_has_something_to_show(tmp_path: Path, rows: list[Any], sections: list[str]):
@@ -258,6 +276,81 @@ def test_a_browser_draws_medians_and_the_front(tmp_path: Path):
     assert found["only"][2] == 9
     assert found["gflops"] == [1.5, 1.5]
     assert found["panels"] == 6
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_a_browser_begins_with_machines_in_one_panel_and_with_columns_that_vary_and_were_asked_for(tmp_path: Path):
+    table = table_of(
+        tmp_path,
+        {"size": [1, 2], "kind": ["a"], "ranks": [1, 2, 4], "platform": ["torus", "tree"]},
+        lambda size, _k, ranks, platform, _: {"makespan_s": size / ranks, "rate": 3.0 * ranks},
+        results=["rate"],
+    )
+    found, console = seen(
+        page_of(table),
+        READY
+        + """
+        found.titles = [...document.querySelectorAll("#points th")].map((it) => it.textContent);
+        found.series = [...new Set(figure("compared").data.map(({ name }) => name))];
+        found.panels = figure("compared").layout.annotations.map(({ text }) => text);
+        """,
+    )
+    assert console == ""
+    assert found["titles"][:7] == ["point", "size", "ranks", "platform", "makespan", "rate", "kind"]
+    assert found["series"] == ["torus", "tree"]
+    assert found["panels"] == ["size = 1", "size = 2"]
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_a_column_that_a_browser_is_told_to_draw_keeps_no_range_of_another(tmp_path: Path):
+    table = table_of(
+        tmp_path,
+        {"ranks": [1, 2, 4], "topology": ["torus", "tree"], "bytes_sent": [10, 1000, 100_000]},
+        lambda ranks, _t, sent, _: {"makespan_s": sent * 1e-6 / ranks, "price_eur": 100.0 * ranks, "bytes": sent},
+    )
+    found, console = seen(
+        page_of(table),
+        READY
+        + """
+        const choose = async (label, value) => {
+          const select = starting("label", label, figure("compared").parentElement).querySelector("select");
+          select.value = value;
+          select.dispatchEvent(new Event("change"));
+          await later(50);
+        };
+        const ranges = () => ["xaxis", "yaxis"].map((name) => figure("compared")._fullLayout[name].range);
+        const order = ["topology", "bytes_sent", "price_eur", "ranks"];
+        for (const name of order) {
+          await choose("x", name);
+          found[name] = ranges();
+        }
+        for (const name of order) {
+          await choose("x", name);
+          const [x, y] = ranges();
+          const half = ([from, to]) => [from, (from + to) / 2];
+          await Plotly.relayout(figure("compared"), { "xaxis.range": half(x), "yaxis.range": half(y) });
+          found[`${name} zoomed`] = ranges();
+          const next = order[(order.indexOf(name) + 1) % order.length];
+          await choose("x", next);
+          found[`${name} to ${next}`] = ranges();
+        }
+        const x = starting("label", "x", figure("front").parentElement).querySelector("select");
+        found.front = ["bytes", "price_eur"].map((name) => {
+          x.value = name;
+          x.dispatchEvent(new Event("change"));
+          const label = starting("label", " logarithmic x", figure("front").parentElement);
+          return [figure("front").layout.xaxis.type, label.querySelector("input").checked];
+        });
+        """,
+    )
+    assert console == ""
+    order = ["topology", "bytes_sent", "price_eur", "ranks"]
+    for name, after in zip(order, [*order[1:], order[0]], strict=True):
+        assert found[f"{name} zoomed"] != found[name]
+        assert found[f"{name} to {after}"] == found[after], after
+    assert found["front"] == [["log", True], ["linear", False]]
 
 
 @pytest.mark.slow
