@@ -81,7 +81,7 @@ function defaults() {
   const x = varied.find((axis) => axis.name === "ranks") ?? byLength[0] ?? varied[0] ?? points.axes[0] ?? column("point");
   const isManyMarks = (axis) => axis.labels.length > SERIES_MAX && points.n > MARKS_MAX;
   const others = varied.filter((axis) => axis !== x && (axis.hasNumbers || axis.isOfFew) && !isManyMarks(axis));
-  const [series, facet] = others.toSorted((a, b) => 0);
+  const [series, facet] = others.toSorted((a, b) => isMachine(b) - isMachine(a));
   const y = column("makespan_s");
   const facets = facet && facet.labels.length <= FACETS_MAX ? facet : undefined;
   Object.assign(compared, { x, y, series, columns: facets, rows: undefined });

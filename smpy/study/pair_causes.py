@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 _PART_MIN: Final = 0.2  # of the difference of the makespans: less explains little
 _BROKEN: Final = (OSError, ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError)
 
-Growth = Counter[tuple[str, str]]
+Growth = dict[tuple[str, str], float]
 
 
 def cause_of(slow: pd.Series[Any], fast: pd.Series[Any], folder: Path) -> str:
@@ -44,7 +43,8 @@ def cause_of(slow: pd.Series[Any], fast: pd.Series[Any], folder: Path) -> str:
         return ""
     try:
         growth = read(pair[0], int(slow["ranks"]))
-        growth.subtract(read(pair[1], int(fast["ranks"])))
+        for key, seconds in read(pair[1], int(fast["ranks"])).items():
+            growth[key] = growth.get(key, 0.0) - seconds
         text = _largest(growth, longer_s)
         return text + _link(*profiles, longer_s) if text and profiles else text
     except _BROKEN:
@@ -64,46 +64,53 @@ def _records(slow: pd.Series[Any], fast: pd.Series[Any], column: str, folder: Pa
 
 def _lost(record: Mapping[str, Any], n_ranks: int) -> Growth:
     """Seconds of a rank by category and place."""
-    spent: Growth = Counter()
+    spent: Growth = {}
     for row in record["lines"]:
         place = f"{row['function'] or row['call'] or ''} {row['file']}:{row['line']}" if row["file"] else ""
-        spent[row["category"].replace("_", " "), place] += row["seconds"] / n_ranks
+        key = row["category"].replace("_", " "), place
+        spent[key] = spent.get(key, 0.0) + row["seconds"] / n_ranks
     return spent
 
 
 def _profile(record: Mapping[str, Any], n_ranks: int) -> Growth:
     """Seconds of a rank by kind and call site."""
     profile = record["profile"]
-    spent: Growth = Counter()
+    spent: Growth = {}
     for site in sites_by_line(profile):
         place = f"{called(site['call'], site['line'])} {site['line'] or ''}".strip()
         for kind, seconds in zip(profile["kinds"], site["spent_s"], strict=True):
             if seconds:
-                spent[KIND_WORDS.get(kind, kind), place] += seconds / n_ranks
+                key = KIND_WORDS.get(kind, kind), place
+                spent[key] = spent.get(key, 0.0) + seconds / n_ranks
     return spent
 
 
 def _largest(growth: Growth, longer_s: float) -> str:
-    kinds: Counter[str] = Counter()
+    kinds: dict[str, float] = {}
     for (kind, _), seconds in growth.items():
-        kinds[kind] += seconds
-    ((kind, seconds),) = kinds.most_common(1) or [("", 0.0)]
+        kinds[kind] = kinds.get(kind, 0.0) + seconds
+    kind = max(kinds, key=lambda name: kinds[name], default="")
+    seconds = kinds.get(kind, 0.0)
     if seconds <= 0 or seconds < _PART_MIN * longer_s:
         return ""
-    places = Counter({place: more for (its, place), more in growth.items() if its == kind})
-    ((place, most),) = places.most_common(1)
-    where = f", mostly in {place}" if place and most >= seconds / 2 else ""
+    places = {place: more for (its, place), more in growth.items() if its == kind}
+    place = max(places, key=lambda name: places[name])
+    where = f", mostly in {place}" if place and places[place] >= seconds / 2 else ""
     return f"{kind}: +{format_time(seconds)} a rank{where}"
 
 
 def _link(more: Mapping[str, Any], less: Mapping[str, Any], longer_s: float) -> str:
     """Words for the link whose saturation grew most; machines may have different links."""
-    saturated = []
-    for record in (more, less):
-        links = record["profile"].get("links") or {"link": [], "saturated_s": []}
-        saturated.append(Counter(dict(zip(links["link"], links["saturated_s"], strict=True))))
-    saturated[0].subtract(saturated[1])
-    ((link, seconds),) = saturated[0].most_common(1) or [("", 0.0)]
+    more_s, less_s = map(_saturated_s, (more, less))
+    for name, seconds in less_s.items():
+        more_s[name] = more_s.get(name, 0.0) - seconds
+    link = max(more_s, key=lambda name: more_s[name], default="")
+    seconds = more_s.get(link, 0.0)
     if seconds <= 0 or seconds < _PART_MIN * longer_s:
         return ""
     return f"; {link} is saturated {format_time(seconds)} longer"
+
+
+def _saturated_s(record: Mapping[str, Any]) -> dict[str, float]:
+    links = record["profile"].get("links") or {"link": [], "saturated_s": []}
+    return dict(zip(links["link"], links["saturated_s"], strict=True))
