@@ -31,6 +31,7 @@ static void check(const sim *s)
     changes_check(s);
     transfers_check(s);
     storage_check(&s->storage);
+    background_check(s);
     if (s->network.kind->check) s->network.kind->check(s, s->network.state);
     watch_check(s);
 }
@@ -58,6 +59,7 @@ static int advance(sim *s)
     }
     if (isinf(date_s)) return 0;
     if (s->governor) date_s = smaller(date_s, governor_next_s(s->governor));
+    if (s->background) date_s = smaller(date_s, background_next_s(s->background));
     if (date_s > s->clock.now_s) s->clock.now_s = date_s;
     s->date_order = s->order;
     if (disks->n_under_way) disks_reach(&s->storage.disks, &s->clock);
@@ -76,6 +78,11 @@ static int advance(sim *s)
         const int n_ended = disks_fire(s, &s->storage.disks, &s->clock);
         if (n_ended < 0) return n_ended;
         n_fired += n_ended;
+    }
+    if (s->background) {
+        const int n_sent = background_fire(s, s->background);
+        if (n_sent < 0) return n_sent;
+        n_fired += n_sent;
     }
     s->stats.events += n_woken + n_fired;
     s->effort += (unsigned)(n_woken + n_fired);

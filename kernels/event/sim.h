@@ -26,6 +26,7 @@
 #include "mpi/costs.h"
 #include "mpi/messages.h"
 #include "watchers/records.h"
+#include "world/background.h"
 #include "world/governor.h"
 #include "world/noise.h"
 #include "world/host_state.h"

@@ -70,6 +70,7 @@ void sim_free(sim *s)
     changes_free(s);
     governor_free(s->governor);
     noise_free(s->noise);
+    background_free(s->background);
     hosts_free(&s->hosts);
     free(s->network.transfers.at);
     free(s->note);

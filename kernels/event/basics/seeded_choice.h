@@ -1,5 +1,5 @@
-/* seeded_choice.h -- a choice that looks random and is a pure function of a seed and a pair: a route drawn by it is the same
- * whenever, and in whichever order, it is asked for. */
+/* seeded_choice.h -- choices and numbers that look random and are pure functions of a seed and a pair: what is drawn by them is the
+ * same whenever, and in whichever order, it is asked for. */
 #ifndef SMPY_SEEDED_CHOICE_H
 #define SMPY_SEEDED_CHOICE_H
 #include <stdint.h>
@@ -18,5 +18,12 @@ static inline int seeded_choice(uint64_t seed, int source, int target, int n)
 {
     uint64_t bits = mixed(mixed(seed) ^ ((uint64_t)(uint32_t)source << 32 | (uint32_t)target));
     return (int)((bits >> 32) * (uint64_t)n >> 32);
+}
+
+/* Number `number` of a stream, uniform in (0, 1). */
+static inline double seeded_uniform(uint64_t seed, uint64_t stream, uint64_t number)
+{
+    const uint64_t word = mixed(mixed(mixed(seed) ^ stream) ^ number);
+    return ((double)(word >> 11) + 0.5) * 0x1p-53;
 }
 #endif

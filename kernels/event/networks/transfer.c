@@ -27,6 +27,12 @@ static int transfer_new(transfers *all)
     return all->n++;
 }
 
+/* The number of living transfers of its kind. */
+static int *n_alive(transfers *all, const transfer *t)
+{
+    return t->is_background ? &all->n_background : &all->n_live;
+}
+
 /* `collective`: NULL, or what is to start instead of bytes. */
 static int start(sim *s, const transfer *what, const network_collective *collective)
 {
@@ -35,7 +41,7 @@ static int start(sim *s, const transfer *what, const network_collective *collect
     if (id < 0) return id;
     net->transfers.at[id] = *what;
     net->transfers.at[id].order = (*net->order)++;
-    if (net->listener) net->listener->set_out(s, id);
+    if (net->listener && !what->is_background) net->listener->set_out(s, id);
     const int error =
         collective ? net->kind->start_collective(s, net->state, id, collective) : net->kind->start(s, net->state, id);
     if (error < 0) {
@@ -43,7 +49,7 @@ static int start(sim *s, const transfer *what, const network_collective *collect
         transfer_free(&net->transfers, id);
         return error;
     }
-    net->transfers.n_live++;
+    *n_alive(&net->transfers, what) += 1;
     return 0;
 }
 
@@ -66,6 +72,13 @@ int transfer_start_bare(sim *s, int source_host, int target_host, int64_t bytes,
     return start(s, &what, NULL);
 }
 
+int transfer_start_background(sim *s, int source_host, int target_host, int64_t bytes, const transfer_owner *owner, int number)
+{
+    const transfer what = {.source_host = source_host, .target_host = target_host, .bytes = bytes, .owner = owner,
+                           .number = {number}, .is_background = 1};
+    return start(s, &what, NULL);
+}
+
 int transfer_start_collective(sim *s, const network_collective *is, const transfer_owner *owner, int number)
 {
     const transfer what = {.source_host = -1, .target_host = -1, .owner = owner, .number = {number}, .is_bare = 1};
@@ -81,10 +94,10 @@ void transfer_end(sim *s, int id)
 {
     network *net = network_of(s);
     const transfer t = net->transfers.at[id];
-    if (net->listener) net->listener->arrived(s, id);
+    if (net->listener && !t.is_background) net->listener->arrived(s, id);
     transfer_free(&net->transfers, id);
-    net->transfers.n_live--;
-    net->counts.ended++;
+    *n_alive(&net->transfers, &t) -= 1;
+    net->counts.ended += !t.is_background;
     t.owner->ended(s, &t);
 }
 
@@ -96,6 +109,6 @@ void transfers_check(const sim *s)
     const transfers *all = &network_of(s)->transfers;
     int n_free = 0;
     for (int id = all->free; id >= 0; id = all->at[id].next) n_free++;
-    assert(all->n_live == all->n - n_free);
+    assert(all->n_live + all->n_background == all->n - n_free);
 }
 #endif

@@ -3,7 +3,9 @@
  * The owner may be a matched pair of requests, an access to a window, a file: the network (network.h) does not know. A collective
  * that the network times as a whole is a transfer, too: from the date at which its last rank has come, without hosts and bytes.
  *
- * Invariants: (1) a transfer lives from transfer_start to transfer_end; n_live counts them;
+ * A transfer of the background is another job's: it shares the network, and no record of the run tells of it.
+ *
+ * Invariants: (1) a transfer lives from transfer_start to transfer_end; n_live counts those of the run, n_background the others;
  *             (2) `order` is that of creation, and decides between transfers that end at one date. */
 #ifndef SMPY_TRANSFER_H
 #define SMPY_TRANSFER_H
@@ -26,19 +28,21 @@ typedef struct transfer {
     const transfer_owner *owner;
     int number[2];               /* the owner's own */
     int is_bare;                 /* without the envelope of a message */
+    int is_background;
     int next;                    /* in the free list */
 } transfer;
 
 typedef struct {
     transfer *at;                /* numbered from 0 */
     int n, room, free;           /* -1: none */
-    int n_live;
+    int n_live, n_background;
 } transfers;
 
 /* Hands a transfer to the network: 0, or an error. Its order, owner, hosts, bytes and the owner's numbers are kept. */
 int transfer_start(sim *s, int source_host, int target_host, int64_t bytes, const transfer_owner *owner, int number0, int number1);
 int transfer_start_bare(sim *s, int source_host, int target_host, int64_t bytes, const transfer_owner *owner, int number);
 int transfer_start_collective(sim *s, const network_collective *is, const transfer_owner *owner, int number);
+int transfer_start_background(sim *s, int source_host, int target_host, int64_t bytes, const transfer_owner *owner, int number);
 const transfer *transfer_at(const sim *s, int id);
 void transfer_end(sim *s, int id);               /* for the network: tells the owner */
 

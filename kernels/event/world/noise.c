@@ -23,9 +23,7 @@ struct noise {
 /* The next number of a stream, uniform in (0, 1). */
 static double uniform(noise *n, int timeline)
 {
-    const uint64_t number = ++n->of[timeline].n_drawn;
-    const uint64_t word = mixed(mixed(mixed(n->seed) ^ (uint64_t)timeline) ^ number);
-    return ((double)(word >> 11) + 0.5) * 0x1p-53;
+    return seeded_uniform(n->seed, (uint64_t)timeline, ++n->of[timeline].n_drawn);
 }
 
 static int begin_streams(noise *n, int timeline)

@@ -7,6 +7,7 @@
 #include "basics/clock.h"
 #include "networks/network.h"
 #include "networks/transfer.h"
+#include "world/background.h"
 #include "world/machine_change.h"
 #include "world/clock_events.h"
 #include "world/governor.h"
@@ -32,6 +33,7 @@ struct sim {
     hosts hosts;
     governor *governor;          /* or NULL */
     noise *noise;                /* or NULL */
+    background *background;      /* or NULL */
     clock_events clock_events;
     shared_cores shared_cores;
     int cores_per_rank;          /* at least 1 */
