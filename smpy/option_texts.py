@@ -9,7 +9,7 @@ import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from smpy.errors import meant
 
@@ -139,6 +139,57 @@ def noise_model_text(value: tuple[NoiseKind, float, float]) -> str:
     percents = (f"{100 * size:.{digits}g}" for digits in range(3, 18))
     share = next((percent for percent in percents if float(percent) / 100 == size), repr(100 * size))
     return f"pareto:{share}%" if kind == "pareto" else f"{share}%"
+
+
+NO_BACKGROUND: Final = "none"
+_MESSAGE_BYTES: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class UniformTraffic:
+    """Uniform random traffic of other jobs.
+
+    Attributes
+    ----------
+    share : float
+        Part of the bandwidth on their way that the messages of a host take, above 0 and below 1.
+    size_bytes : int
+        Size of each message.
+    """
+
+    share: float
+    size_bytes: int = _MESSAGE_BYTES
+
+
+def background(text: str) -> UniformTraffic | Path | Literal["none"]:
+    """Traffic of other jobs: uniform, or that of a trace; or that there is none."""
+    from smpy.units import parse_size_bytes
+
+    if text.strip() == NO_BACKGROUND:
+        return NO_BACKGROUND
+    key, is_uniform, value = text.partition("=")
+    if key.strip() != "share" or not is_uniform:
+        return Path(text)
+    share, comma, size = value.partition(",")
+    name, _, size = size.partition("=")
+    number = re.fullmatch(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(%?)\s*", share)
+    part, size_bytes = math.nan, 0
+    try:
+        part = float(number[1]) / (100 if number[2] else 1) if number else math.nan
+        size_bytes = int(parse_size_bytes(size)) if comma else _MESSAGE_BYTES
+    except ValueError:
+        pass
+    if not 0 < part < 1 or (comma and name.strip() != "size") or not 0 < size_bytes < 1 << 63:
+        raise ValueError(f"{text!r} is not share=30% or share=30%,size=64KiB: a share is above 0 and below 100%")
+    return UniformTraffic(part, size_bytes)
+
+
+def background_text(value: UniformTraffic | Path | Literal["none"]) -> str:
+    """Text that `background` reads."""
+    if isinstance(value, UniformTraffic):
+        return f"share={value.share!r},size={value.size_bytes}B"
+    text = str(value)
+    return f"./{text}" if isinstance(value, Path) and (text == NO_BACKGROUND or text.startswith("share=")) else text
 
 
 GOVERNORS: Final = ("performance", "powersave", "ondemand", "conservative")

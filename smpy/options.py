@@ -17,8 +17,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 from smpy.errors import UsageError
 from smpy.option_texts import (
     OneOf,
+    UniformTraffic,
     WholeNumber,
     algorithm,
+    background,
+    background_text,
     change,
     chosen_message,
     chosen_message_text,
@@ -234,6 +237,16 @@ class RunConfig:
         "ideal, the machine's own without contention, bandwidth limits, latency and overhead, or ideal:PART,... "
         "without some of them.",
     )
+    background: UniformTraffic | Path | Literal["none"] | None = _option(
+        "--background share=PART|TRACE",
+        "Model",
+        background,
+        "Messages of other jobs on the links: share=30%, uniform random traffic that takes this part of the bandwidth "
+        "of each host, in messages of 1 MiB (share=30%,size=64KiB: of that size); or those of a trace, over and over, "
+        "on hosts that the run leaves free; or none. --seed draws them. The program runs once more without them, for "
+        "the time that they cost.",
+        write=background_text,
+    )
     compat: str | None = _option(
         "--compat VERSION",
         "Model",
@@ -440,7 +453,7 @@ class RunConfig:
         "--seed",
         "Computing",
         WholeNumber(0, 2**32 - 1),
-        "Seed of what is drawn (--map-by random, --noise, --noise-model, --samples).",
+        "Seed of what is drawn (--map-by random, --background, --noise, --noise-model, --samples).",
         default=0,
         shows_default=True,
     )

@@ -1,4 +1,4 @@
-"""`smpy run --repeat`: the runs after the first one, each in a process of its own."""
+"""Runs after the first one, each in a process of its own: of `smpy run --repeat`, and without `--background`."""
 
 from __future__ import annotations
 
@@ -31,6 +31,17 @@ def other_runs(config: RunConfig, directory: str) -> Iterator[Summary]:
     """
     from smpy.runs.simulate import perform_run
 
-    other = replace(config.without_records(), check_wildcards=False)
+    other = _quiet(config)
     for number in range(1, config.repeat):
         yield perform_run(replace(other, seed=config.seed + number), directory=directory).summary
+
+
+def run_without_background(config: RunConfig, directory: str) -> Summary:
+    """Perform the run without messages of other jobs; arguments and errors are those of `other_runs`."""
+    from smpy.runs.simulate import perform_run
+
+    return perform_run(replace(_quiet(config), background=None), directory=directory).summary
+
+
+def _quiet(config: RunConfig) -> RunConfig:
+    return replace(config.without_records(), check_wildcards=False)

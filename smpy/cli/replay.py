@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +19,7 @@ from smpy.errors import UsageError
 if TYPE_CHECKING:
     from smpy.records.trace import Trace
     from smpy.replay import ReplayResult
+    from smpy.replay.background import AnyBackground
 
 _LINES_MAX: Final = 8  # lost messages in the text
 _LEFT_MAX: Final = 1000  # lost messages in JSON
@@ -62,6 +66,11 @@ def _ideal(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     metavar="TIMES",
     help="All cores compute so much faster.",
 )
+@run_options(
+    "background",
+    help="Messages of other jobs on the links, as smpy run has them; without it, those of the run, if it had some: "
+    "none removes them. The replay is performed once more without them, for the time that they cost.",
+)
 @run_options("seed")
 @grouped_option(
     "--ideal",
@@ -93,6 +102,7 @@ def command(
     network: str | None,
     collectives: str | None,
     algorithms: tuple[tuple[str, str], ...],
+    background: AnyBackground | None,
     cpu: float,
     ideal: tuple[str, ...],
     trace: Path | None,
@@ -116,6 +126,7 @@ def command(
       smpy replay trace --platform dragonfly.toml --cpu 2x
       smpy replay trace --ideal latency,overhead
       smpy replay trace --network ib
+      smpy replay trace --background share=30%
       smpy replay trace --platform fat.toml --trace trace-on-fat
       smpy replay trace --platform fat.toml --signature signature.json
       smpy replay smpi_simgrid.txt --platform cluster.xml -np 16
@@ -126,6 +137,8 @@ def command(
     with errors_told():
         changes: dict[str, Any] = {"options": options, "network": network, "collectives": collectives}
         changes |= {"algorithms": algorithms or None, "cpu": cpu, "ideal": ideal, **placement}
+        if background is not None:
+            changes["background"] = background
         if trace is None and overwrite:
             raise UsageError("--overwrite is for the folder of a trace: --trace FOLDER says which")
         changes |= {"to": trace, "overwrite": overwrite}
@@ -139,7 +152,7 @@ def command(
             if signature_path is not None:
                 _tell_signature(read, signature_path, {"platform": platform, **changes}, json_path)
                 return
-            result = replay(read, platform=platform, **changes)
+            result = _with_cost(partial(replay, read, platform=platform), changes)
             tell(_text(read, result), _record(read, result), json_path)
         elif signature_path is not None:
             raise UsageError(f"--signature is of the trace of a run, and {path} is none")
@@ -154,7 +167,7 @@ def command(
                 raise UsageError(
                     f"{path} is in GOAL, which has no collectives: leave out --collectives and --algorithm"
                 )
-            result = replay_goal(program, platform, **changes)
+            result = _with_cost(partial(replay_goal, program, platform), changes)
             tell(
                 _text_of_file(path, program.n_ranks, result),
                 _record_of_file(path, program.n_ranks, result),
@@ -167,8 +180,21 @@ def command(
             if platform is None:
                 raise UsageError(f"{str(path)!r} is a time-independent trace, which names no machine: say --platform")
             listed = read_main_file(path, n_ranks)
-            result = replay_time_independent(listed, platform, **changes)
+            result = _with_cost(partial(replay_time_independent, listed, platform), changes)
             tell(_text_of_file(path, listed.n_ranks, result), _record_of_file(path, listed.n_ranks, result), json_path)
+
+
+def _with_cost(perform: Callable[..., ReplayResult], changes: Mapping[str, Any]) -> ReplayResult:
+    """Perform a replay; if it had a background, once more without it, for the time that it cost."""
+    from smpy.option_texts import NO_BACKGROUND
+
+    result = perform(**changes)
+    if result.background is None:
+        return result
+    from smpy.replay.background import with_cost
+
+    without = perform(**{**changes, "background": NO_BACKGROUND, "to": None, "overwrite": False})
+    return replace(result, background=with_cost(result.background, result.makespan_s, without.makespan_s))
 
 
 def _tell_signature(trace: Trace, path: Path, changes: dict[str, Any], json_path: Path | None) -> None:
@@ -206,7 +232,7 @@ def _text_of_file(path: Path, n_ranks: int, result: ReplayResult) -> str:
     facts = [("makespan", f"{format_time(result.makespan_s)} simulated"), *_counts(result)]
     if result.depends_on_time:
         facts.append(("timing", "ranks polled, or took any message: on another machine they may do something else"))
-    facts += _network(result)
+    facts += [*_network(result), *_background(result)]
     facts += _unreceived(path, result)
     return _lines(f"smpy: replay of {path}, {_ranks(n_ranks)}", facts)
 
@@ -230,6 +256,11 @@ def _record_of_file(path: Path, n_ranks: int, result: ReplayResult) -> dict[str,
     ]
     lost = {"n_unreceived": len(result.unreceived), "unreceived": left} if left else {}
     return {"trace": str(path), "ranks": n_ranks, **_numbers(result), **lost}
+
+
+def _background(result: ReplayResult) -> list[tuple[str, str]]:
+    lines = () if result.background is None else result.background.lines
+    return [("" if number else "background", line) for number, line in enumerate(lines)]
 
 
 def _network(result: ReplayResult) -> list[tuple[str, str]]:
@@ -267,7 +298,7 @@ def _text(trace: Trace, result: ReplayResult) -> str:
     if result.n_left_alone:
         facts.append(("eager sends", f"{result.n_left_alone:,} were complete at once in the run, and are not here:"))
         facts.append(("", "nobody waits for them; run the program again"))
-    facts += _network(result)
+    facts += [*_network(result), *_background(result)]
     return _lines(f"smpy: replay of {trace.folder}, {_ranks(trace.n_ranks)}", facts)
 
 
@@ -295,6 +326,7 @@ def _numbers(result: ReplayResult) -> dict[str, Any]:
         "bytes": result.bytes,
         "depends_on_time": result.depends_on_time,
         "energy": result.energy.to_record() if result.energy else None,
+        "background": dict(result.background.facts) if result.background else None,
         "finish_s": result.finish_s.tolist(),
         "computing_s": result.computing_s.tolist(),
     }

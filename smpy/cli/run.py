@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import click
 
 from smpy.cli.click_classes import GroupedCommand
-from smpy.cli.repeats import other_runs
+from smpy.cli.repeats import other_runs, run_without_background
 from smpy.cli.run_options import config_of, run_options
 from smpy.errors import Interrupted, SmpyError, UsageError
+from smpy.option_texts import NO_BACKGROUND
 from smpy.options import OPTIONS, RunConfig
 from smpy.records.files import check_writable
 from smpy.runs.own_stream import end_line, hurry, own_streams
@@ -56,10 +57,14 @@ def command(**parameters: Any) -> None:
             json_path = None if config.json_path is None else config.json_path.absolute()  # programs change folders
             if json_path is not None:
                 check_writable(json_path)
-            directory = os.getcwd() if config.repeat > 1 or config.check_wildcards else ""
+            has_background = config.background not in (None, NO_BACKGROUND)
+            runs_again = config.repeat > 1 or config.check_wildcards or has_background
+            directory = os.getcwd() if runs_again else ""
             outcome = _run(config)
             if config.check_wildcards and not outcome.first_exit and not any(map(isnan, outcome.summary.finish_s)):
                 outcome = _with_other_messages(config, outcome, directory)
+            if has_background and outcome.error is None and not outcome.exit_code:
+                outcome = _with_cost_of_background(config, outcome, directory)
             if config.repeat > 1 and outcome.error is None and not outcome.exit_code:
                 outcome = _repeated(config, outcome, directory)
         except KeyboardInterrupt:
@@ -128,6 +133,30 @@ def _with_other_messages(config: RunConfig, outcome: Outcome, directory: str) ->
     texts = [] if outcome.error is None else [str(outcome.error)]
     error = SmpyError("\n".join([*texts, f"{remark.topic}: {remark.lines[0]}", *remark.lines[1:]]))
     return replace(outcome, error=error, exit_code=EXIT_FAILURE)
+
+
+def _with_cost_of_background(config: RunConfig, outcome: Outcome, directory: str) -> Outcome:
+    """Outcome of the run, whose remark on its background has the makespan without it."""
+    from smpy.replay.background import with_cost
+    from smpy.runs.run import RunError
+
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    try:
+        without_s = run_without_background(config, directory).makespan_s
+    except RunError as failed:
+        return replace(
+            outcome, error=SmpyError(f"the run without --background failed: {failed}"), exit_code=EXIT_FAILURE
+        )
+    except KeyboardInterrupt:
+        error = Interrupted("interrupted in the run without --background")
+        return replace(outcome, error=error, exit_code=EXIT_INTERRUPTED)
+    summary = outcome.summary
+    remarks = tuple(
+        with_cost(remark, summary.makespan_s, without_s) if remark.topic == "background" else remark
+        for remark in summary.remarks
+    )
+    return replace(outcome, summary=replace(summary, remarks=remarks))
 
 
 def _repeated(config: RunConfig, outcome: Outcome, directory: str) -> Outcome:

@@ -106,6 +106,10 @@ def new_world(config: RunConfig, machine: Description) -> tuple[Platform, list[i
         noise_seed=config.seed if config.noise else None,
         threads=machine.threads,
     )
+    if config.background is not None:
+        from smpy.replay.background import add_background  # most runs need not import it
+
+        add_background(engine, config.background, config.seed)
     if config.iterations is not None:
         engine.world_storage[IterationSkipping] = IterationSkipping(config.iterations, config.seed)
     choose(engine, selection_on(platform.models, config.algorithms))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from smpy.platforms.description import Description
@@ -45,6 +45,8 @@ class Inputs:
         Noise on any computing, as ``--noise-model`` said.
     noise_seed : int or None
         Seed of that noise, or of the noise on the time of kernels; None: none was drawn.
+    background : mapping or None
+        Messages of other jobs: `text`, as ``--background`` said, and `seed`; None: there were none.
     recorded_to, replayed_from : str or None
         File to which bursts of computing were written, or from which they were taken, as it was named.
     bursts_sha256 : str or None
@@ -72,6 +74,7 @@ class Inputs:
     kernels_file: str | None = None
     noise_model: str | None = None
     noise_seed: int | None = None
+    background: Mapping[str, Any] | None = None
     recorded_to: str | None = None
     replayed_from: str | None = None
     bursts_sha256: str | None = None

@@ -25,6 +25,7 @@ Its JSON is one object, one line per key. `schema` comes first and changes when 
                         kernels_file: the calibration given in addition to the machine;
                         noise_model: noise on any computing, as `--noise-model` said; null: none;
                         noise_seed: seed of that, or of the noise on calibrated kernels; null: none was drawn
+    background          messages of other jobs: text, as --background said, and seed; null: there were none
     repeats             for several runs (--repeat): makespans_s, and median, lowest and highest of makespan_s and
                         ..._share; null for a single run
     energy              hosts_j and links_j by name (the ten largest of more than 10,000, all with --profile);
@@ -181,6 +182,7 @@ class Summary:
             "kernels_file": self.inputs.kernels_file,
             "noise_model": self.inputs.noise_model,
             "noise_seed": self.inputs.noise_seed,
+            "background": self.inputs.background,
             "is_partial": self.is_partial,
             "is_folded": self.is_folded,
             "energy": self.energy.to_record() if self.energy else None,

@@ -186,6 +186,7 @@ _RULES: Final[tuple[tuple[str, _Rule, str], ...]] = (
 _OPTIONAL: Final[tuple[tuple[str, _Rule, str], ...]] = (
     ("trace.cpus_per_task", lambda value: _is_count(value) and 0 < value <= _CORES_MAX, "a number of cores"),
     ("smpy", _is_text, "a text"),
+    ("background", _object_of(text=_is_text, seed=_is_count), "a text and a seed"),
     *((f"{name}_share", _is_share, "a share") for name in ("compute", "communication", "waiting", "sleep", "skipped")),
     ("compute", _is_text, "a text"),
     ("remarks", _list_of(_is_remark), "a list of remarks"),

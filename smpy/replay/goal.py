@@ -17,7 +17,9 @@ from smpy.engine.messages import ANY, LeftKind
 from smpy.engine.replaying import ReplayEngine
 from smpy.engine.trace import ACTIONS
 from smpy.errors import DeadlockError
+from smpy.option_texts import NO_BACKGROUND
 from smpy.platforms.placement.placement import place
+from smpy.replay.background import AnyBackground, add_background
 from smpy.replay.changes import checked, faster
 from smpy.replay.goal_file import GoalProgram, read_goal
 from smpy.replay.replay import ReplayResult, machine_with, result_of
@@ -49,6 +51,7 @@ def replay_goal(
     *,
     options: Iterable[tuple[str, str]] = (),
     network: str | None = None,
+    background: AnyBackground = NO_BACKGROUND,
     cpu: float = 1.0,
     ideal: Iterable[str] = (),
     on_yield: Callable[[], None] = lambda: None,
@@ -77,6 +80,7 @@ def replay_goal(
     host_of_rank = place(built, n_ranks, **{name: value for name, value in placement.items() if value})
     engine = ReplayEngine(built, built.models, host_of_rank)
     try:
+        add_background(engine, background, placement.get("seed") or 0)
         names = [engine.host_name(rank) for rank in range(n_ranks)]
         times = faster((), cpu, host_of_rank=names, kernel_of_site=(), rank_of_site=()).flop_of_rank
         perform, sites = engine.perform, None

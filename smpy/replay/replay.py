@@ -18,9 +18,16 @@ from smpy.platforms.models.network_models import IDEAL_PARTS
 from smpy.platforms.placement.placement import place
 from smpy.records.energy import Energy, run_energy
 from smpy.records.recorded_machine import recorded_machine
+from smpy.records.remark import Remark
 from smpy.records.trace import Trace
 from smpy.records.trace_layout import MACHINE, damaged
 from smpy.records.whole_runs import check_whole
+from smpy.replay.background import (
+    AnyBackground,
+    add_background,
+    recorded_background,
+    remark_on_background,
+)
 from smpy.replay.changes import (
     MEMORY_PARTS,
     Better,
@@ -75,6 +82,8 @@ class ReplayResult:
         collectives; empty: there is neither.
     energy : Energy or None
         Joules of hosts and links; None: no part has a power.
+    background : Remark or None
+        Messages of other jobs; None: there were none.
     unreceived : tuple of LeftOver
         Sends of a program in GOAL whose messages nobody received, in the order of its lines.
     """
@@ -89,6 +98,7 @@ class ReplayResult:
     noise_removed: str = ""
     network_about: str = ""
     energy: Energy | None = None
+    background: Remark | None = None
     unreceived: tuple[LeftOver, ...] = ()
 
 
@@ -100,6 +110,7 @@ def replay(
     network: str | None = None,
     collectives: str | None = None,
     algorithms: Iterable[tuple[str, str]] | None = None,
+    background: AnyBackground | None = None,
     cpu: float = 1.0,
     ideal: Iterable[str] = (),
     better: Iterable[Better] = (),
@@ -130,6 +141,8 @@ def replay(
         Name or file of the table that chooses algorithms, as for `--collectives`; by default, the machine's.
     algorithms : iterable of (str, str), optional
         Collectives and the algorithms that they use; by default, those given to the run.
+    background : UniformTraffic or Path or "none", optional
+        Messages of other jobs, as for `--background`; by default, those of the run, whatever `seed` is.
     cpu : float, optional
         Factor by which all cores compute faster.
     ideal : iterable of {"contention", "bandwidth", "latency", "overhead", "memory", "core_memory"}, optional
@@ -195,6 +208,10 @@ def replay(
     engine = ReplayEngine(built, built.models, host_of_rank)
     engine.give_cores(cpus_per_task)
     try:
+        if background is None:
+            add_background(engine, *recorded_background(trace))
+        else:
+            add_background(engine, background, placement.get("seed") or 0)
         forced = [(operation, name) for operation, name in (info["algorithms"] if algorithms is None else algorithms)]
         comm_of = _new_comms(engine, *members_of(trace))
         schedules = _schedules(trace, engine, forced)
@@ -381,5 +398,6 @@ def result_of(engine: ReplayEngine, machine: Description, *, depends_on_time: bo
         n_left_alone=engine.n_left_alone(),
         depends_on_time=depends_on_time,
         network_about=_about(engine.platform.models.network),
+        background=remark_on_background(engine),
         energy=run_energy(engine, machine, makespan_s, sum(engine.accounts_energy_j(len(accounts.rank)))),
     )

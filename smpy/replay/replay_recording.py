@@ -22,6 +22,7 @@ from smpy.records.time_shares import TimeShares
 from smpy.records.trace_info import check_replaceable
 from smpy.records.trace_layout import damaged
 from smpy.records.trace_tables import TraceTables
+from smpy.replay.background import background_record
 from smpy.replay.changes import MEMORY_PARTS
 
 if TYPE_CHECKING:
@@ -352,6 +353,7 @@ class ReplayRecording:
             platform_sha256=None,
             machine=self._machine,
             settings=self._settings,
+            background=background_record(engine),
             mapping=mapping_of(host_of_rank, platform.host_names),
             algorithms=self._algorithms.used(),
             seed=program.seed,

@@ -13,8 +13,10 @@ from smpy.collectives.world_schedules import Algorithms
 from smpy.engine.replaying import ReplayEngine
 from smpy.importers.time_independent_actions import Actions, ScheduleOf
 from smpy.importers.time_independent_files import RowReader, TimeIndependentTrace
+from smpy.option_texts import NO_BACKGROUND
 from smpy.platforms.machine import with_collectives
 from smpy.platforms.placement.placement import place
+from smpy.replay.background import AnyBackground, add_background
 from smpy.replay.changes import Better, checked, faster, improve_links
 from smpy.replay.replay import ReplayResult, machine_with, result_of
 from smpy.replay.replay_recording import CallSites, ReplayedProgram, ReplayRecording, check_recordable, settings_of
@@ -31,6 +33,7 @@ def replay_time_independent(
     network: str | None = None,
     collectives: str | None = None,
     algorithms: Iterable[tuple[str, str]] | None = None,
+    background: AnyBackground = NO_BACKGROUND,
     cpu: float = 1.0,
     ideal: Iterable[str] = (),
     better: Iterable[Better] = (),
@@ -60,6 +63,7 @@ def replay_time_independent(
     host_of_rank = place(built, trace.n_ranks, **{name: value for name, value in placement.items() if value})
     engine = ReplayEngine(built, built.models, host_of_rank)
     try:
+        add_background(engine, background, placement.get("seed") or 0)
         known = Algorithms(selection_on(built.models, algorithms))
         hosts = HostsOfComm(lambda: Hosts(engine.hosts_of(range(trace.n_ranks))))
 

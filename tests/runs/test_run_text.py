@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import smpy
 from smpy.cli.run import config_from
 from smpy.errors import UsageError
+from smpy.option_texts import UniformTraffic
 from smpy.options import KEYWORDS, OPTIONS, RunConfig
 from smpy.platforms.machine import read_machine
 from smpy.runs.run_text import command_line, from_json, options_of, run_config, to_json
@@ -45,6 +46,11 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
             st.sampled_from(["normal", "pareto"]), st.integers(1, 3000).map(lambda n: n / 100 / 100), st.just(0.0)
         ),
         st.tuples(st.just("ticks"), st.floats(1e-9, 1e3), st.floats(1e-9, 1e3)),
+    ),
+    "background": st.one_of(
+        st.just("none"),
+        PATHS,
+        st.builds(UniformTraffic, st.floats(1e-9, 1, exclude_max=True), st.integers(1, 2**53)),
     ),
     "iterations": st.floats(1e-6, 0.5),
     "governor": st.tuples(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isnan
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from greenlet import greenlet
 
@@ -194,6 +194,7 @@ def run(
     remarks = *on_threads, *remarks_on(engine, platform.models, program.home), *frozen.remarks(), *moved.remarks()
     remarks = (
         *remarks,
+        *_remarks_on_background(config, engine),
         *_mistakes(config, engine, program.home),
         *remarks_on_cores(config, engine, host_of_rank, spread),
     )
@@ -435,11 +436,29 @@ def _inputs(
         bursts_sha256=frozen.sha256,
         noise_model=None if config.noise_model is None else noise_model_text(config.noise_model),
         noise_seed=config.seed if engine.has_noise or (config.noise and _has_noise(engine)) else None,
+        background=_background(config, engine),
         kernels_file=None if config.kernels is None else str(config.kernels),
         mapping=mapping_of(host_of_rank, platform.host_names),
         algorithms=algorithms_in(engine).used(),
         seed=SEED,
     )
+
+
+def _background(config: RunConfig, engine: Engine) -> Mapping[str, Any] | None:
+    if config.background is None:
+        return None
+    from smpy.replay.background import background_record  # most runs need not import it
+
+    return background_record(engine)
+
+
+def _remarks_on_background(config: RunConfig, engine: Engine) -> Iterable[Remark]:
+    if config.background is None:
+        return ()
+    from smpy.replay.background import remark_on_background  # most runs need not import it
+
+    remark = remark_on_background(engine)
+    return () if remark is None else (remark,)
 
 
 def _has_noise(engine: Engine) -> bool:
