@@ -4,6 +4,7 @@ Names that a program may import; under a real MPI all of them work, and modelled
 
 * `execute`: compute so many operations; `inject_seconds`: compute so long
 * `kernel`: a function that does so many operations; `KernelModels`: BLAS kernels that take their time
+* `copy_to_device`, `copy_from_device`, `synchronize`: copies of the rank's device, and waiting for its kernels
 * `sample`: a loop or function that runs until its time is known
 * `folded`: an array without backing; `shared_array`, `partial_shared_array`: arrays that share their memory
 * `region`: a part of the program, for its trace
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from smpy.compute.clock.sampling import sample
     from smpy.compute.folded import folded
     from smpy.compute.folded.shared_arrays import partial_shared_array, shared_array
+    from smpy.compute.models.device import copy_from_device, copy_to_device, synchronize
     from smpy.compute.models.execute import execute, inject_seconds, is_simulated
     from smpy.compute.models.host_power import host_energy_j, host_power_w, host_pstate, set_host_pstate
     from smpy.compute.models.kernel import kernel
@@ -48,6 +50,8 @@ __all__ = [
     "analysis",
     "blas",
     "compare_collective",
+    "copy_from_device",
+    "copy_to_device",
     "execute",
     "experimental",
     "folded",
@@ -65,6 +69,7 @@ __all__ = [
     "set_host_pstate",
     "shared_array",
     "simulate",
+    "synchronize",
 ]
 
 __version__ = "0.1.0"
@@ -75,6 +80,8 @@ _HOMES: Final = {
     "RunError": "smpy.runs.run",
     "Study": "smpy.study.study",
     "compare_collective": "smpy.study.collective_comparison",
+    "copy_from_device": "smpy.compute.models.device",
+    "copy_to_device": "smpy.compute.models.device",
     "execute": "smpy.compute.models.execute",
     "folded": "smpy.compute.folded",
     "host_energy_j": "smpy.compute.models.host_power",
@@ -92,6 +99,7 @@ _HOMES: Final = {
     "set_host_pstate": "smpy.compute.models.host_power",
     "shared_array": "smpy.compute.folded.shared_arrays",
     "simulate": "smpy.runs.simulate",
+    "synchronize": "smpy.compute.models.device",
 }
 
 

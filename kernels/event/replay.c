@@ -157,7 +157,7 @@ static int searches(const sim *s, int id)
 
 static int is_quiet(const sim *s)
 {
-    if (s->network.transfers.n_live) return 0;
+    if (s->network.transfers.n_live || s->devices.servers.n_under_way) return 0;
     for (int id = 0; id < s->timelines.n; id++) {
         const timeline *t = &s->timelines.at[id];
         const int has_looked = timeline_probes_on(t) && t->n_sends_seen == mpi_of(s)->polling.n_sends_queued;

@@ -8,7 +8,8 @@
     ROW(wait_all) ROW(wait_any) ROW(and) ROW(test) ROW(test_any) ROW(get_status) ROW(iprobe) ROW(improbe) ROW(probe) ROW(mprobe) \
     ROW(cancel) ROW(collective) ROW(start) ROW(entry) ROW(latch) ROW(free) ROW(took) ROW(begin_region) ROW(end_region) ROW(end) \
     ROW(access) ROW(rget) ROW(complete) ROW(lock) ROW(unlock) ROW(file_access) ROW(file_iaccess) \
-    ROW(launch) ROW(launched) ROW(host_state) ROW(work) ROW(reach) ROW(after) ROW(skip)
+    ROW(launch) ROW(launched) ROW(host_state) ROW(work) ROW(reach) ROW(after) ROW(skip) \
+    ROW(device_kernel) ROW(device_copy) ROW(device_memory)
 
 #define DECLARED(NAME) extern const row_kind NAME##_row;
 #define ADDRESS(NAME) &NAME##_row,

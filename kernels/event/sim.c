@@ -32,6 +32,7 @@ static void check(const sim *s)
     transfers_check(s);
     storage_check(&s->storage);
     background_check(s);
+    devices_check(&s->devices);
     if (s->network.kind->check) s->network.kind->check(s, s->network.state);
     watch_check(s);
 }
@@ -47,12 +48,13 @@ static int advance(sim *s)
     if (is_not_yet > 0) s->effort += LOOK_AT_CLOCK;
     if (is_not_yet) return is_not_yet;
     const clock_events *e = &s->clock_events;
-    const disks *disks = &s->storage.disks;
-    if (s->network.transfers.n_live == 0 && disks->n_under_way == 0 && e->n_under_way == e->n_probing &&
-        mpi_of(s)->polling.n_probes_up_to_date == e->n_probing)
+    const disks *disks = &s->storage.disks, *devices = &s->devices.servers;
+    if (s->network.transfers.n_live == 0 && disks->n_under_way == 0 && devices->n_under_way == 0 &&
+        e->n_under_way == e->n_probing && mpi_of(s)->polling.n_probes_up_to_date == e->n_probing)
         return 0;
     date_s = smaller(date_s, clock_events_next_s(s));
     if (disks->n_under_way) date_s = smaller(date_s, disks_next_s(disks));
+    if (devices->n_under_way) date_s = smaller(date_s, disks_next_s(devices));
     if (s->changes.table->n) {
         if (isinf(date_s) && !change_may_wake(s)) return change_cannot_wake(s);
         date_s = smaller(date_s, change_next_s(s));
@@ -76,6 +78,11 @@ static int advance(sim *s)
     if (n_fired < 0) return n_fired;
     if (disks->n_under_way) {
         const int n_ended = disks_fire(s, &s->storage.disks, &s->clock);
+        if (n_ended < 0) return n_ended;
+        n_fired += n_ended;
+    }
+    if (devices->n_under_way) {
+        const int n_ended = disks_fire(s, &s->devices.servers, &s->clock);
         if (n_ended < 0) return n_ended;
         n_fired += n_ended;
     }

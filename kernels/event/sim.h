@@ -27,6 +27,7 @@
 #include "mpi/messages.h"
 #include "watchers/records.h"
 #include "world/background.h"
+#include "world/device.h"
 #include "world/governor.h"
 #include "world/noise.h"
 #include "world/host_state.h"

@@ -19,6 +19,7 @@ static int init(sim *s, const model *m, int n_ranks, const int *host_of_rank)
     if (!error) error = clock_events_init(&s->clock_events, m->polling.notice);
     if (!error) error = memories_init(&s->memories);
     if (!error) error = storage_init(&s->storage);
+    if (!error) error = devices_init(&s->devices);
     if (!error) error = changes_init(s);
     if (!error) error = mpi_begin(s, &m->calls, &m->polling, n_ranks);
     if (!error) error = sim_use_network(s, m->network.kind, m->network.parameters);
@@ -66,6 +67,7 @@ void sim_free(sim *s)
     shared_cores_free(&s->shared_cores);
     memories_free(&s->memories);
     storage_free(&s->storage);
+    devices_free(&s->devices);
     performing_free(s->performing);
     changes_free(s);
     governor_free(s->governor);

@@ -108,6 +108,7 @@ static int intern_names(void)
         {&surface.name.must_be_here, "must_be_here"},
         {&surface.name._truncated, "_truncated"},
         {&surface.name.__smpy_folded__, "__smpy_folded__"},
+        {&surface.name._is_on_device, "_is_on_device"},
         {&surface.name.compute, "compute"},
         {&surface.name.execute, "execute"},
         {&surface.name.plain, "plain_allreduce"},

@@ -121,6 +121,7 @@ typedef struct {
         PyObject *_Get_rank, *_Get_size;
         PyObject *perform, *_perform, *_look, *_wait, *_follow, *_overlap, *arrival, *numbers, *sequence, *times;
         PyObject *_hub, *_run_deliveries, *_run_notes, *_collective, *must_be_here, *_truncated, *__smpy_folded__, *compute;
+        PyObject *_is_on_device;
         PyObject *plain, *schedule, *put, *result, *leave, *fill, *execute, *_operation;
         PyObject *take, *look, *split;
         PyObject *origin, *target, *target_rank, *Put, *Get, *Rput, *Rget, *Flush, *Flush_local;

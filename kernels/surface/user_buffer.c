@@ -76,6 +76,16 @@ static int is_folded_element(const Py_buffer *view)
     return is_folded;
 }
 
+/* The Python side says of a folded array's message that it lies on a device. */
+static int is_on_device(const Py_buffer *view)
+{
+    PyObject *mark = PyObject_GetAttr(view->obj, surface.name._is_on_device);
+    const int is_there = mark == Py_True;
+    Py_XDECREF(mark);
+    PyErr_Clear();
+    return is_there;
+}
+
 static int take_buffer(PyObject *what, int is_writable, Py_buffer *view, user_buffer *out)
 {
     if (!PyObject_CheckBuffer(what)) {
@@ -87,7 +97,8 @@ static int take_buffer(PyObject *what, int is_writable, Py_buffer *view, user_bu
     }
     if (!view->obj) return 0; /* memory of nobody: a special buffer */
     const int has_bytes = PyBuffer_IsContiguous(view, 'C') && !is_folded_element(view);
-    if (!is_basic(view->format) || (!has_bytes && !is_folded_element(view) && !is_folded(view))) {
+    const int has_none = !has_bytes && (is_folded_element(view) || is_folded(view));
+    if (!is_basic(view->format) || (!has_bytes && !has_none) || (has_none && is_on_device(view))) {
         PyBuffer_Release(view);
         return 0;
     }

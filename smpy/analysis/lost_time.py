@@ -66,6 +66,7 @@ _CATEGORY_OF_KIND: Final[Mapping[str, int]] = {
     "polling": _COMMUNICATION,
     "probing": _COMMUNICATION,
     "io": _COMMUNICATION,
+    "device": _COMPUTING,
     "transfer": _COMMUNICATION,
     "late_sender": _WAITING,
     "late_receiver": _WAITING,

@@ -78,6 +78,18 @@ def moves_memory(trace: Trace) -> bool:
     return False
 
 
+def uses_devices(trace: Trace) -> bool:
+    """Whether ranks start work on devices, or send from or receive into their memory.
+
+    Parameters
+    ----------
+    trace : Trace
+        All of a run.
+    """
+    words = (batch["action"].dictionary.to_pylist() for batch in trace.batches("actions", ["action"]))
+    return any(word.startswith("device_") for each in words for word in each)
+
+
 def not_awaited(replays: Iterable[Replayed]) -> Iterator[str]:
     """Remark for replays that do not wait for sends that they should wait for."""
     n = max((replayed.n_left_alone for replayed in replays), default=0)

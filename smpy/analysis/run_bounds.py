@@ -14,6 +14,8 @@ Parts are nested:
       memory of a host          1.1 times the bandwidth that its cores share
       a kernel                  takes 1 / 1.1 of the time, whatever bounds it; likewise computing outside of kernels
         a host                  the same there alone
+    devices                     compute 1.1 times as fast, and their memory has 1.1 times the bandwidth
+    links of devices            1.1 times the bandwidth, and 1 / 1.1 of the latency, to the host and to each other
     latency
     bandwidth
       contention                see below
@@ -42,6 +44,7 @@ from smpy.analysis.replays import (
     depends_on_time,
     moves_memory,
     not_awaited,
+    uses_devices,
 )
 from smpy.analysis.result import Result, escaped, needed
 from smpy.analysis.timeline import COMPUTE, read_timeline, skipped_words
@@ -70,6 +73,8 @@ _WORDS: Final = {
     "cores": "cores",
     "core_memory": "memory of a core",
     "memory": "memory of a host",
+    "device": "devices",
+    "device_link": "links of devices",
     "latency": "the network's latency",
     "bandwidth": "the network's bandwidth",
     "contention": CONTENTION,
@@ -85,8 +90,8 @@ class Bound:
     Attributes
     ----------
     part : str
-        "computing", "cores", "core_memory", "memory", "kernel", "host", "latency", "bandwidth", "contention", "link" or
-        "overhead".
+        "computing", "cores", "core_memory", "memory", "kernel", "host", "device", "device_link", "latency",
+        "bandwidth", "contention", "link" or "overhead".
     name : str
         Name of the kernel, link or host; else empty. An empty kernel is user code.
     kernel : str or None
@@ -234,10 +239,11 @@ def bounds(
     search = _Search(trace, replay, progress or (lambda _: None), [], makespan_s, skipped_s)
     work = _work(trace)
     computing = search.branch("computing", parts=lambda whole: _computing_parts(search, whole, work, n_hosts))
+    devices = [search.branch(part) for part in ("device", "device_link")] if uses_devices(trace) else []
     latency = search.branch("latency")
     bandwidth = search.branch("bandwidth", parts=lambda _: _bandwidth_parts(search, n_links))
     overhead = search.branch("overhead")
-    parts = [part for branch in _by_share([computing, latency, bandwidth, overhead]) for part in branch]
+    parts = [part for branch in _by_share([computing, *devices, latency, bandwidth, overhead]) for part in branch]
     remarks = list(not_awaited(search.replays))
     anomalies = [part.words for part in parts if part.share <= -_SHOWN_SHARE]
     if anomalies:

@@ -23,6 +23,7 @@ from smpy.engine.accounts import (
 from smpy.engine.added_ranks import AddedRanks
 from smpy.engine.added_timelines import AddedTimelines
 from smpy.engine.background import Background
+from smpy.engine.device_work import DeviceWork
 from smpy.engine.file_accesses import FileAccesses
 from smpy.engine.host_states import HostStates
 from smpy.engine.kernel import ffi, lib
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 _SEQUENCE: Final = "MessageProgram.perform"
 
 
-class Engine(WindowAccesses, FileAccesses, AddedRanks, AddedTimelines, HostStates, Background):
+class Engine(WindowAccesses, FileAccesses, DeviceWork, AddedRanks, AddedTimelines, HostStates, Background):
     """One simulated world.
 
     Parameters

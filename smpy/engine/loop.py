@@ -28,6 +28,7 @@ from smpy.engine import thread_ranks
 from smpy.engine.clocks import Bursts, ComputingClock
 from smpy.engine.folded_memory import TABLE
 from smpy.engine.kernel import ffi, lib
+from smpy.engine.machine_devices import tell_devices
 from smpy.engine.messages import Load, PartialBytes, Ranges
 from smpy.engine.model import kernel_calls, kernel_model
 from smpy.engine.outcomes import CalledInThread
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from smpy.engine.launching import Launcher
     from smpy.engine.platform import Platform
     from smpy.engine.thread_body import ThreadBody
+    from smpy.platforms.models.devices import Device
     from smpy.platforms.models.machine_models import Models
 
 _INTERRUPTED = -100
@@ -52,12 +54,15 @@ TROUBLE: Final = {
     lib.SIM_BAD_REQUEST: "a request that is over, or that another rank has started: each rank completes its own",
     lib.SIM_BAD_SCHEDULE: "a collective's schedule is malformed, or reads or makes a number that is out of range",
     lib.SIM_BAD_SIZE: "a message of fewer than 0 bytes",
+    lib.SIM_NO_DEVICE: "work for a device on a host that has none: give it one ([[host.gpu]] of the machine)",
+    lib.SIM_NO_DEVICE_SPEED: "a kernel with numbers that the device of its rank does not compute with: give it a speed",
     lib.SIM_BAD_THREADS: "computing in more threads than a rank has cores: give ranks more of them (--cpus-per-task)",
 }
 """Meanings of the kernel's error codes."""
 
 PATH_VARIANCE: Final[int] = lib.PATH_VARIANCE
 """Index of the sum of variances, the last one, among the sums over a critical path."""
+_OF_DEVICES = (lib.SIM_NO_DEVICE, lib.SIM_NO_DEVICE_SPEED)
 _LOSSES = (lib.SIM_HOST_OFF, lib.SIM_HOST_STOPPED, lib.SIM_LINK_OFF)
 
 
@@ -139,6 +144,12 @@ class Loop:
         Names of threads that have ended, by timeline, if there is a trace.
     parked : dict of int to callable
         Tells what a timeline that is parked without end waits for.
+    devices : list of Device
+        Kind of each device of the machine, by its number in the kernel.
+    last_of_stream : dict of (int, int) to int
+        Request of the last operation in each stream of each rank, while nobody has waited for it.
+    used_device_bytes : dict of int to int
+        Memory that arrays take on each device.
     launcher : Launcher or None
         Starts programs on further ranks; None: there can be none.
     guard : callable or None
@@ -174,6 +185,9 @@ class Loop:
             check(lib.sim_host_costs(self._sim, len(hosts), hosts, own))
         for alike, shares in platform.busy_speeds():
             check(lib.sim_host_busy_speed(self._sim, alike.start, len(alike), len(shares), shares))
+        self.devices: list[Device] = tell_devices(self._sim, platform)
+        self.last_of_stream: dict[tuple[int, int], int] = {}
+        self.used_device_bytes: dict[int, int] = {}
         self.start_s = models.calls.init_s
         self.spawn_s = models.calls.spawn_s
         self.ends_with_barrier = models.calls.finalize_barrier
@@ -330,7 +344,8 @@ class Loop:
 
     def _breakage(self) -> SmpyError:
         """Error to raise when the kernel cannot continue."""
-        error = MachineFailure if lib.sim_error(self._sim) in _LOSSES else SmpyError
+        code = lib.sim_error(self._sim)
+        error = MachineFailure if code in _LOSSES else UsageError if code in _OF_DEVICES else SmpyError
         return error(f"at {self.now_s:.9g} s: {self._trouble()}")
 
     def _trouble(self) -> str:

@@ -94,6 +94,8 @@ class Load:
         The entries in the program's memory that it consists of; None: it is smpy's own, or folded.
     n_blocks : int
         Contiguous blocks that bytes which are handed over go to; 0: they are one stretch.
+    is_on_device : bool
+        Whether it lies in the memory of the rank's device.
     """
 
     nbytes: int
@@ -103,6 +105,7 @@ class Load:
     private: Ranges | None = None
     entries: Entries | None = None
     n_blocks: int = 0
+    is_on_device: bool = False
 
 
 class Envelope(NamedTuple):
@@ -138,6 +141,7 @@ class WaitKind(IntEnum):
     WINDOW = lib.WAIT_WINDOW
     STORAGE = lib.WAIT_STORAGE
     PARKED = lib.WAIT_PARKED
+    DEVICE = lib.WAIT_DEVICE
 
 
 class WaitingRank(NamedTuple):

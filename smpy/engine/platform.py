@@ -14,6 +14,7 @@ from smpy.errors import PlatformError, UsageError, meant
 from smpy.platforms.link_names import LinkNames
 from smpy.platforms.links import Sharing
 from smpy.platforms.models.busy_speed import BUSY_SPEED_PROPERTY, busy_shares
+from smpy.platforms.models.devices import DEVICES_PROPERTY, Device, read_devices, scaled
 from smpy.platforms.models.machine_models import CallCosts, Models
 from smpy.platforms.models.memory import Memory
 from smpy.platforms.profiles import Changing
@@ -85,6 +86,7 @@ class Platform:
         self._memory: Final = memory
         self.file_places: Final = file_places
         self._sockets: Final = sockets
+        self._device_factors = 1.0, 1.0
 
     @property
     def n_hosts(self) -> int:
@@ -148,6 +150,19 @@ class Platform:
             text = dict(noted).get(BUSY_SPEED_PROPERTY) if noted else None
             if text is not None:
                 yield hosts, busy_shares(text)
+
+    def devices(self) -> Iterator[tuple[range, tuple[Device, ...]]]:
+        """Consecutive hosts, and the kinds of devices that each has, where they have some.
+
+        Raises
+        ------
+        PlatformError
+            If they cannot be read.
+        """
+        for hosts, noted in self._properties.runs(self.n_hosts):
+            text = dict(noted).get(DEVICES_PROPERTY) if noted else None
+            if text is not None:
+                yield hosts, tuple(scaled(kind, *self._device_factors) for kind in read_devices(text))
 
     def sockets(self, host: int) -> int:
         """Number of sockets of a host, which share its cores equally."""
@@ -267,6 +282,10 @@ class Platform:
     def scale_links(self, *, bandwidth: float = 1.0, latency: float = 1.0, link: int | None = None) -> None:
         """Multiply the bandwidth and latency of a link, or of all, before a world uses the platform."""
         lib.platform_scale_link(self.handle, _EVERY if link is None else link, bandwidth, latency)
+
+    def scale_devices(self, *, compute: float = 1.0, link: float = 1.0) -> None:
+        """Have all devices compute, and their links carry, faster by factors, before a world uses the platform."""
+        self._device_factors = self._device_factors[0] * compute, self._device_factors[1] * link
 
     def drop_profiles(self, what: Changing) -> None:
         """Remove the profiles of a quantity, before a world uses the platform."""

@@ -53,6 +53,11 @@ class PointToPoint(Loop):
         self._keep_pace()
         return is_detached
 
+    def _name_memory(self, load: Load) -> None:
+        """Say of the message that is posted next whether it lies on the rank's device."""
+        if load.is_on_device:
+            check(lib.sim_name_device(self._sim, self.timeline))
+
     def _payload_of(self, number: int) -> Any:
         payload = lib.sim_payload(self._sim, number)
         if payload == ffi.NULL:
@@ -65,6 +70,7 @@ class PointToPoint(Loop):
 
     def send(self, comm: int, dest: int, tag: int, load: Load, mode: int = INNER, call: str = "Send") -> None:
         """Blocking send; the buffer may be reused on return."""
+        self._name_memory(load)
         number = lib.sim_append_send(self._sim, self.timeline, comm, dest, tag, load.nbytes, mode, 1)
         if not self._post(number, load):
             self.wait(number, call)
@@ -77,11 +83,13 @@ class PointToPoint(Loop):
         The number of a buffered send is never 0; that request completes when the message has been delivered. With
         `is_blocking` the start takes the time of a blocking send's.
         """
+        self._name_memory(load)
         number = int(lib.sim_append_send(self._sim, self.timeline, comm, dest, tag, load.nbytes, mode, is_blocking))
         return 0 if self._post(number, load) and mode != BUFFERED else number
 
     def irecv(self, comm: int, source: int, tag: int, load: Load) -> int:
         """Start a receive: its request number."""
+        self._name_memory(load)
         number = lib.sim_append_recv(self._sim, self.timeline, comm, source, tag, load.nbytes)
         self._post(number, load)
         return int(number)
@@ -198,6 +206,7 @@ class PointToPoint(Loop):
 
     def imrecv(self, held: int, load: Load) -> int:
         """Start to receive the message that a probe holds: the request number."""
+        self._name_memory(load)
         number = lib.sim_append_mrecv(self._sim, self.timeline, held, load.nbytes)
         self._post(number, load)
         return int(number)

@@ -25,6 +25,8 @@ class Spent(NamedTuple):
         Time in blocking probes that have looked once and found nothing, to the end of the run.
     io : float
         Time blocked or polling, until an access to a file was over.
+    device : float
+        Time blocked, until an operation of the rank's device was over.
     transfer : float
         Time blocked or polling, while messages travelled.
     late_sender, late_receiver, late_members : float
@@ -37,6 +39,7 @@ class Spent(NamedTuple):
     polling: float
     probing: float
     io: float
+    device: float
     transfer: float
     late_sender: float
     late_receiver: float

@@ -29,7 +29,17 @@ if TYPE_CHECKING:
 SUFFIX: Final = ".otf2"
 
 _NS: Final = 10**9
-_WAITS: Final = ("late_sender", "late_receiver", "late_members", "transfer", "polling", "probing", "io", "skipped")
+_WAITS: Final = (
+    "late_sender",
+    "late_receiver",
+    "late_members",
+    "transfer",
+    "polling",
+    "probing",
+    "io",
+    "device",
+    "skipped",
+)
 _HANDLES: Final = ("split",)
 _NO_ROOT: Final = (1 << 32) - 1
 

@@ -24,6 +24,7 @@ _STATES: Final = {
     "polling": (6, "Test/Probe"),
     "probing": (26, "Probe"),
     "io": (12, "I/O"),
+    "device": (15, "Others"),
     "late_sender": (3, "Waiting a message"),
     "late_receiver": (4, "Blocking Send"),
     "late_members": (5, "Synchronization"),

@@ -60,6 +60,7 @@ KINDS: Final = (
     "polling",
     "probing",
     "io",
+    "device",
     "transfer",
     "late_sender",
     "late_receiver",

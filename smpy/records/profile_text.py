@@ -26,10 +26,11 @@ _SUMS: Final = {
     "overhead": ("overhead",),
     "polling": ("polling", "probing"),
     "file I/O": ("io",),
+    "device": ("device",),
     "transfer": ("transfer",),
     "waiting": LATE,
 }
-_SELDOM: Final = ("sleep", "polling", "file I/O")  # columns that are shown only if a rank has such time
+_SELDOM: Final = ("sleep", "polling", "file I/O", "device")  # columns that are shown only if a rank has such time
 
 
 def highlights(profile: RunProfile) -> list[tuple[str, str]]:

@@ -26,6 +26,8 @@ class TimeShares:
         In `time.sleep`.
     io : float
         Blocked or polling in MPI until an access to a file was over.
+    device : float
+        Blocked until the rank's device had done its work.
     skipped : float
         For iterations that were not performed.
     """
@@ -35,6 +37,7 @@ class TimeShares:
     waiting: float
     sleep: float
     io: float = 0.0
+    device: float = 0.0
     skipped: float = 0.0
 
     @classmethod
@@ -46,10 +49,11 @@ class TimeShares:
         waiting_s: float,
         sleep_s: float,
         io_s: float = 0.0,
+        device_s: float = 0.0,
         skipped_s: float = 0.0,
     ) -> Self:
         """The shares of the given times in their sum."""
-        parts_s = (compute_s, communication_s, waiting_s, sleep_s, io_s, skipped_s)
+        parts_s = (compute_s, communication_s, waiting_s, sleep_s, io_s, device_s, skipped_s)
         whole_s = sum(parts_s)
         return cls(*(part_s / whole_s if whole_s else 0.0 for part_s in parts_s))
 
@@ -61,7 +65,7 @@ class TimeShares:
         >>> TimeShares(compute=1 / 3, communication=1 / 3, waiting=1 / 3, sleep=0.0).render()
         '33.4% compute, 33.3% communication, 33.3% waiting for others, 0.0% sleep'
         """
-        words = ("compute", "communication", "waiting for others", "sleep", "file I/O", "skipped")
+        words = ("compute", "communication", "waiting for others", "sleep", "file I/O", "device", "skipped")
         shown = [pair for pair in zip(words, astuple(self), strict=True) if pair[1] or pair[0] in words[:4]]
         names, parts = zip(*shown, strict=True)
         if not any(parts):

@@ -22,6 +22,7 @@ KIND_WORDS: Final[Mapping[str, str]] = MappingProxyType(
         "polling": "polling",
         "probing": "probing",
         "io": "file I/O",
+        "device": "wait for device",
         "transfer": "transfer",
         "late_sender": "late sender",
         "late_receiver": "late receiver",

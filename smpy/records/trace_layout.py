@@ -6,10 +6,10 @@ from typing import Final
 
 from smpy.errors import DamagedFileError
 
-FORMAT: Final = 8
+FORMAT: Final = 9
 """Format of the files: it grows with any change of tables, columns, kinds, actions or keys of `run.json`."""
 
-READABLE: Final = (6, 7, 8)
+READABLE: Final = (7, 8, 9)
 """Readable formats: this one and those before, but never 2, whose machine was a pickle."""
 
 COMMS_MAX: Final = 1 << 24

@@ -22,8 +22,10 @@ Better = tuple[str, float] | tuple[str, str, float] | tuple[str, str, str, float
 
 MEMORY_PARTS: Final = ("memory", "core_memory")
 """Limits of memory bandwidth, in the order in which an analysis removes them: of a host, of a core."""
+DEVICE_PARTS: Final = ("device", "device_link")
+"""Devices of hosts: their computing, and their links to the host and to each other."""
 _N_NAMES: Final = {
-    **dict.fromkeys(("latency", "bandwidth", "overhead", "computing", "cores", *MEMORY_PARTS), (0,)),
+    **dict.fromkeys(("latency", "bandwidth", "overhead", "computing", "cores", *MEMORY_PARTS, *DEVICE_PARTS), (0,)),
     "kernel": (1, 2),
     "link": (1,),
     "host": (1,),
@@ -115,8 +117,8 @@ def _shorter(poll_s: float, factor: float) -> float:
     return max(poll_s / factor, min(poll_s, SHORTEST_POLL_S))
 
 
-def improve_links(platform: Platform, better: Sequence[PartImprovement]) -> None:
-    """Improve the links of a platform, before a world uses it.
+def improve_parts(platform: Platform, better: Sequence[PartImprovement]) -> None:
+    """Improve the links and the devices of a platform, before a world uses it.
 
     Raises
     ------
@@ -130,6 +132,10 @@ def improve_links(platform: Platform, better: Sequence[PartImprovement]) -> None
             platform.scale_links(bandwidth=factor)
         elif what == "link":
             platform.scale_links(bandwidth=factor, link=_link(platform, name))
+        elif what == "device":
+            platform.scale_devices(compute=factor)
+        elif what == "device_link":
+            platform.scale_devices(link=factor)
 
 
 def _link(platform: Platform, name: str) -> int:

@@ -34,7 +34,7 @@ from smpy.replay.changes import (
     PartImprovement,
     checked,
     faster,
-    improve_links,
+    improve_parts,
     memory_factors,
     with_less_overhead,
 )
@@ -192,7 +192,7 @@ def replay(
     if collectives is not None:
         machine = with_collectives(machine, collectives)
     built = machine.build()
-    improve_links(built, changes)
+    improve_parts(built, changes)
     if "net" in quiet_parts:
         still_links(built)
     chosen = {name: value for name, value in placement.items() if value}

@@ -23,7 +23,7 @@ from smpy.records.trace_info import check_replaceable
 from smpy.records.trace_layout import damaged
 from smpy.records.trace_tables import TraceTables
 from smpy.replay.background import background_record
-from smpy.replay.changes import MEMORY_PARTS
+from smpy.replay.changes import DEVICE_PARTS, MEMORY_PARTS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from smpy.replay.changes import PartImprovement
 
 Compute = Literal["measured", "models", "mixed", "none"]
-_NOT_IN_MACHINE: Final = ("latency", "bandwidth", "link", *MEMORY_PARTS)
+_NOT_IN_MACHINE: Final = ("latency", "bandwidth", "link", *MEMORY_PARTS, *DEVICE_PARTS)
 _NO_PLACE: Final = ("", 0)
 
 
@@ -372,6 +372,7 @@ class ReplayRecording:
                 waiting_s=spent_s.waiting_for_others,
                 sleep_s=spent_s.sleeping,
                 io_s=spent_s.io,
+                device_s=spent_s.device,
                 skipped_s=sum(engine.skipped_s()),
             ),
             compute=program.compute,

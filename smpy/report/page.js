@@ -2,8 +2,8 @@
 "use strict";
 
 const COLOURS = {
-  compute: "#5aa469", sleep: "#c9c9c9", overhead: "#8c6bb1", polling: "#d48fc4", probing: "#efc6e4", io: "#8a6d3b", transfer: "#3f7fd0",
-  late_sender: "#e0452f", late_receiver: "#f7a650", late_members: "#9e1b32", idle: "#ececec", skipped: "#f4e7b4",
+  compute: "#5aa469", sleep: "#c9c9c9", overhead: "#8c6bb1", polling: "#d48fc4", probing: "#efc6e4", io: "#8a6d3b", device: "#1f8a8a",
+  transfer: "#3f7fd0", late_sender: "#e0452f", late_receiver: "#f7a650", late_members: "#9e1b32", idle: "#ececec", skipped: "#f4e7b4",
 };
 const COLUMNS_MAX = 1600; // of a picture
 const ROWS_MAX = 1024;

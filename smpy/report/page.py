@@ -104,7 +104,7 @@ def _title(trace: Trace) -> str:
 
 def _summary(info: Mapping[str, Any]) -> str:
     shares: dict[str, Any] = {share.name: info.get(f"{share.name}_share") for share in fields(TimeShares)}
-    shares["io"] = shares["io"] or 0.0  # runs of earlier versions had no profile
+    shares |= {name: shares[name] or 0.0 for name in ("io", "device")}  # runs of earlier versions had none
     traced = info["trace"]
     facts = {
         "program": " ".join([info["program"], *info["args"]]),

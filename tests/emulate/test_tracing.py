@@ -325,4 +325,4 @@ def test_another_layout_of_traces_is_another_format(traced: Callable):
     _, _, trace = traced("pass\n", 1)
     layout = [COLUMNS, INTERVAL_KINDS, sorted(ACTIONS), sorted(trace.info["trace"])]
     digest = hashlib.sha256(json.dumps(layout).encode()).hexdigest()[:16]
-    assert (FORMAT, digest) == (8, "85f56ced835885ed")
+    assert (FORMAT, digest) == (9, "3b77cab8fca4a0ab")

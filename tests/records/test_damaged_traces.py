@@ -288,7 +288,7 @@ def test_a_row_with_an_impossible_value_is_refused_by_a_replay(
 
 def test_polls_for_what_never_comes_end_a_replay(tmp_path: Path):
     """A rank has not started a collective, and the others wait for it; another one polls."""
-    folder = Path(shutil.copytree(Path(__file__).parent / "data" / "trace_6", tmp_path / "trace"))
+    folder = Path(shutil.copytree(Path(__file__).parent / "data" / "trace_7", tmp_path / "trace"))
     rows = pq.read_table(folder / "actions.parquet").to_pylist()
     row = next(row for row in rows if row["action"] == "start" and row["rank"] == 2)
     row["rank"] = 0

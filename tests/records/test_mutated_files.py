@@ -123,7 +123,7 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
 
 def _trace(folder: Path) -> Path:
     """A trace of all kinds of rows, whose computing has samples."""
-    path = Path(shutil.copytree(DATA / "trace_6", folder / "trace"))
+    path = Path(shutil.copytree(DATA / "trace_7", folder / "trace"))
     info = json.loads((path / "run.json").read_text())
     info["profile"]["computing_lines"] = COMPUTING_LINES
     info["profile"]["call_stacks"] = CALL_STACKS
@@ -154,7 +154,7 @@ def _kept(folder: Path) -> Path:
     study = smpy.Study(_journal(folder))
     (study.folder / "profiles").mkdir()
     for point in study.points:
-        shutil.copy(DATA / "trace_6" / "run.json", study.folder / "profiles" / f"{point.key}.json")
+        shutil.copy(DATA / "trace_7" / "run.json", study.folder / "profiles" / f"{point.key}.json")
     return study.folder / "profiles"
 
 

@@ -33,9 +33,9 @@ def test_a_trace_of_each_format_is_read_and_performed(number: int):
 
 
 def test_a_trace_with_threads_is_read():
-    trace = Trace(DATA / "threads_6")
+    trace = Trace(DATA / "threads_9")
     assert {name: trace.table(name).num_rows for name in RARE_TABLES if name != "counters"} == {
-        "threads": 2, "thread_intervals": 9, "thread_messages": 2, "thread_regions": 2, "wake_ups": 7,
+        "threads": 2, "thread_intervals": 9, "thread_messages": 2, "thread_regions": 2, "wake_ups": 5,
     }  # fmt: skip
 
 

@@ -134,7 +134,7 @@ def test_the_matrix_counts_all_bytes_and_the_longest_messages_are_drawn(
 
 
 def test_threads_have_rows_below_their_ranks():
-    read = Trace(Path(__file__).parents[1] / "records" / "data" / "threads_6")
+    read = Trace(Path(__file__).parents[1] / "records" / "data" / "threads_9")
     rows, ranks = PictureRows(read, with_threads=True), PictureRows(read)
     found = timeline(read, rows)
     assert found["names"] == ["rank 0", "rank 0: receiver", "rank 1", "rank 1: receiver"]
@@ -151,7 +151,7 @@ def test_threads_have_rows_below_their_ranks():
 
 
 def test_a_row_of_bins_of_a_thread_shows_what_the_thread_did(small_bins: None):
-    read = Trace(Path(__file__).parents[1] / "records" / "data" / "threads_6")
+    read = Trace(Path(__file__).parents[1] / "records" / "data" / "threads_9")
     levels = timeline(read, PictureRows(read, with_threads=True))["levels"]
     kinds = [[KINDS[kind] for kind in row if kind != NOTHING] for row in unpacked(levels[0]).tolist()]
     assert kinds[1][0] == "late_sender"

@@ -72,7 +72,7 @@ int sim_append_file_access(sim *s, int id, int place, int is_write, int64_t offs
     const int request = request_new(s, (struct request){.rank = t->rank, .comm = SIM_COMM_WORLD, .peer = SIM_ANY, .tag = SIM_ANY,
                                                         .bytes = bytes});
     if (request < 0) return request;
-    mpi_of(s)->requests.at[request].is_access = 1;
+    mpi_of(s)->requests.at[request].access = ACCESSES_FILE;
     storage_range *range = malloc(sizeof *range);
     action *a = range ? action_append(s, id, &kind) : NULL;
     if (!a) {

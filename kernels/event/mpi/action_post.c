@@ -59,6 +59,10 @@ static int append(sim *s, int id, int request)
     }
     a->post.request = request;
     request_belongs(s, request, id);
+    if (s->timelines.at[id].names_device) {
+        s->timelines.at[id].names_device = 0;
+        mpi_of(s)->requests.at[request].is_on_device = 1;
+    }
     return request;
 }
 

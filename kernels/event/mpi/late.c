@@ -33,7 +33,8 @@ late_side late_side_of(const sim *s, const slot *x)
     const int id = x->is_collective ? x->run->instance : x->instance;
     const instance *all_of = id ? &mpi_of(s)->comms.instances.at[id] : NULL;
     const double over_s = x->is.is_done ? x->date_s : INFINITY;
-    if (x->is_access) return (late_side){.kind = SPENT_IO, .rank = -1, .met_s = INFINITY, .over_s = over_s};
+    const int kind = x->access == ACCESSES_FILE ? SPENT_IO : SPENT_DEVICE;
+    if (x->access) return (late_side){.kind = kind, .rank = -1, .met_s = INFINITY, .over_s = over_s};
     const double complete_s = all_of && all_of->complete_s <= over_s ? all_of->complete_s : INFINITY;
     const double matched_s = matched_s_of(x, complete_s);
     late_side side = {.met_s = smaller(matched_s, complete_s), .over_s = over_s, .rank = -1};

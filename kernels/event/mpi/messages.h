@@ -104,6 +104,10 @@ int sim_append_start(sim *s, int timeline, int comm, int schedule, int root, int
                      int latch);                                        /* request */
 /* Reads or writes a range of a file in a place of the timeline's host (storage.h), after those before it in a queue; 0: none. */
 int sim_append_file_access(sim *s, int timeline, int place, int is_write, int64_t offset, int64_t bytes, int queue); /* request */
+/* Kernels and copies in a stream of the device of the timeline's rank (device.h), each after those before it there: requests. */
+int sim_append_device_kernel(sim *s, int timeline, int stream, int type, double flop, double bytes);
+int sim_append_device_copy(sim *s, int timeline, int stream, int to_device, int64_t bytes);
+int sim_name_device(sim *s, int timeline); /* the next send or receive has its memory on the device: 0, or an error */
 int sim_latch_new(sim *s, int n_ranks);                                 /* numbered from 1; gone after its last rank's request */
 
 /* ---- schedules (schedule.h): the steps of a collective, for every rank ---- */

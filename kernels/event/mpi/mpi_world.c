@@ -27,6 +27,7 @@ void mpi_end(sim *s)
     payloads_free(&mpi->payloads);
     comms_free(&mpi->comms);
     match_free(&mpi->match);
+    device_messages_free(&mpi->device_messages);
     free(mpi->own_costs);
     free(mpi->costs_of_host);
     free(mpi->schedule);

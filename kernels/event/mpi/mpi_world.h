@@ -7,6 +7,7 @@
 #include "mpi/collective_run.h"
 #include "mpi/comm.h"
 #include "mpi/costs.h"
+#include "mpi/device_message.h"
 #include "mpi/latch.h"
 #include "mpi/match.h"
 #include "mpi/payload.h"
@@ -26,6 +27,7 @@ typedef struct {
     slot_pool requests;
     payloads payloads;
     matching match;
+    device_messages device_messages;
     int sends_are_synchronous;
     schedule **schedule;
     int n_schedules, schedule_room;

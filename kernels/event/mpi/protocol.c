@@ -5,6 +5,7 @@
 #include "basics/dates.h"
 #include "mpi/completion.h"
 #include "mpi/data_work.h"
+#include "mpi/device_message.h"
 #include "mpi/mpi_world.h"
 #include "mpi/poll.h"
 #include "world/cpus.h"
@@ -91,15 +92,26 @@ static void complete_pair(sim *s, int send, int recv)
 
 static void pair_ended(sim *s, const transfer *t)
 {
-    complete_pair(s, t->number[0], t->number[1]);
+    if (device_message_is_over(s, t->number[0])) complete_pair(s, t->number[0], t->number[1]);
+}
+
+static const transfer_owner brought_in = {.ended = pair_ended};
+
+/* An early message is there, and so is its receive: 0, or an error. */
+static int meet(sim *s, int send, int recv)
+{
+    if (mpi_of(s)->requests.at[recv].is_on_device) return device_message_bring(s, &brought_in, send, recv);
+    complete_pair(s, send, recv);
+    return 0;
 }
 
 static void early_ended(sim *s, const transfer *t)
 {
+    if (!device_message_is_over(s, t->number[0])) return;
     slot *send = &mpi_of(s)->requests.at[t->number[0]];
     send->has_arrived = 1;
     if (!send->has_matched) send->arrived_s = s->clock.now_s;
-    if (send->has_matched) complete_pair(s, t->number[0], send->partner);
+    if (send->has_matched) keep_error(s, meet(s, t->number[0], send->partner));
 }
 
 static int receiver_of(const sim *s, const transfer *t)
@@ -113,6 +125,8 @@ static const transfer_owner access_send = {.ended = early_ended};
 static int set_out(sim *s, const transfer_owner *owner, int send, int recv)
 {
     const slot *from = &mpi_of(s)->requests.at[send];
+    const int is_of_device = from->is_on_device || (recv && mpi_of(s)->requests.at[recv].is_on_device);
+    if (is_of_device) return device_message_set_out(s, owner, send, recv);
     const int source_host = s->timelines.rank[from->is.rank].host, target_host = s->timelines.rank[from->target].host;
     return transfer_start(s, source_host, target_host, from->is.bytes, owner, send, recv);
 }
@@ -142,8 +156,7 @@ static int start(sim *s, int send, int recv)
     tell_matched(s, send, recv);
     if (!from->is_early) return set_out(s, &matched_pair, send, recv);
     from->partner = recv;
-    if (from->has_arrived) complete_pair(s, send, recv);
-    return 0;
+    return from->has_arrived ? meet(s, send, recv) : 0;
 }
 
 static int is_early(const sim *s, const slot *send)

@@ -73,7 +73,8 @@ waiting request_describe(const slot_pool *pool, int id, int n_requests)
 {
     const slot *x = &pool->at[id];
     if (x->is_collective) return (waiting){.kind = WAIT_COLLECTIVE, .comm = x->is.comm};
-    if (x->is_access) return (waiting){.kind = WAIT_STORAGE, .bytes = x->is.bytes, .n_requests = n_requests, .request = id};
+    const int kind = x->access == ACCESSES_FILE ? WAIT_STORAGE : WAIT_DEVICE;
+    if (x->access) return (waiting){.kind = kind, .bytes = x->is.bytes, .n_requests = n_requests, .request = id};
     return (waiting){x->is.is_send ? WAIT_SEND : WAIT_RECV, x->is.comm, x->is.peer, x->is.tag, x->is.bytes, n_requests, id};
 }
 
@@ -122,7 +123,7 @@ static int left_over(const slot *x)
 {
     if (x->is_collective) return x->is_released ? 0 : LEFT_COLLECTIVE;
     if (x->context & 1) return 0;
-    if (x->is_access) return x->is_released ? 0 : LEFT_REQUEST;
+    if (x->access) return x->is_released ? 0 : LEFT_REQUEST;
     if (!x->has_matched && !x->is.is_done) return x->is.is_send ? LEFT_SEND : LEFT_RECV;
     return x->is_released || x->is.is_detached ? 0 : LEFT_REQUEST;
 }

@@ -12,6 +12,8 @@
 #include "mpi/payload.h"
 #include "mpi/messages.h"
 
+enum { ACCESSES_NOTHING, ACCESSES_FILE, ACCESSES_DEVICE };
+
 typedef struct {
     _Alignas(64) request is;     /* part that the outside sees */
     int context;                 /* 2 comm for programs, 2 comm + 1 for collectives: they never match each other */
@@ -32,18 +34,20 @@ typedef struct {
     int instance;                /* a collective's own request: number of the instance (instance.h), or 0 */
     int payload;                 /* or 0 */
     int account;                 /* account of the call that posted it, or 0 */
+    int device_message;          /* a send's that is under way; or 0 */
     int n_cancels;               /* actions that are to take it back, not yet executed */
     uint8_t is_released : 1;
     uint8_t has_overhead : 1;    /* a receive that pays the receive overhead: see protocol.h */
     uint8_t is_queued : 1;
     uint8_t is_collective : 1;   /* request of a started collective */
-    uint8_t is_access : 1;       /* of an access to a file */
+    uint8_t access : 2;          /* ACCESSES_*: what it stands for, if not for a message */
     uint8_t is_held : 1;         /* a send that a matched probe found, and that no receive has been appended for */
     uint8_t has_matched : 1;
     uint8_t is_early : 1;        /* a send that has set out without a receive: see protocol.h */
     uint8_t has_arrived : 1;     /* an early send whose message has arrived */
     uint8_t is_accumulate : 1;   /* a receive that an accumulate has posted */
     uint8_t is_free : 1;         /* no request has this number */
+    uint8_t is_on_device : 1;    /* a message's: its memory is on the device of its rank (device_message.h) */
     union {
         int64_t posted;          /* date of its posting, as a count */
         double matched_s;        /* date at which its transfer started */

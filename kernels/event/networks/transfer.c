@@ -33,23 +33,36 @@ static int *n_alive(transfers *all, const transfer *t)
     return t->is_background ? &all->n_background : &all->n_live;
 }
 
-/* `collective`: NULL, or what is to start instead of bytes. */
-static int start(sim *s, const transfer *what, const network_collective *collective)
+int transfer_begin(sim *s, const transfer *what)
 {
     network *net = network_of(s);
     const int id = transfer_new(&net->transfers);
     if (id < 0) return id;
     net->transfers.at[id] = *what;
     net->transfers.at[id].order = (*net->order)++;
-    if (net->listener && !what->is_background) net->listener->set_out(s, id);
+    *n_alive(&net->transfers, what) += 1;
+    if (what->is_background) return id;
+    if (net->listener) net->listener->set_out(s, id);
+    if (what->is_bare) return id;
+    net->counts.messages++;
+    if (__builtin_add_overflow(net->counts.bytes, what->bytes, &net->counts.bytes)) net->counts.bytes = INT64_MAX;
+    return id;
+}
+
+/* `collective`: NULL, or what is to start instead of bytes. */
+static int start(sim *s, const transfer *what, const network_collective *collective)
+{
+    network *net = network_of(s);
+    const int id = transfer_begin(s, what);
+    if (id < 0) return id;
     const int error =
         collective ? net->kind->start_collective(s, net->state, id, collective) : net->kind->start(s, net->state, id);
     if (error < 0) {
         if (error == SIM_LINK_OFF) net->lost.transfer = id;
         transfer_free(&net->transfers, id);
+        *n_alive(&net->transfers, what) -= 1;
         return error;
     }
-    *n_alive(&net->transfers, what) += 1;
     return 0;
 }
 
@@ -57,12 +70,7 @@ int transfer_start(sim *s, int source_host, int target_host, int64_t bytes, cons
 {
     const transfer what = {.source_host = source_host, .target_host = target_host, .bytes = bytes, .owner = owner,
                            .number = {number0, number1}};
-    const int error = start(s, &what, NULL);
-    if (error < 0) return error;
-    network_counts *counts = &network_of(s)->counts;
-    counts->messages++;
-    if (__builtin_add_overflow(counts->bytes, bytes, &counts->bytes)) counts->bytes = INT64_MAX;
-    return 0;
+    return start(s, &what, NULL);
 }
 
 int transfer_start_bare(sim *s, int source_host, int target_host, int64_t bytes, const transfer_owner *owner, int number)

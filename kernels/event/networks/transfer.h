@@ -38,13 +38,15 @@ typedef struct {
     int n_live, n_background;
 } transfers;
 
+/* Begins a transfer that others than the network carry, who end it: its number, or an error. */
+int transfer_begin(sim *s, const transfer *what);
 /* Hands a transfer to the network: 0, or an error. Its order, owner, hosts, bytes and the owner's numbers are kept. */
 int transfer_start(sim *s, int source_host, int target_host, int64_t bytes, const transfer_owner *owner, int number0, int number1);
 int transfer_start_bare(sim *s, int source_host, int target_host, int64_t bytes, const transfer_owner *owner, int number);
 int transfer_start_collective(sim *s, const network_collective *is, const transfer_owner *owner, int number);
 int transfer_start_background(sim *s, int source_host, int target_host, int64_t bytes, const transfer_owner *owner, int number);
 const transfer *transfer_at(const sim *s, int id);
-void transfer_end(sim *s, int id);               /* for the network: tells the owner */
+void transfer_end(sim *s, int id);               /* for what carries it: tells the owner */
 
 #ifdef SMPY_CHECK
 void transfers_check(const sim *s);

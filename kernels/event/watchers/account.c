@@ -45,8 +45,11 @@ static int grow(accounts *all)
     const size_t used = all->room ? ((size_t)all->n + 1) * sizeof *all->at : 0;
     call_account *at = cache_lines_grow(&all->memory, all->at, used, (size_t)room * sizeof *at);
     if (at) all->at = at;
-    int *bucket = at ? calloc(2 * (size_t)room, sizeof *bucket) : NULL;
+    int *follower = at ? realloc(all->follower, (size_t)room * sizeof *follower) : NULL;
+    if (follower) all->follower = follower;
+    int *bucket = follower ? calloc(2 * (size_t)room, sizeof *bucket) : NULL;
     if (!bucket) return SIM_OUT_OF_MEMORY;
+    memset(&follower[all->room], 0, (size_t)(room - all->room) * sizeof *follower);
     free(all->bucket);
     all->bucket = bucket;
     all->room = room;
@@ -93,7 +96,7 @@ static int number_of_next(sim *s, const timeline *t, const call_account *key)
 {
     if (t->next_account && is_of(&accounts_of(s)->at[t->next_account], key)) return t->next_account;
     const int number = number_of(s, key->rank, key->call, key->line, key->comm);
-    if (number && t->last_account) accounts_of(s)->at[t->last_account].follower = number;
+    if (number && t->last_account) accounts_of(s)->follower[t->last_account] = number;
     return number;
 }
 
@@ -107,7 +110,7 @@ void sim_begin_call(sim *s, int id, int call, int line, int comm)
     call_account *a = &accounts_of(s)->at[t->account_at_tail];
     a->count++;
     t->last_account = t->account_at_tail;
-    t->next_account = a->follower;
+    t->next_account = accounts_of(s)->follower[t->account_at_tail];
     cache_lines_fetch(&accounts_of(s)->at[t->next_account], sizeof *a);
 }
 
@@ -137,13 +140,14 @@ typedef struct {
     double seconds, transfer_s;
 } spell;
 
-/* SPENT_LATE_* or SPENT_IO of a wait that is not over. */
+/* SPENT_LATE_*, SPENT_IO or SPENT_DEVICE of a wait that is not over. */
 static int late_so_far(const sim *s, const timeline *t)
 {
     waiting what = {0};
     const action *a = t->n ? &t->queue[t->first] : NULL;
     if (a && a->kind->describe) a->kind->describe(s, a, &what);
     if (what.kind == WAIT_STORAGE) return SPENT_IO;
+    if (what.kind == WAIT_DEVICE) return SPENT_DEVICE;
     return what.kind == WAIT_SEND ? SPENT_LATE_RECEIVER : what.kind == WAIT_COLLECTIVE ? SPENT_LATE_MEMBERS : SPENT_LATE_SENDER;
 }
 
@@ -293,6 +297,7 @@ static void free_accounts(sim *s, void *own)
     for (int id = 0; id < s->timelines.n; id++) free(s->timelines.at[id].row.held);
     free(all->memory);
     free(all->bucket);
+    free(all->follower);
     free(all);
 }
 

@@ -18,6 +18,7 @@ typedef struct {
     call_account *at;            /* numbered from 1, in `memory` */
     void *memory;
     int n, room;
+    int *follower;               /* [room]: account of the call that last followed it, or 0 */
     int *bucket;                 /* numbers by hash of rank and site, open addressing: two for each that there is room for */
     struct trace *trace;         /* to which each time is told as it is charged; or NULL */
 } accounts;

@@ -111,11 +111,11 @@ static void reached(sim *s, void *own, int request)
     if (x) *x = (path_place){.path = now(all), .came_s = s->clock.now_s};
 }
 
-/* A request is complete. An access to a file goes on by the path of its beginning. */
+/* A request is complete. An access to a file or a device goes on by the path of its beginning. */
 static void completed(sim *s, void *own, int request)
 {
     critical_paths *all = own;
-    const path_place *x = mpi_of(s)->requests.at[request].is_access ? place(s, &all->requests, request) : NULL;
+    const path_place *x = mpi_of(s)->requests.at[request].access ? place(s, &all->requests, request) : NULL;
     if (x) {
         all->calling = -1;
         all->ended = x->path;

@@ -10,12 +10,11 @@
 /* Account of one rank at one call site (account.h). */
 enum { ACCOUNT_SIZES = 16 };          /* 0 bytes; then from 4^(k - 1) bytes on, the last one without end */
 typedef struct {
-    uint32_t messages_of_size[ACCOUNT_SIZES]; /* sent; one cache line. Most calls change only the third: from SPENT_TRANSFER on */
+    uint32_t messages_of_size[ACCOUNT_SIZES]; /* sent; one cache line. Most calls change only the third: from SPENT_DEVICE on */
     int64_t sent_bytes, received_bytes;
     double spent_s[SPENT_KINDS];
     int64_t count;                    /* number of calls */
     int rank, call, line, comm;       /* arguments of sim_begin_call; call 0, comm -1: the program's own, up to the line */
-    int follower;                     /* the kernel's own: account of the call that last followed this one, or 0 */
 } call_account;
 
 /* Messages from one rank to another, or from one host to another. */

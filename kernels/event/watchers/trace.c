@@ -163,7 +163,9 @@ static void set_out(sim *s, void *own, int id)
     of->message = all->n_messages++;
     of->is_early = x->is_early;
     of->started_s = clock_outside_s(&s->clock, s->clock.now_s);
-    of->alone_s = net->kind->alone_s ? net->kind->alone_s(s, net->state, t->source_host, t->target_host, t->bytes) : NAN;
+    const int recv = protocol_recv_of(s, t), is_of_device = x->is_on_device || (recv && mpi_of(s)->requests.at[recv].is_on_device);
+    const int is_known = net->kind->alone_s && !is_of_device; /* the network does not know what devices add */
+    of->alone_s = is_known ? net->kind->alone_s(s, net->state, t->source_host, t->target_host, t->bytes) : NAN;
 }
 
 static void received(sim *s, void *own, int send, int recv)

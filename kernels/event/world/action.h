@@ -60,6 +60,7 @@ struct action {
         struct { int first, n; } launch; /* ranks */
         struct { int request; } post, cancel, wait_collective;
         struct { int request; struct storage_range *range; } file_access; /* the range is owned */
+        struct { int request; uint8_t stream, is_copy, detail; double flop, bytes; } device; /* detail: of its row */
         struct collective_test {
             int request;
             int under_test, is_found; /* index of the request of the collective that it looks at; was that over? */

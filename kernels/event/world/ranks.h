@@ -8,7 +8,7 @@
 /* cdef */
 enum {                                /* kind of a rank's wait (sim_waiting) */
     WAIT_NOTHING = 0, WAIT_SEND = 1, WAIT_RECV = 2, WAIT_SEVERAL = 3, WAIT_PROBE = 4, WAIT_COLLECTIVE = 5, WAIT_TIME = 6,
-    WAIT_WINDOW = 7, WAIT_STORAGE = 8, WAIT_PARKED = 9
+    WAIT_WINDOW = 7, WAIT_STORAGE = 8, WAIT_PARKED = 9, WAIT_DEVICE = 10
 };
 
 typedef struct {
@@ -24,10 +24,11 @@ typedef struct {
 
 /* Categories of a rank's time. Blocked, it waits for others until the request that ends the wait has matched or, inside a
  * collective, all ranks have entered that; then for a transfer. So does a row of polls that a success ends (poll_row.h). Among
- * polls without one, looks of a blocking probe after its first are apart. So is a wait that the end of an access to a file ends. */
+ * polls without one, looks of a blocking probe after its first are apart. So are waits that the end of an access to a file, or of
+ * an operation of a device, ends. */
 enum {
-    SPENT_COMPUTING, SPENT_SLEEPING, SPENT_OVERHEAD, SPENT_POLLING, SPENT_PROBING, SPENT_IO, SPENT_TRANSFER,
-    SPENT_LATE_SENDER, SPENT_LATE_RECEIVER, SPENT_LATE_MEMBERS,
+    SPENT_COMPUTING, SPENT_SLEEPING, SPENT_OVERHEAD, SPENT_POLLING, SPENT_PROBING, SPENT_IO, SPENT_DEVICE,
+    SPENT_TRANSFER, SPENT_LATE_SENDER, SPENT_LATE_RECEIVER, SPENT_LATE_MEMBERS,
     SPENT_KINDS,
     SPENT_WAITING = SPENT_KINDS,      /* a blocked timeline's: in a transfer, or for somebody late: its end tells */
     SPENT_SKIPPED,                    /* for iterations that were not performed: a rank's, and of none of its accounts */

@@ -40,6 +40,7 @@ typedef struct {
     uint8_t shares_cores;        /* with the other timelines of its rank (shared_cores.h) */
     uint8_t is_dropped;          /* ENDED for good, in the midst of its queue */
     uint8_t waits_for_interface; /* of its host, to send: while it is ASLEEP */
+    uint8_t names_device;        /* the next message that it appends has its memory on the device */
     double busy_until_s;         /* receive overheads of the wait under way */
     int64_t ready;               /* in a replay of ordered operations: place of its next one in the order of readiness; else 0 */
     double ready_s;              /* likewise: from when on the CPU of its rank was free then */

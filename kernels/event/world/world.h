@@ -10,6 +10,7 @@
 #include "world/background.h"
 #include "world/machine_change.h"
 #include "world/clock_events.h"
+#include "world/device.h"
 #include "world/governor.h"
 #include "world/host.h"
 #include "world/memory.h"
@@ -44,6 +45,7 @@ struct sim {
     changes changes;
 
     storage storage;
+    devices devices;
 
     int64_t *note;
     int n_notes, note_room;

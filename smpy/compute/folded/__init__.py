@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from operator import index
 from pickle import PickleBuffer
-from typing import Any, Final
+from typing import Any, Final, Literal
 from weakref import ref
 
 import numpy as np
@@ -22,6 +22,9 @@ from smpy.compute.folded.charges import charge
 from smpy.compute.folded.elementwise import of_ufunc
 from smpy.compute.folded.indexing import assigned, is_of_fields, taken
 from smpy.compute.folded.modelled_results import Modelled, New, are_folded, as_shape, refused
+from smpy.compute.folded.on_device import bits_on_device, keep_on_device
+from smpy.compute.models.device import checked_device
+from smpy.compute.models.kernel_models import takes_time
 from smpy.engine.running import current, is_running, named_call
 
 __all__ = ["Folded", "folded", "perform", "without_backing"]
@@ -85,9 +88,39 @@ class Folded(np.ndarray):
     _threads: int | None = None
     """Number of threads of operations on it and its parts; None: one on each of the rank's cores."""
 
+    _is_on_device: bool = False
+    """Whether it is in the memory of the rank's device."""
+
     def __array_finalize__(self, source: Any) -> None:
-        if isinstance(source, Folded) and source._threads is not None:
-            self._threads = source._threads
+        if isinstance(source, Folded):
+            if source._threads is not None:
+                self._threads = source._threads
+            if source._is_on_device:
+                self._is_on_device = True
+
+    @property
+    def device(self) -> Any:
+        """Its memory: "gpu" for that of the rank's device, else "cpu", as of numpy's arrays."""
+        return "gpu" if self._is_on_device else "cpu"
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        """Copy to the rank's device ("gpu") or to its host ("cpu"), and wait for the copy; there already, it is itself.
+
+        Parameters
+        ----------
+        device : str
+            "gpu" or "cpu".
+        stream : int, optional
+            Stream in which the copy follows what was started before; the first one unless given.
+        """
+        if checked_device(device) == self._is_on_device or not is_running():
+            return self
+        copy = without_backing(self.shape, self.dtype, is_on_device=not self._is_on_device)
+        if takes_time(is_folded=True):
+            number = 0 if stream is None else stream
+            current().start_copy(self.nbytes, number, to_device=copy._is_on_device)
+            current().synchronize(number)
+        return copy
 
     @property
     def __smpy_folded__(self) -> bool:
@@ -208,7 +241,9 @@ class Folded(np.ndarray):
         return self.copy() if self.__smpy_folded__ else super().__deepcopy__(memo)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Pickle to as many bytes as a real array, as messages and files need; load as a folded array."""
+        """Pickle to as many bytes as a real array, as messages and files need; load as a folded array of the host."""
+        if self._is_on_device:
+            return self.to_device("cpu").__reduce_ex__(protocol)
         if not self.__smpy_folded__ or not self.nbytes:
             return super().__reduce_ex__(protocol)
         if self.dtype.hasobject:
@@ -273,8 +308,9 @@ def perform(rule: Callable[..., Modelled], *args: Any, **kwargs: Any) -> Any:
     """Take the time of an operation, and create its result."""
     modelled = rule(*args, **kwargs)
     threads = _threads_of((args, kwargs))
-    charge(modelled.charges, threads=threads)
-    result = _as_folded(modelled.result)
+    device_bits = bits_on_device((args, kwargs))
+    charge(modelled.charges, threads=threads, device_bits=device_bits)
+    result = _as_folded(modelled.result, is_on_device=device_bits is not None)
     if threads is not None and isinstance(result, Folded):
         result._threads = threads
     return result
@@ -291,15 +327,18 @@ def _threads_of(arguments: Any) -> int | None:
     return next((threads for each in arguments if (threads := _threads_of(each)) is not None), None)
 
 
-def _as_folded(result: Any) -> Any:
+def _as_folded(result: Any, *, is_on_device: bool) -> Any:
     if isinstance(result, New):
-        is_number = not result.shape and not result.is_array
-        return result.element[0] if is_number else _of_element(result.shape, result.element)
+        if result.shape or result.is_array:
+            return _of_element(result.shape, result.element, is_on_device=is_on_device)
+        if is_on_device:
+            current().synchronize(0)  # a number is read once it is known
+        return result.element[0]
     if isinstance(result, tuple):
-        parts = map(_as_folded, result)
+        parts = (_as_folded(part, is_on_device=is_on_device) for part in result)
         return type(result)(*parts) if hasattr(result, "_fields") else tuple(parts)
     if isinstance(result, list):
-        return list(map(_as_folded, result))
+        return [_as_folded(part, is_on_device=is_on_device) for part in result]
     return result
 
 
@@ -315,7 +354,13 @@ def _plain(array: Any) -> Any:
     return array.view(np.ndarray) if isinstance(array, Folded) else array
 
 
-def folded(shape: int | Sequence[int], dtype: DTypeLike = float, *, threads: int | None = None) -> NDArray[Any]:
+def folded(
+    shape: int | Sequence[int],
+    dtype: DTypeLike = float,
+    *,
+    threads: int | None = None,
+    device: Literal["cpu", "gpu"] | None = None,
+) -> NDArray[Any]:
     """An array without backing: it can be sent and received as a buffer of its size, and holds none of it.
 
     Parameters
@@ -327,11 +372,19 @@ def folded(shape: int | Sequence[int], dtype: DTypeLike = float, *, threads: int
     threads : int, optional
         Number of threads of BLAS and LAPACK in operations on it and on what they give; without it, one on each of the
         rank's cores. Elementwise operations, copies and transforms have one, as numpy's own code has.
+    device : {"cpu", "gpu"}, optional
+        "gpu": it is in the memory of the rank's device. Operations on it and on its results are kernels that start
+        there, in the first stream; `smpy.synchronize` waits for them, and so does a number as a result.
 
     Returns
     -------
     Folded
         An array whose content is meaningless.
+
+    Raises
+    ------
+    UsageError
+        If the host has no device, or its memory no room.
 
     Examples
     --------
@@ -342,7 +395,8 @@ def folded(shape: int | Sequence[int], dtype: DTypeLike = float, *, threads: int
     (100000,)
     """
     _note_in_run()
-    array = without_backing(as_shape(shape), np.dtype(dtype))
+    is_on_device = checked_device(device) and is_running()
+    array = without_backing(as_shape(shape), np.dtype(dtype), is_on_device=is_on_device)
     array._threads = None if threads is None else current().threads_of(threads) if is_running() else index(threads)
     return array
 
@@ -364,14 +418,19 @@ def _frombuffer(content: Any, dtype: np.dtype[Any], shape: tuple[int, ...], _ord
     return _of_element(shape, np.frombuffer(content, dtype, 1))
 
 
-def without_backing(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Folded:
+def without_backing(shape: tuple[int, ...], dtype: np.dtype[Any], *, is_on_device: bool = False) -> Folded:
     """Folded array as the result of an operation on others."""
-    return _of_element(shape, _element(dtype))
+    return _of_element(shape, _element(dtype), is_on_device=is_on_device)
 
 
-def _of_element(shape: tuple[int, ...], element: NDArray[Any]) -> Folded:
+def _of_element(shape: tuple[int, ...], element: NDArray[Any], *, is_on_device: bool = False) -> Folded:
     """Array with an element of its own: compiled code that writes to it changes no other array."""
-    return np.ndarray.__new__(Folded, shape, element.dtype, element.copy(), strides=(0,) * len(shape))
+    own = element.copy()
+    array = np.ndarray.__new__(Folded, shape, element.dtype, own, strides=(0,) * len(shape))
+    if is_on_device:
+        keep_on_device(own, array.nbytes)
+        array._is_on_device = True
+    return array
 
 
 @cache

@@ -12,8 +12,9 @@ from smpy.compute.folded import without_backing
 from smpy.compute.folded.blas_arguments import BadArgument, BlasArguments
 from smpy.compute.folded.blas_routines import ROUTINES, ArrayResult, BlasRoutine, bind
 from smpy.compute.folded.charges import charge, is_folded
+from smpy.compute.folded.on_device import bits_on_device
 from smpy.compute.models.kernel_models import Unmeasured, takes_time
-from smpy.engine.running import named_call
+from smpy.engine.running import current, named_call
 
 __all__ = ["call_on_folded", "has_folded", "model_too"]
 
@@ -41,8 +42,12 @@ def call_on_folded(
         done = routine.rule(BlasArguments(arguments))
     except BadArgument as bad:
         raise error()(f"{bad}: {name}") from None
-    charge((routine.charge_of(done),), threads=threads)
-    results = tuple(_result(routine, arguments, result) for result in done.results)
+    device_bits = bits_on_device((args, kwargs))
+    charge((routine.charge_of(done),), threads=threads, device_bits=device_bits)
+    is_on_device = device_bits is not None
+    if is_on_device and not all(isinstance(result, ArrayResult) for result in done.results):
+        current().synchronize(0)  # a number is read once it is known
+    results = tuple(_result(routine, arguments, result, is_on_device) for result in done.results)
     return results[0] if len(results) == 1 else results
 
 
@@ -75,10 +80,12 @@ def has_folded(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     return any(map(is_folded, args)) or any(map(is_folded, kwargs.values()))
 
 
-def _result(routine: BlasRoutine, arguments: Mapping[str, Any], result: ArrayResult | complex) -> Any:
+def _result(
+    routine: BlasRoutine, arguments: Mapping[str, Any], result: ArrayResult | complex, is_on_device: bool
+) -> Any:
     if not isinstance(result, ArrayResult):
         return result
     storage = arguments.get(result.storage)
     if result.is_in_place and isinstance(storage, np.ndarray) and storage.dtype == routine.dtype:
         return storage
-    return without_backing(result.shape, routine.dtype)
+    return without_backing(result.shape, routine.dtype, is_on_device=is_on_device)

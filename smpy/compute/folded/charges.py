@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from smpy.compute.folded.on_device import start_charges
 from smpy.compute.models.kernel_models import charge_kernel, takes_time
 from smpy.platforms.models.thread_efficiency import has_one_thread
 
@@ -56,12 +57,18 @@ def copying(result_bytes: int) -> tuple[Charge, ...]:
     return (Charge("copy_memory", (result_bytes,), 0, 2 * result_bytes),) if result_bytes else ()
 
 
-def charge(charges: Iterable[Charge], *, is_folded: bool = True, threads: int | None = None) -> None:
+def charge(
+    charges: Iterable[Charge], *, is_folded: bool = True, threads: int | None = None, device_bits: int | None = None
+) -> None:
     """Let the running rank take the time of some kernels, if operations take modelled time.
 
-    The threads are those that an array or a call asks for, as of `charge_kernel`; numpy's own kernels have one.
+    The threads are those that an array or a call asks for, as of `charge_kernel`; numpy's own kernels have one. With
+    `device_bits`, of the numbers, the kernels are started on the rank's device instead.
     """
     if not takes_time(is_folded=is_folded):
+        return
+    if device_bits is not None:
+        start_charges(charges, device_bits)
         return
     for one in charges:
         charge_kernel(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from smpy.compute.clock.measured_clock import THRESHOLD_S
+from smpy.compute.models.device import bits_of, checked_device
 from smpy.compute.models.modelling import Modelling
 from smpy.compute.models.roofline import (
     cache_bandwidth_bytes_per_s,
     main_memory_bytes_per_s,
     random_access_bytes_per_s,
 )
-from smpy.engine.running import current, is_running, mpi_call, per_world
+from smpy.engine.running import current, is_running, mpi_call, named_call, per_world
 from smpy.engine.surface import surface
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ def execute(
     *,
     random_bytes: float = 0,
     threads: int | None = None,
+    device: Literal["cpu", "gpu"] | None = None,
+    dtype: Any = "float64",
+    stream: int = 0,
 ) -> None:
     """Let the running rank compute on cores of its simulated host; nothing outside a simulated run.
 
@@ -58,16 +62,27 @@ def execute(
         Bytes of words of 8 bytes that are read or written at random addresses.
     threads : int, optional
         Number of threads; without it, one on each of the rank's cores (``--cpus-per-task``).
+    device : {"cpu", "gpu"}, optional
+        "gpu": start a kernel on the rank's device, and go on at once; `smpy.synchronize` waits for it. It takes as long
+        as its operations at the speed of their type or its bytes at the bandwidth of the device's memory, whichever is
+        more; n kernels of ranks or streams at once each take n times as long.
+    dtype : data-type, optional
+        Type of the numbers that a device computes with: its speed is that of float64, float32 or float16.
+    stream : int, optional
+        Stream of the rank, from 0 to 15, in which the kernel follows what was started before.
 
     Raises
     ------
     ValueError
-        If a number is negative, infinite or NaN.
+        If a number is negative, infinite or NaN, or a kernel of a device has threads.
     TypeError
         If one is no number at all.
     UsageError
-        If there are more threads than cores of the rank.
+        If there are more threads than cores of the rank, its host has no device, or that no speed for the type.
     """
+    if device is not None and checked_device(device):
+        _execute_on_device(flop, bytes, working_set_bytes, threads, dtype, stream)
+        return
     is_plain = not bytes and not working_set_bytes and not random_bytes and threads is None
     if not is_plain or surface is None or not surface.compute(flop):
         _execute(flop, bytes, working_set_bytes, random_bytes, threads)
@@ -86,6 +101,18 @@ def _execute(
             engine, thread_flop, moved_bytes, working_set_bytes, n_threads, random_bytes
         )
         engine.compute(core_flop, shared_bytes, n_threads=n_threads)
+
+
+@named_call("execute")
+def _execute_on_device(
+    flop: float, moved_bytes: float, working_set_bytes: float, threads: int | None, dtype: Any, stream: int
+) -> None:
+    check_work(flop, moved_bytes, working_set_bytes)
+    bits = bits_of(dtype)
+    if threads is not None:
+        raise ValueError("a kernel of a device has no threads of the host: leave out threads")
+    if is_running():
+        current().start_kernel(flop, moved_bytes, bits, stream)
 
 
 def check_work(flop: float, moved_bytes: float, working_set_bytes: float, random_bytes: float = 0) -> None:

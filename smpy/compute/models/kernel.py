@@ -6,13 +6,14 @@ from collections.abc import Callable
 from functools import wraps
 from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction, signature
 from numbers import Integral
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
 
+from smpy.compute.models.device import bits_of, checked_device
 from smpy.compute.models.execute import check_work
 from smpy.compute.models.expressions import over_arguments
 from smpy.compute.models.kernel_models import Unmeasured, charge_kernel, takes_time
 from smpy.compute.models.modelling import Modelling
-from smpy.engine.running import current, is_running, per_world
+from smpy.engine.running import current, is_running, named_call, per_world
 from smpy.errors import UsageError
 
 __all__ = ["kernel"]
@@ -23,6 +24,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+class _Place(NamedTuple):
+    """Cores or device on which a kernel computes; `device_bits` are those of its numbers, 0 on cores."""
+
+    threads: int | None
+    device_bits: int
+    stream: int
+
+
 def kernel(
     *,
     flop: str | float = 0,
@@ -31,6 +40,9 @@ def kernel(
     random_bytes: str | float = 0,
     name: str = "",
     threads: int | None = None,
+    device: Literal["cpu", "gpu"] | None = None,
+    dtype: Any = "float64",
+    stream: int = 0,
 ) -> Callable[[Callable[P, R]], Callable[P, R | None]]:
     """Decorate a function that computes: state its work in terms of its arguments.
 
@@ -51,9 +63,14 @@ def kernel(
         Name of the kernel in records; the function's own name unless given.
     threads : int, optional
         Number of threads, as of `smpy.execute`; without it, one on each of the rank's cores.
+    device, dtype, stream : optional
+        As of `smpy.execute`. A kernel of a device is modelled where computing is measured, too: this machine's time is
+        not the device's. `[kernels]` are those of cores.
 
     Raises
     ------
+    UsageError
+        If there is no such device or type; on a call, if the host has none, or it has no speed for the type.
     ValueError
         If an expression is none, or has a name that is no argument; on a call, if it gives no number of at least 0.
 
@@ -66,6 +83,9 @@ def kernel(
     [12, 24]
     """
     expressions = dict(zip(_WORK, (flop, bytes, working_set_bytes, random_bytes), strict=True))
+    place = _Place(threads, bits_of(dtype) if checked_device(device) else 0, stream)
+    if place.device_bits and threads is not None:
+        raise ValueError("a kernel of a device has no threads of the host: leave out threads")
 
     def decorate(function: Callable[P, R]) -> Callable[P, R | None]:
         called = name or function.__name__
@@ -84,11 +104,11 @@ def kernel(
             if not is_running():
                 return function(*args, **kwargs)
             is_folded = any(getattr(argument, "__smpy_folded__", False) for argument in (*args, *kwargs.values()))
-            is_charged = takes_time(is_folded=is_folded)
+            is_charged = takes_time(is_folded=is_folded or place.device_bits > 0)
             if not is_charged:
                 return None if is_folded else function(*args, **kwargs)
             with Unmeasured():
-                _charge(called, function, amounts, threads, args, kwargs)
+                _charge(called, function, amounts, place, args, kwargs)
                 return None if is_folded else _inside(function, *args, **kwargs)
 
         wrapper: Any = call
@@ -113,7 +133,7 @@ def _charge(
     name: str,
     function: Callable[..., Any],
     amounts: Callable[..., tuple[Any, ...]],
-    threads: int | None,
+    place: _Place,
     args: Any,
     kwargs: Any,
 ) -> None:
@@ -121,6 +141,9 @@ def _charge(
     cost = per_world(Modelling).costs.get(name)
     try:
         work = flop, moved_bytes, working_set_bytes, random_bytes = tuple(map(float, amounts(*args, **kwargs)))
+        if place.device_bits:
+            _start(name, flop, moved_bytes, place)
+            return
         sizes = () if cost is None else _sizes(name, cost.sizes, work, function, args, kwargs)
         charge_kernel(
             *(name, sizes),
@@ -128,11 +151,18 @@ def _charge(
             moved_bytes=moved_bytes,
             working_set_bytes=working_set_bytes,
             random_bytes=random_bytes,
-            threads=threads,
+            threads=place.threads,
         )
     except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as wrong:
         signature(function).bind(*args, **kwargs)  # a call with wrong arguments gets Python's own error
         raise ValueError(f"kernel {name}: {wrong}") from None
+
+
+@named_call("")
+def _start(name: str, flop: float, moved_bytes: float, place: _Place) -> None:
+    """Start a kernel on the running rank's device."""
+    check_work(flop, moved_bytes, 0)
+    current().start_kernel(flop, moved_bytes, place.device_bits, place.stream)
 
 
 def _sizes(

@@ -16,7 +16,7 @@ from smpy.emulate.process.virtual_time import sleep_s
 from smpy.emulate.ranks import RankState, rank_here
 from smpy.engine.messages import WaitKind
 
-_PASSING: Final = (WaitKind.TIME, WaitKind.STORAGE)  # waits that time alone ends
+_PASSING: Final = (WaitKind.TIME, WaitKind.STORAGE, WaitKind.DEVICE)  # waits that time alone ends
 _FIRST_PAUSE_S: Final = 1e-6
 """Simulated time between the first two checks for a connection from another rank; it doubles after each check."""
 _select_now: Final = select.select

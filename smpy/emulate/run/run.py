@@ -527,6 +527,7 @@ def _summarise(
             waiting_s=spent_s.waiting_for_others,
             sleep_s=spent_s.sleeping,
             io_s=spent_s.io,
+            device_s=spent_s.device,
             skipped_s=sum(engine.skipped_s()),
         ),
         compute=config.compute,

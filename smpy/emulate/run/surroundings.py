@@ -44,6 +44,7 @@ from smpy.emulate.run.stall_watch import StallWatch
 from smpy.emulate.threads.executors import install_executors, install_queues
 from smpy.emulate.threads.looks import install_looks
 from smpy.emulate.threads.starts import Threads
+from smpy.engine.running import named_call
 
 if TYPE_CHECKING:
     from smpy.emulate.threads.rank_threads import RankThreads
@@ -86,6 +87,8 @@ def install_surroundings(
     install_executors(patches, importer)
     install_looks(patches)
     lifetime.before_end.append(threads.finish)
+    if engine.devices:
+        lifetime.before_end.append(lambda _: _finish_device_work(engine))
     if engine.start_s > 0:
         lifetime.at_begin.append(partial(engine.spend_overhead, engine.start_s))
     if engine.ends_with_barrier:
@@ -133,6 +136,12 @@ def install_surroundings(
     install_scipy(patches, importer)
     _spare_collections(patches, engine)
     return lifetime
+
+
+def _finish_device_work(engine: Engine) -> None:
+    """Wait at a rank's end for what its program has started on a device, and has not waited for."""
+    if engine.has_device_work():
+        named_call("synchronize")(engine.synchronize)()
 
 
 def _watch_for_stalls(engine: Engine, threads: RankThreads, patches: Patches, home: str, outlet: Outlet) -> None:

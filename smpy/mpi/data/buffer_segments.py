@@ -81,7 +81,7 @@ class BufferSegment:
         """Load of the memory itself if the message is one stretch of it, or needs no copy; else None."""
         memory = self.memory
         if memory.is_folded:
-            return Load(self.nbytes, keep=memory)
+            return Load(self.nbytes, keep=memory, is_on_device=memory.is_on_device)
         at = self._stretch(0, self.count) if self.nbytes else self.start
         if at is None:
             return None
@@ -119,6 +119,7 @@ class BufferSegment:
         """Packed bytes of some blocks, or None when none has content; the format of the view is arbitrary."""
         memory, nbytes, count = self.memory, n_blocks * self.nbytes, n_blocks * self.count
         if memory.is_folded:
+            memory.must_be_on_host()
             current().has_folded = True
             return None
         if not nbytes:
@@ -169,6 +170,7 @@ class BufferSegment:
     def put(self, carried: Carried | None, block: int = 0) -> None:
         """Write packed bytes into the entries from `block` on; bytes from or for folded memory are ignored."""
         if self.memory.is_folded:
+            self.memory.must_be_on_host()
             current().has_folded = True
         elif carried:
             layout = self.layout
@@ -267,6 +269,7 @@ class BufferSegments(Sequence[BufferSegment]):
         """Ranges of the whole memory that have content; None: all of it."""
         memory = self._memory
         if memory.is_folded:
+            memory.must_be_on_host()
             current().has_folded = True
             return ()
         return private_ranges(memory.address, memory.nbytes) if is_any() and memory.nbytes else None

@@ -64,6 +64,8 @@ class LentMemory:
         Further object that must stay alive as long as the memory is used.
     is_host : bool
         Whether the memory is the processor's, not an accelerator's.
+    is_on_device : bool
+        Whether the folded memory is that of the rank's simulated device.
 
     Attributes
     ----------
@@ -71,7 +73,7 @@ class LentMemory:
         Length.
     """
 
-    __slots__ = ("_exporter", "_lent", "_owner", "format", "is_folded", "is_host", "nbytes", "view")
+    __slots__ = ("_exporter", "_lent", "_owner", "format", "is_folded", "is_host", "is_on_device", "nbytes", "view")
 
     def __init__(
         self,
@@ -82,6 +84,7 @@ class LentMemory:
         is_folded: bool = False,
         owner: object = None,
         is_host: bool = True,
+        is_on_device: bool = False,
     ) -> None:
         self._exporter = exporter
         self._owner = owner
@@ -90,6 +93,7 @@ class LentMemory:
         self.format = item_format
         self.is_host = is_host
         self.is_folded = is_folded
+        self.is_on_device = is_on_device
         self.nbytes = view.nbytes
 
     @property
@@ -118,6 +122,15 @@ class LentMemory:
         if first < 0:
             raise ValueError(f"message: {what} would begin {-first} bytes before the buffer")
         raise ValueError(f"message: {what} would need {last} bytes, the buffer has {self.nbytes}")
+
+    def must_be_on_host(self) -> None:
+        """Refuse memory of a device in calls that only take memory of the host."""
+        if self.is_on_device:
+            fail(
+                "ERR_BUFFER",
+                "an array on a device: of MPI's calls, sends and receives take one; for others copy it to the host "
+                'first, array.to_device("cpu")',
+            )
 
     def stretch(self, first: int, last: int) -> memoryview:
         """Bytes from `first` to `last`."""
@@ -152,6 +165,15 @@ class Everywhere(LentMemory):
         """Raise an error for bytes that can have no addresses."""
         del last
         fail("ERR_BUFFER", f"message: {what} at address {first} below BOTTOM: displacements are addresses there")
+
+    def must_be_on_host(self) -> None:
+        """Refuse memory of a device in calls that only take memory of the host."""
+        if self.is_on_device:
+            fail(
+                "ERR_BUFFER",
+                "an array on a device: of MPI's calls, sends and receives take one; for others copy it to the host "
+                "first (to_host)",
+            )
 
     def stretch(self, first: int, last: int) -> memoryview:
         """Bytes between two addresses."""
@@ -193,7 +215,7 @@ def memory_of(exporter: Any, is_written: bool) -> LentMemory:
     if view.c_contiguous and not getattr(exporter, "__smpy_folded__", False):
         return LentMemory(exporter, view, view.format)
     if getattr(exporter, "__smpy_folded__", False):
-        return LentMemory(exporter, view, view.format, is_folded=True)
+        return LentMemory(exporter, view, view.format, is_folded=True, is_on_device=exporter.device == "gpu")
     if not view.contiguous:
         raise BufferError(
             f"message: memory of shape {view.shape} and strides {view.strides} is not contiguous: send a copy of it"

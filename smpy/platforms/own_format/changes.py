@@ -3,6 +3,7 @@
 A key such as link[NAME].bandwidth changes single links or hosts of any machine (`smpy.platforms.part_changes`). Keys of
 `ALIKE` change every link between hosts, or every host, of any machine: to a value, or by a factor such as x2.
 In our own formats every other key of the machine can be set, too; x2 multiplies the number that it has or defaults to.
+A key such as host.gpu.memory_bandwidth changes the devices of all hosts of any machine.
 A key of [price] or [power] that ends in a question mark is for a machine that does not say it.
 """
 
@@ -20,6 +21,7 @@ from smpy.platforms.description import Description
 from smpy.platforms.models.machine_models import Models
 from smpy.platforms.models.network_models import Network, parameters_of
 from smpy.platforms.models.networks import DESCRIBED
+from smpy.platforms.own_format.devices import is_device_key, with_devices
 from smpy.platforms.own_format.models import with_settings
 from smpy.platforms.own_format.power_changes import HOST_POWER_KEYS, with_host_power
 from smpy.platforms.own_format.prices import PRICE_TABLES, prices_in
@@ -147,6 +149,7 @@ def apply_changes(tree: Tree, changes: Iterable[SettingChange]) -> list[SettingC
         if (
             is_of_part
             or change.key.endswith("?")
+            or is_device_key(change.key)
             or (change.key in ALIKE and (change.key.startswith("network.") or "group" in tree))
         ):
             left.append(change)
@@ -177,7 +180,7 @@ def changed_alike(machine: Description, changes: Sequence[SettingChange]) -> Des
     """
     priced: Tree = {}
     lacking: Tree = {}
-    powered: Tree = {}
+    of_hosts: Tree = {}
     described: Tree = {}
     for change in changes:
         if (part_change := change.part_change()) is not None:
@@ -186,9 +189,9 @@ def changed_alike(machine: Description, changes: Sequence[SettingChange]) -> Des
             machine = replace(machine, part_changes=(*machine.part_changes, part_change))
             continue
         table, _, key = change.key.removesuffix("?").partition(".")
-        if table in PRICE_TABLES:
-            is_of_hosts = table == "power" and key in HOST_POWER_KEYS
-            into = lacking if change.key.endswith("?") else powered if is_of_hosts else priced
+        if table in PRICE_TABLES or is_device_key(change.key):
+            is_of_hosts = key in HOST_POWER_KEYS if table == "power" else table == "host"
+            into = lacking if change.key.endswith("?") else of_hosts if is_of_hosts else priced
             put(into, f"{table}.{key}", change.setting())
             continue
         if table in DESCRIBED:
@@ -203,14 +206,22 @@ def changed_alike(machine: Description, changes: Sequence[SettingChange]) -> Des
         machine = replace(machine, zone=_changed(machine.zone, change.setting(), ALIKE[change.key]))
     if described:
         machine = replace(machine, models=_with_described(machine.models, TomlTable("", described, "--set")))
-    if powered:
-        machine = with_host_power(machine, TomlTable("", powered, "--set").table("power"))
+    if of_hosts:
+        machine = _with_host_settings(machine, of_hosts)
     if priced:
         machine = replace(machine, prices=prices_in(priced, "--set").above(machine.prices))
     if lacking:
         others = prices_in(lacking, "--set").unless_noted(machine.parts_list.noted if machine.parts_list else ())
         machine = replace(machine, prices=machine.prices.above(others))
     return machine
+
+
+def _with_host_settings(machine: Description, of_hosts: Tree) -> Description:
+    """A machine whose hosts have other power, or other devices."""
+    settings = TomlTable("", of_hosts, "--set")
+    if "power" in of_hosts:
+        machine = with_host_power(machine, settings.table("power"))
+    return with_devices(machine, settings.table("host").table("gpu")) if "host" in of_hosts else machine
 
 
 def _check_links_matter(network: Network, change: SettingChange) -> None:

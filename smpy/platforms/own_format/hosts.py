@@ -21,9 +21,11 @@ from smpy.platforms.default_cluster import (
     SOCKETS_PER_HOST,
 )
 from smpy.platforms.models.busy_speed import BUSY_SPEED_PROPERTY, busy_shares, busy_speed_text
+from smpy.platforms.models.devices import DEVICES_PROPERTY
 from smpy.platforms.models.memory import Cache, Memory, RandomAccess
 from smpy.platforms.models.power import PowerState
 from smpy.platforms.models.prices import HOST_PROPERTIES, POWER_PROPERTY
+from smpy.platforms.own_format.devices import read_host_devices
 from smpy.platforms.own_format.prices import read_host_power, read_power_states
 from smpy.platforms.own_format.settings import TomlTable, number_of, quantity_of
 from smpy.platforms.own_format.wanted_hosts import WantedHosts
@@ -42,7 +44,7 @@ _NAMES: Final = re.compile(r"([^\[\]*]*)(?:\*|\[([0-9,\s-]+)\])([^\[\]*]*)")
 
 
 class _Noted(NamedTuple):
-    """Power, price, hourly rent and free-form properties of a group of hosts."""
+    """Power, price, hourly rent, devices and free-form properties of a group of hosts."""
 
     idle_w: float = 0.0
     one_core_w: float | None = None
@@ -51,6 +53,7 @@ class _Noted(NamedTuple):
     off_w: float = 0.0
     host_eur: float = 0.0
     host_hour_eur: float = 0.0
+    devices: str = ""
     busy_speed: str = ""
     others: tuple[tuple[str, str], ...] = ()
 
@@ -264,6 +267,7 @@ def _noted(around: TomlTable, host: TomlTable, usual: _Noted) -> _Noted:
         off_w=power.quantity("off", parse_power_w, "200W", usual.off_w),
         host_eur=price.number("host_eur", usual.host_eur),
         host_hour_eur=price.number("host_hour_eur", usual.host_hour_eur),
+        devices=read_host_devices(host, usual.devices),
         busy_speed=_busy_speed(host, usual.busy_speed),
         others=tuple((dict(usual.others) | dict(host.table("properties").texts())).items()),
     )
@@ -283,6 +287,8 @@ def _properties(noted: _Noted) -> tuple[tuple[str, str], ...]:
     for key, property_name in HOST_PROPERTIES.items():
         if number := getattr(noted, key):
             properties.append((property_name, repr(number)))
+    if noted.devices:
+        properties.append((DEVICES_PROPERTY, noted.devices))
     if noted.busy_speed:
         properties.append((BUSY_SPEED_PROPERTY, noted.busy_speed))
     return (*properties, *noted.others)

@@ -96,6 +96,24 @@ class TomlTable:
             self._tables[key] = TomlTable(self._path(key), inner, self._origin, aliases)
         return self._tables[key]
 
+    def list_of_tables(self, key: str) -> list[TomlTable] | None:
+        """The tables [[key]] in this one, or its one table [key]; None if there are none."""
+        setting = self._tree.get(key)
+        if isinstance(setting, dict):
+            return [self.table(key)]
+        if setting is None:
+            return None
+        self._known[key] = None
+        rows = setting.value
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise setting.error(f"it is a list of tables: write [[{self._path(key)}]]")
+        listed = []
+        for number, row in enumerate(rows):
+            name = f"{setting.key}[{number}]"
+            values: Tree = {each: replace(setting, key=f"{name}.{each}", value=value) for each, value in row.items()}
+            listed.append(self._tables.setdefault(f"{key}[{number}]", TomlTable(name, values, setting.origin)))
+        return listed
+
     def tables(self) -> Iterator[tuple[str, TomlTable]]:
         """Each table in a table that allows any key."""
         for key, inner in self._tree.items():

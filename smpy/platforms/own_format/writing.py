@@ -13,11 +13,13 @@ from typing import Any, Final
 from smpy.errors import PlatformError
 from smpy.platforms.cluster import Cluster, HostGroup, JoinedNames, ListedNames, NumberedNames
 from smpy.platforms.description import Description
+from smpy.platforms.models.devices import DEVICES_PROPERTY
 from smpy.platforms.models.machine_models import CallCosts, Models, NetworkModel, Overhead, Polling, Step
 from smpy.platforms.models.memory import Memory
 from smpy.platforms.models.network_models import FROM_LINKS, Network, parameters_of
 from smpy.platforms.models.prices import HOST_PROPERTIES, POWER_PROPERTY
 from smpy.platforms.own_format.describe import describe
+from smpy.platforms.own_format.devices import device_tables
 from smpy.platforms.own_format.kernels import kernel_tables
 from smpy.platforms.own_format.prices import price_tables
 from smpy.platforms.own_format.storage import storage_table
@@ -198,7 +200,7 @@ def _states(text: str, speeds_flop_per_s: tuple[float, ...]) -> list[dict[str, o
 def _noted(
     properties: tuple[tuple[str, str], ...], speeds_flop_per_s: tuple[float, ...]
 ) -> tuple[dict[str, object], ...]:
-    """Tables [power] and [price], and the properties that these do not cover."""
+    """Tables [power] and [price], and keys of [host] for the properties that these do not cover."""
     left = list(properties)
     power: dict[str, object] = {}
     price: dict[str, object] = {}
@@ -216,7 +218,10 @@ def _noted(
                 price.update(texts)
             else:
                 power.update((key, f"{number!r}W") for key, number in texts)
-    return power, price, {"properties": dict(left)} if left else {}
+    others: dict[str, object] = {}
+    if left and left[0][0] == DEVICES_PROPERTY:
+        others["gpu"] = device_tables(left.pop(0)[1])
+    return power, price, others | ({"properties": dict(left)} if left else {})
 
 
 _THREE: Final = ("idle", "one_core", "busy")

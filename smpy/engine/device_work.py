@@ -1,0 +1,141 @@
+"""Kernels and copies that the running rank starts on its device, and the memory that it takes there."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Final
+
+from smpy.engine.kernel import lib
+from smpy.engine.loop import check
+from smpy.engine.point_to_point import PointToPoint
+from smpy.errors import UsageError
+from smpy.platforms.models.devices import BITS, Device
+from smpy.units import format_bytes
+
+N_STREAMS: Final = int(lib.DEVICE_STREAMS)
+"""Number of streams of a rank."""
+
+_NAMES: Final = {64: "speed_64", 32: "speed_32", 16: "speed_16"}
+
+
+class DeviceWork(PointToPoint):
+    """Operations of ranks on their devices, each in a stream; each rank has one of the devices of its host."""
+
+    def device(self) -> Device:
+        """The running rank's device.
+
+        Raises
+        ------
+        UsageError
+            If its host has none.
+        """
+        return self.devices[self._device_number()]
+
+    def _device_number(self) -> int:
+        number = int(lib.sim_device_of(self._sim, self.rank))
+        if number < 0:
+            host = self.platform.host_names[self._host_of_rank[self.rank]]
+            raise UsageError(
+                f"rank {self.rank} runs on {host}, which has no device: describe one in the machine's file "
+                "([[host.gpu]]), or compute on the host"
+            )
+        return number
+
+    def start_kernel(self, flop: float, moved_bytes: float, bits: int, stream: int = 0) -> float:
+        """Start a kernel on the running rank's device; return the time that it takes there alone.
+
+        Parameters
+        ----------
+        flop, moved_bytes : float
+            Its operations, and the bytes of the device's memory that it reads and writes.
+        bits : int
+            Size of its floating-point numbers, one of `BITS`.
+        stream : int
+            Stream of the rank, in which operations follow one another.
+
+        Raises
+        ------
+        UsageError
+            If the host has no device, or that does not compute with such numbers.
+        """
+        device, stream = self.device(), checked_stream(stream)
+        if flop and not device.speed_flop_per_s(bits):
+            known = ", ".join(name for each, name in _NAMES.items() if device.speed_flop_per_s(each))
+            raise UsageError(
+                f"the device of rank {self.rank} does not compute with numbers of {bits} bits: give the machine "
+                f"{_NAMES[bits]} (it has {known})"
+            )
+        number = lib.sim_append_device_kernel(self._sim, self.timeline, stream, BITS.index(bits), flop, moved_bytes)
+        self._started(int(number), stream)
+        return device.alone_s(flop, moved_bytes, bits)
+
+    def start_copy(self, nbytes: int, stream: int = 0, *, to_device: bool) -> None:
+        """Start to copy between the memory of the running rank's device and that of its host.
+
+        Raises
+        ------
+        UsageError
+            If the host has no device.
+        """
+        self._device_number()
+        stream = checked_stream(stream)
+        self._started(int(lib.sim_append_device_copy(self._sim, self.timeline, stream, to_device, nbytes)), stream)
+
+    def _started(self, number: int, stream: int) -> None:
+        """An operation has been appended to a stream; nobody will wait for the one before it."""
+        check(number)
+        key = self.rank, stream
+        if before := self.last_of_stream.get(key, 0):
+            lib.sim_release(self._sim, before)
+        self.last_of_stream[key] = number
+        self._keep_pace()
+
+    def has_device_work(self) -> bool:
+        """Whether the running rank has started operations and has not waited for them."""
+        rank = self.rank
+        return any(each == rank for each, _ in self.last_of_stream)
+
+    def synchronize(self, stream: int | None = None) -> None:
+        """Wait until the running rank's operations in a stream, or in all its streams, are over."""
+        rank = self.rank
+        streams = range(N_STREAMS) if stream is None else (checked_stream(stream),)
+        self.wait_all([self.last_of_stream.pop((rank, each), 0) for each in streams], "synchronize")
+
+    def take_device_memory(self, nbytes: int) -> int:
+        """Reserve memory of the running rank's device; return the device's number, for `free_device_memory`.
+
+        Raises
+        ------
+        UsageError
+            If the host has no device, or that has less memory left.
+        """
+        number = self._device_number()
+        used_bytes = self.used_device_bytes.get(number, 0) + nbytes
+        limit_bytes = self.devices[number].memory_bytes
+        if limit_bytes and used_bytes > limit_bytes:
+            left_bytes = limit_bytes - (used_bytes - nbytes)
+            raise UsageError(
+                f"{format_bytes(nbytes)} on the device of rank {self.rank} are more than the "
+                f"{format_bytes(left_bytes)} that are left of its {format_bytes(limit_bytes)}: delete arrays, or use "
+                "more devices"
+            )
+        self.used_device_bytes[number] = used_bytes
+        return number
+
+    def free_device_memory(self, number: int, nbytes: int) -> None:
+        """Give reserved memory of a device back."""
+        self.used_device_bytes[number] -= nbytes
+
+
+def checked_stream(stream: int) -> int:
+    """The number of a stream.
+
+    Raises
+    ------
+    ValueError
+        If there is no such stream.
+    """
+    number = index(stream)
+    if not 0 <= number < N_STREAMS:
+        raise ValueError(f"stream {number}: a rank has streams 0 to {N_STREAMS - 1}")
+    return number

@@ -1,0 +1,269 @@
+"""Devices of hosts in programs: kernels, copies, folded arrays and messages in their memory; records and replays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from smpy.analysis import bounds
+from smpy.errors import UsageError
+from smpy.records.trace import Trace
+from smpy.replay import replay
+
+HOSTS = "flat hosts=2 cores=4 speed=1Gf nic=5GB/s network=raw"
+DEVICE = (
+    "host.gpu.speed_64=1Tf host.gpu.speed_32=2Tf host.gpu.memory=1GB host.gpu.memory_bandwidth=1TB/s "
+    "host.gpu.link_bandwidth=10GB/s host.gpu.link_latency=5us"
+)
+MACHINE = f"{HOSTS} {DEVICE}"
+LINK_S, LINK_BYTES_PER_S = 5e-6, 10e9
+HEAD = "import smpy\nfrom mpi4py import MPI\ncomm = MPI.COMM_WORLD\nrank = comm.rank\n"
+PING_PONG = """
+array = smpy.folded({n_bytes} // 8, device={device!r})
+for _ in range(3):
+    if rank == 0:
+        comm.Send(array, 1)
+        comm.Recv(array, 1)
+    else:
+        comm.Recv(array, 0)
+        comm.Send(array, 0)
+"""
+
+
+@pytest.fixture
+def makespan_s(emulated: Callable) -> Callable[..., float]:
+    def run(source: str, n_ranks: int = 1, platform: str = MACHINE, **config: object) -> float:
+        ran = emulated(HEAD + source, n_ranks, platform=platform, **{"compute": "models", **config})
+        assert ran.error == ""
+        return float(ran.outcome.summary.makespan_s)
+
+    return run
+
+
+@pytest.fixture
+def failure(emulated: Callable) -> Callable[..., str]:
+    def run(source: str, platform: str = MACHINE) -> str:
+        ran = emulated(HEAD + source, 1, platform=platform, compute="models")
+        return str(ran.error)
+
+    return run
+
+
+# ---- kernels and copies ----
+
+
+@pytest.mark.parametrize(("dtype", "bound_by_speed_s"), [("float64", 0.1), ("complex128", 0.1), ("float32", 0.05)])
+def test_a_kernel_takes_the_longer_of_its_operations_by_type_and_its_bytes(
+    makespan_s: Callable, dtype: str, bound_by_speed_s: float
+):
+    for gigabytes in (0, 40, 200):
+        source = f"smpy.execute(1e11, {gigabytes}e9, device='gpu', dtype={dtype!r})\nsmpy.synchronize()"
+        assert makespan_s(source) == pytest.approx(max(bound_by_speed_s, gigabytes * 1e-3), rel=1e-9)
+
+
+def test_a_rank_computes_beside_its_device_until_it_synchronises(makespan_s: Callable):
+    source = "smpy.execute(2e12, device='gpu')\nsmpy.execute(1e9)\nbefore = MPI.Wtime()\nsmpy.synchronize()"
+    assert makespan_s(source) == pytest.approx(2.0, rel=1e-7)  # the clock is read once
+    assert makespan_s("smpy.execute(5e11, device='gpu')\nsmpy.execute(1e9)\nsmpy.synchronize()") == pytest.approx(1.0)
+
+
+def test_the_end_of_a_rank_waits_for_its_device(makespan_s: Callable):
+    assert makespan_s("smpy.execute(2e12, device='gpu')") == pytest.approx(2.0, rel=1e-9)
+
+
+def test_ranks_that_share_a_device_share_its_time(makespan_s: Callable):
+    source = "smpy.execute(1e12, device='gpu')\nsmpy.synchronize()"
+    for n_devices, takes_s in ((1, 4.0), (2, 2.0), (4, 1.0)):
+        machine = f"flat hosts=1 cores=4 {DEVICE} host.gpu.count={n_devices}"
+        assert makespan_s(source, 4, machine) == pytest.approx(takes_s, rel=1e-9)
+
+
+def test_a_copy_overlaps_a_kernel_of_another_stream_and_follows_one_of_its_own(makespan_s: Callable):
+    copy_s = LINK_S + 5e9 / LINK_BYTES_PER_S
+    source = "smpy.copy_to_device(5 * 10**9)\nsmpy.execute(1e12, device='gpu', stream={})\nsmpy.synchronize()"
+    assert makespan_s(source.format(1)) == pytest.approx(1.0, rel=1e-9)
+    assert makespan_s(source.format(0)) == pytest.approx(1.0 + copy_s, rel=1e-9)
+    both_ways = "smpy.copy_to_device(5 * 10**9)\nsmpy.copy_from_device(5 * 10**9, stream=1)\nsmpy.synchronize()"
+    assert makespan_s(both_ways) == pytest.approx(copy_s, rel=1e-9)
+
+
+def test_synchronising_one_stream_leaves_the_others_alone(makespan_s: Callable):
+    source = (
+        "smpy.execute(1e12, device='gpu', stream=1)\nsmpy.copy_to_device(10**9)\nsmpy.synchronize(0)\nsmpy.execute(1e9)"
+    )
+    assert makespan_s(source) == pytest.approx(1 + LINK_S + 0.1, rel=1e-9)
+
+
+@pytest.mark.parametrize("mode", ["measured", "models"])
+def test_a_kernel_of_a_device_takes_modelled_time_where_computing_is_measured_too(makespan_s: Callable, mode: str):
+    source = (
+        "@smpy.kernel(flop='1e12 * n', device='gpu', dtype='float32')\ndef work(n):\n    return n + 1\n"
+        "assert work(2) == 3\nsmpy.synchronize()"
+    )
+    assert makespan_s(source, compute=mode) == pytest.approx(1.0, rel=1e-2)
+
+
+# ---- folded arrays ----
+
+
+def test_operations_on_arrays_of_a_device_are_its_kernels(makespan_s: Callable):
+    source = (
+        "a = smpy.folded((1000, 1000), {dtype!r}, device='gpu')\nb = a @ a[:, ::-1]\nassert b.device == 'gpu'\n"
+        "smpy.synchronize()"
+    )
+    assert makespan_s(source.format(dtype="f8")) == pytest.approx(2e-3, rel=1e-9)
+    assert makespan_s(source.format(dtype="f4")) == pytest.approx(1e-3, rel=1e-9)
+    assert makespan_s(source.format(dtype="c16")) == pytest.approx(8e-3, rel=1e-9)
+    assert makespan_s("a = smpy.folded(10**7, device='gpu')\na += 1\nsmpy.synchronize()") == pytest.approx(
+        1.6e-4, rel=1e-9
+    )
+
+
+def test_blas_on_arrays_of_a_device_takes_its_time(makespan_s: Callable):
+    pytest.importorskip("scipy")
+    source = (
+        "a = smpy.folded((1000, 1000), device='gpu')\nc = smpy.blas.dgemm(1.0, a, a)\nassert c.device == 'gpu'\n"
+        "smpy.synchronize()"
+    )
+    assert makespan_s(source) == pytest.approx(2e-3, rel=1e-9)
+
+
+def test_a_number_is_read_when_the_device_has_computed_it(makespan_s: Callable):
+    source = "a = smpy.folded(10**7, device='gpu')\nx = float(a.sum())\nsmpy.execute(1e9)"
+    assert makespan_s(source) == pytest.approx(1 + 8e7 / 1e12, rel=1e-9)
+
+
+def test_arrays_are_copied_over_the_link(makespan_s: Callable):
+    source = "a = smpy.folded(10**7)\nb = a.to_device('gpu')\nassert b.to_device('gpu') is b\nc = b.to_device('cpu')"
+    assert makespan_s(source) == pytest.approx(2 * (LINK_S + 8e7 / LINK_BYTES_PER_S), rel=1e-9)
+
+
+def test_memory_of_a_device_is_limited_and_given_back(makespan_s: Callable, failure: Callable):
+    source = "for _ in range(3):\n    a = smpy.folded(10**8, device='gpu')\n    view = a[1:]\n    del a{}"
+    assert makespan_s(source.format(", view")) == 0
+    assert "800 MB on the device of rank 0 are more than the 200 MB that are left of its 1 GB" in failure(
+        source.format("")
+    )
+
+
+# ---- messages ----
+
+
+@pytest.mark.parametrize("n_bytes", [8, 1 << 20])
+def test_ping_pong_between_devices_equals_the_hosts_with_copies_or_latencies(makespan_s: Callable, n_bytes: int):
+    def takes_s(device: str, platform: str) -> float:
+        return makespan_s(PING_PONG.format(n_bytes=n_bytes, device=device), 2, platform, map_by="host")
+
+    host_s, through_s, direct_s = (
+        takes_s(*case) for case in (("cpu", MACHINE), ("gpu", MACHINE), ("gpu", f"{MACHINE} host.gpu.direct=true"))
+    )
+    assert through_s == pytest.approx(host_s + 12 * (LINK_S + n_bytes / LINK_BYTES_PER_S), rel=1e-9)
+    assert direct_s == pytest.approx(host_s + 12 * LINK_S, rel=1e-9)  # the network is slower than the links
+
+
+def test_peers_exchange_over_their_own_links(makespan_s: Callable):
+    machine = f"flat hosts=1 cores=2 {DEVICE} host.gpu.count=2 host.gpu.direct=true"
+    peers = f"{machine} host.gpu.peer_bandwidth=100GB/s host.gpu.peer_latency=1us"
+    source = PING_PONG.format(n_bytes=10**8, device="gpu")
+    links_s, peers_s = makespan_s(source, 2, machine), makespan_s(source, 2, peers)
+    assert links_s - peers_s == pytest.approx(6 * (2 * LINK_S + 1e-2 - 1e-6 - 1e-3), rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "comm.Bcast(a)",
+        "comm.Allreduce(a, smpy.folded(10))",
+        "comm.Allreduce(smpy.folded(10), a)",
+        "comm.Iallgather(a, smpy.folded(10 * comm.size)).Wait()",
+        "comm.Alltoallv([a, [10], [0], MPI.DOUBLE], [smpy.folded(10), [10], [0], MPI.DOUBLE])",
+        "w = MPI.Win.Create(smpy.folded(10)); w.Fence(); w.Put(a, 0); w.Fence()",
+        "w = MPI.Win.Create(a); w.Fence(); w.Get(smpy.folded(10), 0); w.Fence()",
+    ],
+)
+def test_other_calls_than_messages_refuse_memory_of_a_device(failure: Callable, call: str):
+    assert 'copy it to the host first, array.to_device("cpu")' in failure(f"a = smpy.folded(10, device='gpu')\n{call}")
+
+
+def test_an_array_is_pickled_in_the_memory_of_the_host(makespan_s: Callable):
+    source = "a = comm.bcast(smpy.folded(10**6, device='gpu'))\nassert a.device == 'cpu'"
+    assert makespan_s(source) == pytest.approx(LINK_S + 8e6 / LINK_BYTES_PER_S, rel=1e-2)
+
+
+# ---- bad input ----
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("smpy.execute(1, device='gpux')", "did you mean 'gpu'?"),
+        ("smpy.execute(1, device='gpu', dtype='float16')", "give the machine speed_16 (it has speed_64, speed_32)"),
+        ("smpy.execute(1, device='gpu', dtype='flaot64')", "did you mean 'float64'?"),
+        ("smpy.execute(1, device='gpu', stream=16)", "a rank has streams 0 to 15"),
+        ("smpy.execute(1, device='gpu', threads=2)", "leave out threads"),
+        ("smpy.kernel(device='gpu', threads=2)", "leave out threads"),
+        ("smpy.copy_to_device(-1)", "give a number of at least 0"),
+        ("smpy.folded(2, device='gpu') + smpy.folded(2)", "copy them to one of the two (to_device) before"),
+    ],
+)
+def test_bad_input_is_one_sentence_with_a_suggestion(failure: Callable, source: str, says: str):
+    assert says in failure(source)
+
+
+def test_a_device_that_a_host_lacks_is_named_with_the_host(failure: Callable):
+    assert "rank 0 runs on node-0, which has no device: describe one" in failure("smpy.execute(1, device='gpu')", HOSTS)
+
+
+# ---- records, replays, bounds ----
+
+MIXED = """
+a = smpy.folded((3000, 3000), device='gpu')
+for _ in range(4):
+    smpy.copy_to_device(10**8, stream=1)
+    a @ a
+    smpy.synchronize()
+    if rank == 0:
+        comm.Send(a, 1)
+    else:
+        comm.Recv(a, 0)
+"""
+
+
+@pytest.fixture
+def traced(emulated: Callable, tmp_path: Path) -> Trace:
+    folder = tmp_path / "trace"
+    ran = emulated(HEAD + MIXED, 2, platform=MACHINE, compute="models", map_by="host", trace=folder)
+    assert ran.error == ""
+    return Trace(folder)
+
+
+def test_waiting_for_a_device_is_a_kind_of_time(traced: Trace):
+    kinds = dict(zip(traced.info["profile"]["kinds"], map(sum, zip(*_spent(traced), strict=True)), strict=True))
+    assert kinds["device"] == pytest.approx(2 * 4 * max(0.054, LINK_S + 0.01), rel=1e-9)
+    assert traced.info["device_share"] == pytest.approx(kinds["device"] / sum(kinds.values()), rel=1e-9)
+
+
+def _spent(trace: Trace) -> list[list[float]]:
+    return [site["spent_s"] for site in trace.info["profile"]["sites"]]
+
+
+def test_a_replay_performs_the_work_of_devices_again(traced: Trace):
+    assert replay(traced).makespan_s == pytest.approx(traced.makespan_s, rel=1e-12)
+    faster = replay(traced, options=[("host.gpu.speed_64", "x2")])
+    assert traced.makespan_s - faster.makespan_s == pytest.approx(4 * 0.027, rel=1e-9)
+    direct = replay(traced, options=[("host.gpu.direct", "true")])
+    assert direct.makespan_s < traced.makespan_s
+
+
+def test_a_replay_on_hosts_without_devices_says_so(traced: Trace):
+    with pytest.raises(UsageError, match="work for a device on a host that has none"):
+        replay(traced, platform=HOSTS)
+
+
+def test_bounds_name_devices_and_their_links(traced: Trace):
+    shares = {bound.part: bound.share for bound in bounds(traced, replay).bounds}
+    kernels_s, copies_s = 4 * 0.054, 4 * 2 * (LINK_S + 72e6 / LINK_BYTES_PER_S)
+    assert shares["device"] == pytest.approx(kernels_s / traced.makespan_s, rel=1e-6)
+    assert shares["device_link"] == pytest.approx(copies_s / traced.makespan_s, rel=1e-6)

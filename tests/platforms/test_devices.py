@@ -1,0 +1,163 @@
+"""Devices of hosts in machines: the tables [[host.gpu]], groups, changes, and bad input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from smpy.cli.main import main
+from smpy.errors import PlatformError, UsageError
+from smpy.platforms import Description, read_machine
+from smpy.platforms.models.devices import Device, devices_text, read_devices
+from smpy.platforms.own_format.writing import write_toml
+
+FAST = Device(
+    4,
+    speed_64_flop_per_s=9.7e12,
+    speed_16_flop_per_s=78e12,
+    memory_bytes=40e9,
+    memory_bandwidth_bytes_per_s=1.5e12,
+    link_bandwidth_bytes_per_s=32e9,
+    link_latency_s=1e-6,
+    peer_bandwidth_bytes_per_s=300e9,
+    peer_latency_s=5e-7,
+    direct=True,
+)
+SLOW = Device(speed_32_flop_per_s=2e12, link_bandwidth_bytes_per_s=8e9)
+TABLES = """
+[[host.gpu]]
+count = 4
+speed_64 = "9.7Tf"
+speed_16 = "78Tf"
+memory = "40GB"
+memory_bandwidth = "1.5TB/s"
+link_bandwidth = "32GB/s"
+link_latency = "1us"
+peer_bandwidth = "300GB/s"
+peer_latency = "0.5us"
+direct = true
+
+[[host.gpu]]
+speed_32 = "2Tf"
+link_bandwidth = "8GB/s"
+"""
+
+
+def machine(tmp_path: Path, text: str, *options: tuple[str, str]) -> Description:
+    path = tmp_path / "machine.toml"
+    path.write_text(text)
+    return read_machine(path, 1, options)
+
+
+def devices(described: Description) -> list[tuple[range, tuple[Device, ...]]]:
+    return list(described.build().devices())
+
+
+def test_hosts_have_the_devices_of_all_tables(tmp_path: Path):
+    assert devices(machine(tmp_path, "[host]\ncount = 3\n" + TABLES)) == [(range(3), (FAST, SLOW))]
+
+
+def test_one_table_or_a_line_describes_one_kind(tmp_path: Path):
+    keys = 'speed_32 = "2Tf"\nlink_bandwidth = "8GB/s"\n'
+    assert devices(machine(tmp_path, f"[host]\ncount = 1\n[host.gpu]\n{keys}")) == [(range(1), (SLOW,))]
+    line = "flat hosts=1 host.gpu.speed_32=2Tf host.gpu.link_bandwidth=8GB/s"
+    assert devices(read_machine(line, 1)) == [(range(1), (SLOW,))]
+
+
+def test_groups_have_devices_of_their_own_those_of_all_hosts_or_none(tmp_path: Path):
+    groups = (
+        "[group.a]\ncount = 2\n[group.b]\ncount = 1\ngpu = []\n[group.c]\ncount = 1\n"
+        '[[group.c.gpu]]\nspeed_32 = "2Tf"\nlink_bandwidth = "8GB/s"\n'
+    )
+    assert devices(machine(tmp_path, TABLES + groups)) == [(range(2), (FAST, SLOW)), (range(3, 4), (SLOW,))]
+
+
+def test_a_machine_without_devices_has_none(tmp_path: Path):
+    assert devices(machine(tmp_path, "[host]\ncount = 3\n")) == []
+
+
+def test_devices_are_written_as_they_are_read(tmp_path: Path):
+    text = "name = 'mine'\n[host]\ncount = 3\n" + TABLES + '[power]\nidle = "90W"\nbusy = "300W"\n'
+    text += '[host.busy_speed]\n"2" = 0.9\n[host.properties]\ncolour = "red"\n'
+    described = machine(tmp_path, text)
+    written = write_toml(described)
+    assert "gpu = [" in written
+    assert machine(tmp_path, written).zone == described.zone
+
+
+def test_devices_belong_to_the_fingerprint(tmp_path: Path):
+    prints = {
+        machine(tmp_path, "[host]\ncount = 3\n" + tables).fingerprint
+        for tables in ("", TABLES, TABLES + 'memory = "1GB"')
+    }
+    assert len(prints) == 3
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "field", "number"),
+    [
+        ("host.gpu.speed_64", "x2", "speed_64_flop_per_s", 19.4e12),
+        ("host.gpu.memory_bandwidth", "1TB/s", "memory_bandwidth_bytes_per_s", 1e12),
+        ("host.gpu.link_latency", "x0.5", "link_latency_s", 5e-7),
+        ("host.gpu.count", "2", "count", 2),
+        ("host.gpu.direct", "false", "direct", False),
+    ],
+)
+def test_set_changes_devices_of_all_hosts(tmp_path: Path, key: str, value: str, field: str, number: float):
+    ((_, (changed, *_)),) = devices(machine(tmp_path, "[host]\ncount = 3\n" + TABLES, (key, value)))
+    assert getattr(changed, field) == number
+
+
+@pytest.mark.parametrize(
+    ("tables", "says"),
+    [
+        ('[[host.gpu]]\nlink_bandwidth = "8GB/s"', "a device has no speed: give speed_64, speed_32 or speed_16"),
+        ('[[host.gpu]]\nspeed_64 = "1Tf"', "a device has no link to its host: give link_bandwidth"),
+        ('[[host.gpu]]\nspeed_64 = "1Tf"\nlink_bandwith = "8GB/s"', "did you mean 'link_bandwidth'?"),
+        ('[[host.gpu]]\nspeed_64 = "1T"\nlink_bandwidth = "8GB/s"', "speed_64"),
+        ('[[host.gpu]]\ncount = 0\nspeed_64 = "1Tf"\nlink_bandwidth = "8GB/s"', "must be at least 1"),
+        ('[[host.gpu]]\ncount = 2000\nspeed_64 = "1Tf"\nlink_bandwidth = "8GB/s"', "give 1 to 1024"),
+        ("[host]\ngpu = 4", "it is a list of tables: write [[host.gpu]]"),
+    ],
+)
+def test_a_wrong_device_is_refused_at_its_key(tmp_path: Path, tables: str, says: str):
+    with pytest.raises(PlatformError) as refused:
+        machine(tmp_path, f"{tables}\n").build()
+    assert says in str(refused.value)
+    assert "machine.toml:" in str(refused.value)
+
+
+def test_a_change_of_devices_that_nobody_has_is_refused(tmp_path: Path):
+    with pytest.raises(UsageError, match="has a device: give it one"):
+        machine(tmp_path, "[host]\ncount = 1\n", ("host.gpu.speed_64", "x2"))
+    with pytest.raises(UsageError, match="a device has no 'speed': did you mean"):
+        machine(tmp_path, TABLES, ("host.gpu.speed", "x2"))
+    keys = '[host.gpu]\nspeed_64 = "1Tf"\nlink_bandwidth = "8GB/s"\n'
+    with pytest.raises(PlatformError, match="no device says it"):
+        machine(tmp_path, keys, ("host.gpu.memory", "x2"))
+
+
+def test_a_wrong_machine_ends_with_exit_code_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+):
+    (tmp_path / "machine.toml").write_text("[[host.gpu]]\ncount = 1\n")
+    (tmp_path / "program.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "-np", "1", "--platform", "machine.toml", "program.py"])
+    assert ended.value.code == 2
+    assert "a device has no speed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "4", "[4]", '[{"speed": 1}]', '[{"count": true}]', '[{"count": 1.5}]', '[{"direct": 1}]', '[{"count": 1}]'],
+)
+def test_a_property_that_describes_no_devices_is_refused(text: str):
+    with pytest.raises(PlatformError, match="gpu"):
+        read_devices(text)
+
+
+def test_the_property_keeps_all_numbers():
+    assert read_devices(devices_text((FAST, SLOW))) == (FAST, SLOW)
