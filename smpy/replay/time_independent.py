@@ -17,7 +17,7 @@ from smpy.option_texts import NO_BACKGROUND
 from smpy.platforms.machine import with_collectives
 from smpy.platforms.placement.placement import place
 from smpy.replay.background import AnyBackground, add_background
-from smpy.replay.changes import Better, checked, faster, improve_links
+from smpy.replay.changes import Better, checked, faster, improve_parts
 from smpy.replay.replay import ReplayResult, machine_with, result_of
 from smpy.replay.replay_recording import CallSites, ReplayedProgram, ReplayRecording, check_recordable, settings_of
 
@@ -59,7 +59,7 @@ def replay_time_independent(
     if collectives is not None:
         machine = with_collectives(machine, collectives)
     built = machine.build()
-    improve_links(built, changes)
+    improve_parts(built, changes)
     host_of_rank = place(built, trace.n_ranks, **{name: value for name, value in placement.items() if value})
     engine = ReplayEngine(built, built.models, host_of_rank)
     try:

@@ -46,7 +46,7 @@ def cause_of(slow: pd.Series[Any], fast: pd.Series[Any], folder: Path) -> str:
         for key, seconds in read(pair[1], int(fast["ranks"])).items():
             growth[key] = growth.get(key, 0.0) - seconds
         text = _largest(growth, longer_s)
-        return text + _link(*profiles, longer_s) if text and profiles else text
+        return text + _link(profiles[0], profiles[1], longer_s) if text and profiles else text
     except _BROKEN:
         return ""
 
