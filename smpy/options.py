@@ -339,8 +339,8 @@ class RunConfig:
         "Computing",
         skipped_iterations,
         "Perform some iterations of loops that the program marks with smpy.iterations, and add the time of the "
-        "others; what these compute is missing. Iterations are performed until half of the 95 % interval of a loop's "
-        "time is at most this part of it, by default 1%.",
+        "others, whose results are missing. Iterations are performed until half of the 95 % interval of a loop's time "
+        "is at most this part of it, by default 1%.",
         write=skipped_iterations_text,
     )
     private: tuple[str, ...] = _option(

@@ -36,11 +36,11 @@ class SkippedIterations:
         Examples
         --------
         >>> SkippedIterations("solve", 500, 21, 0.599, 0.0024, "half width reached").render()
-        'solve: 21 of 500 iterations simulated, 599 ms ± 0.4 %; what the others compute is missing'
+        'solve: 21 of 500 iterations simulated, 599 ms ± 0.4 %; results of the others are missing'
         """
         part = self.half_width_s / self.time_s if self.time_s else 0.0
         reason = "" if self.stop_reason == "half width reached" else f" ({self.stop_reason})"
         return (
             f"{self.name}: {self.simulated:,} of {self.count:,} iterations simulated, {format_time(self.time_s)} "
-            f"± {100 * part:.2g} %{reason}; what the others compute is missing"
+            f"± {100 * part:.2g} %{reason}; results of the others are missing"
         )

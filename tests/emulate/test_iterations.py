@@ -190,7 +190,7 @@ request.wait()
 def test_the_summary_tells_each_loop(looped: Callable) -> None:
     text = summary(looped(ALIKE)).render()
     assert "solve: 5 of 500 iterations simulated, 2.003 s ±" in text
-    assert "what the others compute is missing" in text
+    assert "results of the others are missing" in text
     assert "% skipped" in text
 
 
