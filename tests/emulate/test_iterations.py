@@ -429,6 +429,16 @@ def test_ranks_that_were_spawned_say_their_communicator(looped: Callable, tmp_pa
     assert summary(looped(source)).iterations[0].count == 50
 
 
+def test_an_intercommunicator_is_refused(looped: Callable) -> None:
+    source = """
+half = w.Split(w.rank % 2)
+both = half.Create_intercomm(0, w, 1 - w.rank % 2)
+for k in smpy.iterations("x", range(50), comm=both):
+    both.barrier()
+"""
+    assert "iterations 'x': comm= is an intercommunicator: say the communicator of one group" in error(looped(source))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

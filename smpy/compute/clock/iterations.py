@@ -198,6 +198,8 @@ def _join(
     engine = current()
     if engine.timeline != engine.first_timeline(engine.rank):
         engine.give_up(UsageError(f"iterations {name!r}: a thread makes this loop: let the rank's own program make it"))
+    if comm is not None and comm.Is_inter():
+        raise UsageError(f"iterations {name!r}: comm= is an intercommunicator: say the communicator of one group")
     if comm is None and engine.rank >= engine.n_first_ranks:
         raise UsageError(f"iterations {name!r}: a spawned rank makes this loop: say comm=MPI.COMM_WORLD")
     number, size, member = (
