@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from smpy.records.columns import numbers
-from smpy.records.whole_runs import check_whole
+from smpy.records.whole_runs import check_performed, check_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -70,9 +70,10 @@ def read_call_events(trace: Trace) -> CallEvents:
     Raises
     ------
     UsageError
-        If it has a window, some ranks, or no calls; or without pyarrow.
+        If it has a window, some ranks, or no calls, or its run skipped iterations; or without pyarrow.
     """
     check_whole(trace, "be compared")
+    check_performed(trace, "tell whether calls depend on time")
     parts: list[dict[str, NDArray[Any]]] = []
     took: list[dict[str, NDArray[Any]]] = []
     for batch in trace.batches("actions", ["action", *_COLUMNS]):

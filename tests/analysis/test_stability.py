@@ -145,6 +145,13 @@ def test_traces_of_other_programs_or_ranks_are_refused(runs: Callable, tmp_path:
         stability([one, other])
 
 
+def test_runs_that_skipped_iterations_are_refused(runs: Callable):
+    traces = runs(STENCIL, n_ranks=2, n_runs=2)
+    traces[1].info["skipped_share"] = 0.1
+    with pytest.raises(UsageError, match="it cannot tell whether calls depend on time"):
+        stability(traces)
+
+
 def test_runs_without_calls_are_refused(runs: Callable):
     with pytest.raises(UsageError, match="make no calls"):
         stability(runs("import smpy\nsmpy.execute(1e6)", n_ranks=2))
