@@ -259,22 +259,25 @@ def phases(trace: Trace) -> Phases:
 
 
 class _Occurrences:
-    """Rows of each label on each rank; and labels that all ranks have equally often."""
+    """Rows of each label on each rank; labels that all ranks have equally often; and sums over rows."""
 
     def __init__(self, rows: PhaseRows) -> None:
         n_labels = int(rows.label.max(initial=0)) + 1
         rank = np.repeat(np.arange(rows.n_ranks), np.diff(rows.first))
         key = rank * n_labels + rows.label
-        self._order = np.argsort(key, kind="stable")
-        self._begin = np.searchsorted(key[self._order], np.arange(rows.n_ranks * n_labels + 1))
+        del rank
+        counts = np.bincount(key, minlength=rows.n_ranks * n_labels)
+        self._begin = np.append(0, np.cumsum(counts))
+        self._order = np.argsort(key, kind="stable").astype(np.int32 if len(key) < 2**31 else np.int64)
         self._n_labels = n_labels
-        counts = np.diff(self._begin).reshape(rows.n_ranks, n_labels)
+        counts = counts.reshape(rows.n_ranks, n_labels)
+        self.sums = _Sums.of(rows)
         self.is_common = (counts == counts[0]).all(axis=0) & (counts[0] > 0)
 
     def of(self, rank: int, label: int) -> NDArray[np.int64]:
         """Indices of the rows of a rank that have a label."""
         at = rank * self._n_labels + label
-        return self._order[self._begin[at] : self._begin[at + 1]]
+        return self._order[self._begin[at] : self._begin[at + 1]].astype(np.int64)
 
 
 class _Candidate(NamedTuple):
@@ -306,7 +309,7 @@ def _candidate(
     best: _Candidate | None = None
     for anchor in _anchors(rows, finder, of_0, repeats, number):
         starts = [_starts(rows, finder, anchor, rank) for rank in range(rows.n_ranks)]
-        each = _Candidate(labels, sum(map(len, anchor.picks)), starts, _agreement(rows, starts))
+        each = _Candidate(labels, sum(map(len, anchor.picks)), starts, _agreement(finder.sums, starts))
         if best is None or each.agreement > best.agreement:
             best = each
     return best
@@ -361,12 +364,28 @@ def _anchors(
     return [*anchors, *([best] if best else [])]
 
 
-def _agreement(rows: PhaseRows, starts: Sequence[Sequence[NDArray[np.int64]]]) -> float:
+class _Sums(NamedTuple):
+    """Of the rows before each row, the sum of hashes of calls, and that of computing."""
+
+    calls: NDArray[np.uint64]
+    computing_s: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, rows: PhaseRows) -> _Sums:
+        calls, computing_s = np.zeros(len(rows.code) + 1, np.uint64), np.zeros(len(rows.code) + 1)
+        words = calls[1:]
+        np.multiply(rows.code.view(np.uint64), np.uint64(0x9E3779B97F4A7C15), out=words)
+        words ^= words >> np.uint64(29)
+        words[~rows.is_call] = 0
+        words *= np.uint64(0xBF58476D1CE4E5B9)
+        np.cumsum(words, out=words)
+        np.cumsum(rows.computing_s, out=computing_s[1:])
+        return cls(calls, computing_s)
+
+
+def _agreement(sums: _Sums, starts: Sequence[Sequence[NDArray[np.int64]]]) -> float:
     """Share of repetitions of all ranks, but the last of each run, that are like most of their rank."""
-    words = rows.code.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    words = np.where(rows.is_call, words ^ (words >> np.uint64(29)), np.uint64(0)) * np.uint64(0xBF58476D1CE4E5B9)
-    until = np.concatenate([[np.uint64(0)], np.cumsum(words)])
-    until_s = np.concatenate([[0.0], np.cumsum(rows.computing_s)])
+    until, until_s = sums
     n_alike = n_all = 0
     for of_rank in starts:
         pairs = [(run[:-2], run[1:-1]) for run in of_rank if len(run) > 2]
@@ -382,9 +401,9 @@ def _agreement(rows: PhaseRows, starts: Sequence[Sequence[NDArray[np.int64]]]) -
     return n_alike / n_all if n_all else 1.0
 
 
-def _owner(rows: PhaseRows, kept: Sequence[_Candidate]) -> NDArray[np.int64]:
+def _owner(rows: PhaseRows, kept: Sequence[_Candidate]) -> NDArray[np.int32]:
     """Phase of each row, the innermost one; -1: none."""
-    owner = np.full(len(rows.label), -1, np.int64)
+    owner = np.full(len(rows.label), -1, np.int32)
     for number in reversed(range(len(kept))):
         for of_rank in kept[number].starts:
             for run in of_rank:
@@ -394,7 +413,7 @@ def _owner(rows: PhaseRows, kept: Sequence[_Candidate]) -> NDArray[np.int64]:
 
 
 def _phase(
-    trace: Trace, rows: PhaseRows, each: _Candidate, owner: NDArray[np.int64], number: int, computing_s: float
+    trace: Trace, rows: PhaseRows, each: _Candidate, owner: NDArray[np.int32], number: int, computing_s: float
 ) -> Phase:
     is_own = owner[: rows.first[1]] == number
     until_s = np.concatenate([[0.0], np.cumsum(np.where(is_own, np.diff(rows.date_s), 0.0))])
@@ -427,7 +446,7 @@ def _is_relevant(share: float, computing_s: float, rows: PhaseRows) -> bool:
 
 
 def _ranges(
-    rows: PhaseRows, owner: NDArray[np.int64], number: int, rank: int, low: int, high: int
+    rows: PhaseRows, owner: NDArray[np.int32], number: int, rank: int, low: int, high: int
 ) -> tuple[tuple[int, int], ...]:
     """Actions of a rank between two rows that belong to a phase; those before its first row do not repeat."""
     mine = low + np.flatnonzero(owner[low:high] == number)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from smpy.analysis.call_events import POSTED
-from smpy.analysis.timeline import floats, integers, words_by_number
+from smpy.analysis.timeline import integers
 from smpy.records.columns import numbers
 
 if TYPE_CHECKING:
@@ -20,6 +20,15 @@ _NO_TIME: Final = (
     *("noise_free", "took", "entry", "and", "latch", "free", "begin_region", "end_region", "launched", "end"),
 )
 _COLUMNS: Final = {"rank": -1, "site": 0, "comm": -1, "peer": -1, "bytes": 0, "amount": 0}
+_TYPES: Final = {
+    "rank": np.int32,
+    "site": np.int32,
+    "row": np.int32,
+    "kind": np.int8,
+    "code": np.int64,
+    "amount": np.float64,
+    "site_of_0": np.int32,
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,9 +59,9 @@ class PhaseRows:
 
     n_ranks: int
     first: NDArray[np.int64]
-    row: NDArray[np.int64]
+    row: NDArray[np.int32]
     label: NDArray[np.int32]
-    kind: NDArray[np.int64]
+    kind: NDArray[np.int8]
     code: NDArray[np.int64]
     computing_s: NDArray[np.float64]
     date_s: NDArray[np.float64]
@@ -72,85 +81,107 @@ def read_phase_rows(trace: Trace) -> PhaseRows:
     trace : Trace
         Trace with dates and all that its ranks did.
     """
-    parts: list[list[NDArray[Any]]] = []
-    ranks, sites_of_0, marks = [], [], []
+    reader = _ActionReader(trace)
     for batch in trace.batches("actions", ["action", *_COLUMNS]):
+        reader.read(batch)
+    rank = reader.take("rank")
+    order = np.argsort(rank, kind="stable")
+    first = np.searchsorted(rank[order], np.arange(trace.n_ranks + 1))
+    del rank
+    row, kind, code, site, amount = (reader.take(name)[order] for name in ("row", "kind", "code", "site", "amount"))
+    intervals = _read_intervals(trace, len(trace.label_of_site))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        per_amount = np.where(reader.amount_of_site > 0, intervals.computing_s / reader.amount_of_site, 0.0)
+    amount *= per_amount[site]
+    return PhaseRows(
+        n_ranks=trace.n_ranks,
+        first=first,
+        row=row,
+        label=trace.label_of_site[site],
+        kind=kind,
+        code=code,
+        computing_s=amount,
+        date_s=_dates(intervals, trace.makespan_s, reader.take("site_of_0"), row[: first[1]]),
+        n_actions=reader.n_actions,
+    )
+
+
+class _ActionReader:
+    """Columns of calls and computing in small types, from batches of actions: of a long trace, they are its memory.
+
+    Attributes
+    ----------
+    n_actions : (n_ranks,) array of int
+        Actions of each rank so far.
+    amount_of_site : (n_sites,) array of float
+        Operations and bytes of computing in each site.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        comms = trace.table("comms", ["comm", "n"])
+        self._size_of_comm = np.bincount(integers(comms["comm"], np.int64, 0), integers(comms["n"], np.int64, 0))
+        self._label_of_site, n_sites = trace.label_of_site, len(trace.label_of_site)
+        self._most = int(self._size_of_comm.max(initial=1)) + 1
+        self._follows_latch = np.zeros(trace.n_ranks, np.bool_)
+        self._parts: dict[str, list[NDArray[Any]]] = {name: [np.empty(0, dtype)] for name, dtype in _TYPES.items()}
+        self.n_actions = np.zeros(trace.n_ranks, np.int64)
+        self.amount_of_site = np.zeros(n_sites)
+
+    def read(self, batch: Any) -> None:
+        """Take the rows of a batch."""
         words = batch["action"].dictionary.to_pylist()
         action = numbers(batch["action"].indices)
         is_call, is_compute, is_latch, has_no_time = (
             np.isin(action, [number for number, word in enumerate(words) if word in names])
             for names in (POSTED, ("compute",), ("latch",), _NO_TIME)
         )
-        columns = [numbers(batch[name], null) for name, null in _COLUMNS.items()]
-        kept = is_call | is_compute
-        kind = np.array([POSTED.index(word) if word in POSTED else -1 for word in words] or [0])[action]
-        parts.append([column[kept] for column in columns] + [kind[kept]])
-        ranks.append(columns[0].astype(np.int32))
-        is_first = columns[0] == 0
-        sites_of_0.append(np.where(has_no_time, -1, columns[1])[is_first])
-        marks.append(np.where(is_latch, 2, kept).astype(np.int8))
-    rank, site, comm, peer, size, amount, kind = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    whose, mark = np.concatenate(ranks), np.concatenate(marks)
-    every = np.argsort(whose, kind="stable")
-    begin = np.searchsorted(whose[every], np.arange(trace.n_ranks + 1))
-    in_rank = np.arange(len(whose)) - np.repeat(begin[:-1], np.diff(begin))
-    is_kept = mark[every] == 1
-    follows_latch = np.append(False, mark[every][:-1] == 2)
-    row = (in_rank - follows_latch)[is_kept]
-    order = np.argsort(rank, kind="stable")
-    rank, site, comm, peer, size, amount, kind = (
-        column[order] for column in (rank, site, comm, peer, size, amount, kind)
-    )
-    first = np.searchsorted(rank, np.arange(trace.n_ranks + 1))
-    label, intervals = trace.label_of_site[site], _read_intervals(trace)
-    return PhaseRows(
-        n_ranks=trace.n_ranks,
-        first=first,
-        row=row,
-        label=label,
-        kind=kind,
-        code=_codes(trace, kind, rank, label, comm, peer, size),
-        computing_s=_computing_s(intervals, site, np.where(kind >= 0, 0.0, amount + size), len(trace.label_of_site)),
-        date_s=_dates(intervals, trace.makespan_s, np.concatenate(sites_of_0), row[: first[1]]),
-        n_actions=np.diff(begin),
-    )
+        rank, site, comm, peer, size, amount = (numbers(batch[name], null) for name, null in _COLUMNS.items())
+        kind = np.array([POSTED.index(word) if word in POSTED else -1 for word in words] or [0], np.int8)[action]
+        row, kept = self._numbered(rank, is_latch), is_call | is_compute
+        amount = np.where(is_compute, amount + size, 0.0)
+        self.amount_of_site += np.bincount(site, amount, len(self.amount_of_site))
+        code = self._codes(kind[kept], rank[kept], self._label_of_site[site[kept]], comm[kept], peer[kept], size[kept])
+        rows = {"rank": rank, "site": site, "row": row, "kind": kind, "amount": amount}
+        for name, column in rows.items():
+            self._parts[name].append(column[kept].astype(_TYPES[name]))
+        self._parts["code"].append(code)
+        self._parts["site_of_0"].append(np.where(has_no_time, -1, site)[rank == 0].astype(np.int32))
 
+    def take(self, name: str) -> NDArray[Any]:
+        """A column, which is kept no longer."""
+        return np.concatenate(self._parts.pop(name))
 
-def _codes(
-    trace: Trace,
-    kind: NDArray[np.int64],
-    rank: NDArray[np.int32],
-    label: NDArray[np.int32],
-    comm: NDArray[np.int32],
-    peer: NDArray[np.int32],
-    size: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    table = trace.table("comms", ["comm", "n"])
-    comms = integers(table["comm"], np.int64, 0)
-    size_of = np.bincount(comms, weights=integers(table["n"], np.int64, 0)).astype(np.int64)
-    n = np.maximum(np.where(comm >= 0, size_of[np.maximum(comm, 0)], 1), 1)
-    away = np.where(peer >= 0, (peer - rank) % n, n)
-    size_class = np.frexp(np.maximum(size, 0) + 1.0)[1]
-    most = int(n.max(initial=1)) + 1
-    call = label.astype(np.int64) * (len(POSTED) + 1) + kind + 1
-    return ((call * most + n) * most + away) * 1024 + size_class
+    def _numbered(self, rank: NDArray[np.int32], is_latch: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Number of each action in its rank; one that follows a latch has the latch's, with which it begins."""
+        order = np.argsort(rank, kind="stable")
+        ranks, begins, counts = np.unique(rank[order], return_index=True, return_counts=True)
+        number = np.arange(len(rank)) - np.repeat(begins - self.n_actions[ranks], counts)
+        follows_latch = np.append(False, is_latch[order][:-1])
+        follows_latch[begins] = self._follows_latch[ranks]
+        self.n_actions[ranks] += counts
+        self._follows_latch[ranks] = is_latch[order][begins + counts - 1]
+        row = np.empty(len(rank), np.int64)
+        row[order] = number - follows_latch
+        return row
 
-
-def _computing_s(
-    intervals: _Intervals, site: NDArray[np.int32], amount: NDArray[np.float64], n_sites: int
-) -> NDArray[np.float64]:
-    """Seconds of each row: computing in its site, which is of one rank, shared out by amounts."""
-    computes = intervals.is_compute
-    of_site = np.bincount(intervals.site[computes], intervals.seconds[computes], n_sites)
-    amounts = np.bincount(site, amount, n_sites)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        per_amount = np.where(amounts > 0, of_site / amounts, 0.0)
-    seconds: NDArray[np.float64] = amount * per_amount[site]
-    return seconds
+    def _codes(
+        self,
+        kind: NDArray[np.int8],
+        rank: NDArray[np.int32],
+        label: NDArray[np.int32],
+        comm: NDArray[np.int32],
+        peer: NDArray[np.int32],
+        size: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        n = np.maximum(np.where(comm >= 0, self._size_of_comm[np.maximum(comm, 0)], 1), 1).astype(np.int64)
+        away = np.where(peer >= 0, (peer - rank) % n, n)
+        size_class = np.frexp(np.maximum(size, 0) + 1.0)[1]
+        call = label.astype(np.int64) * (len(POSTED) + 1) + kind + 1
+        return ((call * self._most + n) * self._most + away) * 1024 + size_class
 
 
 def _dates(
-    intervals: _Intervals, makespan_s: float, sites: NDArray[np.int32], row: NDArray[np.int64]
+    intervals: _Intervals, makespan_s: float, sites: NDArray[np.int32], row: NDArray[np.int32]
 ) -> NDArray[np.float64]:
     """Date of each row of rank 0, and its end.
 
@@ -158,8 +189,7 @@ def _dates(
     both: the k-th with the k-th. Dates of rows between them are interpolated.
     """
     takes_time = np.flatnonzero(sites >= 0)
-    mine = intervals.rank == 0
-    theirs, start_s = intervals.site[mine], intervals.start_s[mine]
+    theirs, start_s = intervals.site_of_0, intervals.start_of_0_s
     of_rows, of_intervals = _run_begins(sites[takes_time]), _run_begins(theirs)
     n_sites = int(max(sites.max(initial=0), theirs.max(initial=0))) + 1
     row_site, interval_site = sites[takes_time][of_rows], theirs[of_intervals]
@@ -181,23 +211,27 @@ def _run_begins(sites: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 class _Intervals(NamedTuple):
-    rank: NDArray[np.int32]
-    site: NDArray[np.int32]
-    start_s: NDArray[np.float64]
-    seconds: NDArray[np.float64]
-    is_compute: NDArray[np.bool_]
+    """Computing in each site; sites and begins of the intervals of rank 0, in order."""
+
+    computing_s: NDArray[np.float64]
+    site_of_0: NDArray[np.int32]
+    start_of_0_s: NDArray[np.float64]
 
 
-def _read_intervals(trace: Trace) -> _Intervals:
-    """Intervals in the order of each rank, but those after its end."""
-    table = trace.table("intervals", ["rank", "start_s", "end_s", "kind", "site"])
-    codes, words = words_by_number(table["kind"])
-    is_there = np.isin(codes, [number for number, word in enumerate(words) if word != "idle"])
-    start_s = floats(table["start_s"])[is_there]
-    return _Intervals(
-        integers(table["rank"], np.int32, 0)[is_there],
-        integers(table["site"], np.int32, 0)[is_there],
-        start_s,
-        floats(table["end_s"])[is_there] - start_s,
-        np.isin(codes[is_there], [number for number, word in enumerate(words) if word == "compute"]),
-    )
+def _read_intervals(trace: Trace, n_sites: int) -> _Intervals:
+    """Intervals of a trace, but those after the end of a rank."""
+    computing_s = np.zeros(n_sites)
+    sites, starts_s = [np.empty(0, np.int32)], [np.empty(0)]
+    for batch in trace.batches("intervals", ["rank", "start_s", "end_s", "kind", "site"]):
+        words, codes = batch["kind"].dictionary.to_pylist(), numbers(batch["kind"].indices)
+        is_idle, is_compute = (
+            np.isin(codes, [number for number, word in enumerate(words) if word == kind])
+            for kind in ("idle", "compute")
+        )
+        site, start_s = numbers(batch["site"], 0), numbers(batch["start_s"])
+        seconds = (numbers(batch["end_s"]) - start_s)[is_compute]
+        computing_s += np.bincount(site[is_compute], seconds, n_sites)
+        mine = (numbers(batch["rank"]) == 0) & ~is_idle
+        sites.append(site[mine].astype(np.int32))
+        starts_s.append(start_s[mine])
+    return _Intervals(computing_s, np.concatenate(sites), np.concatenate(starts_s))

@@ -2,6 +2,7 @@
 
 import json
 import re
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -138,6 +139,29 @@ def test_phases_predict_time_computing_and_efficiency_of_the_run(traced: Callabl
     assert result.sequential_s == pytest.approx(run.computing_s, rel=0.02)
     assert result.efficiency == pytest.approx(run.parallel, rel=0.02)
     assert result.coverage > 0.98
+
+
+def test_phases_of_the_conjugate_gradients_of_npb_predict_the_run(emulated: Callable, tmp_path: Path):
+    """Each of 15 iterations of the power method makes 25 of conjugate gradients, and one product more."""
+    program = Path(__file__).parents[2] / "apps" / "npb" / "cg.py"
+    ran = emulated(None, 4, program=str(program), compute="models", trace=tmp_path / "trace")
+    assert ran.outcome.error is None
+    trace = Trace(tmp_path / "trace")
+    result, run = phases(trace), pop([trace], replay).runs[0]
+    assert weights(result)[15 * 26] == {"Allgatherv", "Allreduce"}
+    assert result.predicted_s == pytest.approx(trace.makespan_s, rel=0.02)
+    assert result.sequential_s == pytest.approx(run.computing_s, rel=0.02)
+    assert result.efficiency == pytest.approx(run.parallel, rel=0.02)
+
+
+def test_memory_of_a_search_for_phases_is_a_hundred_bytes_a_call(traced: Callable):
+    trace = traced(LOOP.format(n=2_000, flop="1e6"), 16)
+    phases(trace)  # imports what it needs
+    tracemalloc.start()
+    assert weights(phases(trace)) == {2_000: {"Barrier"}}
+    _, most_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most_bytes < 100 * trace.n_rows("actions")
 
 
 def test_loops_in_one_another_have_their_numbers_of_repetitions(traced: Callable):
