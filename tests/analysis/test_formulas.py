@@ -91,6 +91,31 @@ def test_a_band_of_exact_values_has_no_width_and_that_of_a_sum_is_of_the_sum():
     assert half_width(fits, [[512.0]])[0] == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_of_formulas_within_an_error_of_the_best_the_one_of_fewest_coefficients_is_chosen(seed: int):
+    """Terms follow the noise of a constant more closely than the constant."""
+    p = np.array(RANKS)
+    noise = 1 + 0.01 * np.random.default_rng(seed).standard_normal(len(p))
+    fit = fit_formula(["ranks"], p[:, None], 5 * noise)
+    assert fit.formula.terms == ()
+    assert fit.formula.constant == pytest.approx(5, rel=0.02)
+
+
+def test_of_equal_formulas_the_one_without_a_logarithm_is_chosen_though_it_grows_faster():
+    """On the levels 2 and 4, n is twice its logarithm."""
+    points = grid([2, 4], [1, 2, 4, 8])
+    n, p = points.T
+    assert fit_formula(["n", "ranks"], points, 7 * n / p).formula.text == "7 n ranks^(-1)"
+
+
+def test_of_equal_formulas_with_a_logarithm_or_a_named_factor_the_slowest_growth_is_chosen():
+    """On 1 and 2 ranks, p - 1, log2(p), 1 - 1/p and log2(p)/p are 0 and in proportion."""
+    points = grid([100, 200, 400, 800], [1, 2])
+    n, p = points.T
+    fit = fit_formula(["n", "ranks"], points, 3 * n * (p - 1), scale=n)
+    assert fit.formula.text == "6 n ranks^(-1) log2(ranks)"
+
+
 def test_five_points_have_one_term():
     p = np.array(RANKS[:5])
     assert len(fit_formula(["ranks"], p[:, None], 100 / p + 1e-3 * p**1.5).formula.terms) == 1
