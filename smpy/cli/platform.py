@@ -244,6 +244,8 @@ def _overview_lines(machine: Overview) -> list[str]:
         *_named("hosts", [_host_text(kind) for kind in machine.hosts]),
         *_named("links", [_link_text(kind) for kind in machine.links]),
     ]
+    if machine.shape:
+        facts.append(("shape", machine.shape))
     if machine.reach is not None:
         facts += _reach_facts(machine.reach)
         facts.append(("bisection", _bisection_text(machine.bisection)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -172,7 +173,10 @@ def cost_of_record(record: str, prices: Prices = NO_PRICES) -> MachineCost:
         tuple(SwitchParts(**kind) for kind in parts["switches"]),
         tuple(CableParts(**kind) for kind in parts["cables"]),
     )
-    return _cost(listed, Prices(**known["prices"]), prices)
+    own = known["prices"]
+    if isinstance(sizes_eur := own.get("switch_eur"), list):
+        own["switch_eur"] = tuple((ports, eur) for ports, eur in sizes_eur)
+    return _cost(listed, Prices(**own), prices)
 
 
 def recorded_run_eur(trace: Trace) -> float | None:
@@ -274,7 +278,22 @@ def _switches_eur(parts: PartsList, said: Prices) -> float:
     if not parts.n_switches or (said.switch_eur is None and said.switch_port_eur is None):
         return _times(parts.n_switches, None)
     ports_eur = 0.0 if said.switch_port_eur is None else said.switch_port_eur * _known(parts.n_ports)
+    if isinstance(said.switch_eur, tuple):
+        return math.fsum(kind.count * _switch_eur(kind, said.switch_eur) for kind in parts.switches) + ports_eur
     return parts.n_switches * (said.switch_eur or 0.0) + ports_eur
+
+
+def _switch_eur(kind: SwitchParts, sizes_eur: Sequence[tuple[int, float]]) -> float:
+    """Price of the smallest switch with the ports that one of this kind uses."""
+    if kind.ports is None:
+        return math.nan
+    for ports, eur in sizes_eur:
+        if kind.ports <= ports:
+            return eur
+    raise PlatformError(
+        f"price.switch_eur: the largest switch that has a price has {sizes_eur[-1][0]} ports, and {kind.count:,} "
+        f"switches of the machine use {kind.ports}: give the price of such a switch"
+    )
 
 
 def _cable_eur(kind: CableParts, said: Prices) -> float | None:

@@ -16,6 +16,7 @@ from smpy.engine.kernel import ffi, lib
 from smpy.engine.platform import Platform
 from smpy.errors import PlatformError
 from smpy.platforms import Cluster, Description, FullZone, HyperX, NumberedNames, read_machine
+from smpy.platforms.topologies.hyperx import switched_lattice
 
 SMALL = settings(max_examples=60)
 Node = tuple[Any, ...]  # a switch is "s" and its coordinates, a host its number
@@ -295,3 +296,51 @@ def test_a_lattice_stands_in_a_larger_zone() -> None:
     net = lattice((2,))
     world = Description("world", FullZone("world", (net,))).build()
     assert world.route(0, 3).link_names == built(net).route(0, 3).link_names
+
+
+@given(st.integers(1, 20_000), st.integers(2, 64))
+def test_a_hyperx_of_switches_with_so_many_ports_needs_no_more_of_them_and_carries_all_to_all(
+    n_hosts: int, ports: int
+) -> None:
+    try:
+        shape = switched_lattice(n_hosts, ports)
+    except ValueError as wrong:
+        assert f"switches of {ports} ports make no HyperX of {n_hosts:,} hosts" in str(wrong)  # noqa: PT017
+        return
+    n_switches = prod(shape.dimensions)
+    assert n_switches * shape.hosts_per_switch >= n_hosts > n_switches * (shape.hosts_per_switch - 1)
+    assert shape.switch_ports <= ports
+    assert all(
+        size * cables >= shape.hosts_per_switch for size, cables in zip(shape.dimensions, shape.cables, strict=True)
+    )
+
+
+def test_hosts_that_fit_one_switch_have_one() -> None:
+    parts = read_machine("hyperx ports=40 hosts=40", 1).parts_list
+    assert parts is not None
+    assert [(each.count, each.ports) for each in parts.switches] == [(1, 40)]
+
+
+@pytest.mark.parametrize(("n_hosts", "n_dimensions"), [(41, 1), (420, 1), (421, 2), (2744, 2), (2745, 3)])
+def test_a_hyperx_has_as_few_dimensions_as_its_ports_allow(n_hosts: int, n_dimensions: int) -> None:
+    assert len(switched_lattice(n_hosts, 40).dimensions) == n_dimensions
+
+
+def test_the_bisection_of_a_hyperx_by_ports_is_half_of_what_its_hosts_can_send_or_more() -> None:
+    machine = read_machine("hyperx ports=40 hosts=1000 nic=1GB/s", 1)
+    assert machine.zone.bisection_bandwidth_bytes_per_s is not None
+    assert machine.zone.bisection_bandwidth_bytes_per_s >= 250 * 1e9
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("hyperx ports=40 dimensions=4x4 hosts=32", "ports: dimensions says it: keep one or the other"),
+        ("hyperx ports=40 cables=2 hosts=32", "ports: cables says it: keep one or the other"),
+        ("hyperx ports=1 hosts=32", "ports: it is 1, and must be at least 2"),
+        ("hyperx ports=4 hosts=100000", "switches of 4 ports make no HyperX of 100,000 hosts"),
+    ],
+)
+def test_ports_that_cannot_be_are_refused(line: str, complaint: str) -> None:
+    with pytest.raises(PlatformError, match=complaint):
+        read_machine(line, 1)

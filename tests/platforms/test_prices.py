@@ -227,3 +227,25 @@ def test_the_prices_of_a_machine_stand_above_others() -> None:
     cluster = FlatCluster(Cluster("c", NumberedNames("n", (range(4),)), 1e9, 1e9, 1e-6))
     own = Description("it", cluster, prices=Prices(cable_eur=1, kwh_eur=0)).prices
     assert own.above(Prices(cable_eur=2, kwh_eur=3, switch_w=4)) == Prices(cable_eur=1, kwh_eur=0, switch_w=4)
+
+
+def test_prices_of_switches_by_their_ports_are_read_and_written_back(tmp_path: Path) -> None:
+    sizes = {"36": 9000, "64": 21000}
+    described = machine(tmp_path, TOML.replace("switch_eur = 8000", 'switch_eur = {"36" = 9000, "64" = 21000}'))
+    assert described.prices.switch_eur == ((36, 9000), (64, 21000))
+    assert read_price_list({"switch_eur": sizes}).switch_eur == described.prices.switch_eur
+    (tmp_path / "again.toml").write_text(write_toml(described))
+    assert read_machine(tmp_path / "again.toml", 1).prices == described.prices
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("0.5:3;4:1", "a switch has 1 to 1,000,000 ports, not 0.5"),
+        ("4:1;4:2", "a number of ports is there twice"),
+        ("4:-1", "a switch of 4 ports cannot cost -1 EUR"),
+    ],
+)
+def test_prices_by_ports_that_cannot_be_are_refused(text: str, complaint: str) -> None:
+    with pytest.raises(PlatformError, match=complaint):
+        read_machine(f"flat hosts=4 price.switch_eur={text}", 1)

@@ -67,6 +67,24 @@ def test_what_nobody_knows_is_not_free(prices: Prices, switches_eur: float, cabl
     assert math.isnan(cost.price_eur)
 
 
+def test_a_switch_costs_what_the_smallest_one_with_its_ports_costs() -> None:
+    machine = read_machine(f"{TREE.format(4)} price.switch_eur=20:3000;24:5000;32:7000", 1)
+    assert [(each.count, each.ports) for each in machine.parts_list.switches] == [(32, 20), (4, 32)]  # type: ignore[union-attr]
+    assert machine_cost(machine).switches_eur == 32 * 3000 + 4 * 7000
+    assert cost_of_record(parts_record(machine)).switches_eur == 32 * 3000 + 4 * 7000
+
+
+def test_ports_and_prices_by_size_add_up() -> None:
+    machine = read_machine(f"{TREE.format(4)} price.switch_eur=32:1000 price.switch_port_eur=10", 1)
+    assert machine_cost(machine).switches_eur == 36 * 1000 + 768 * 10
+
+
+def test_a_switch_with_more_ports_than_any_price_has_is_refused() -> None:
+    machine = read_machine(f"{TREE.format(4)} price.switch_eur=20:3000", 1)
+    with pytest.raises(PlatformError, match="has 20 ports, and 4 switches of the machine use 32: give the price"):
+        machine_cost(machine)
+
+
 def test_nothing_costs_nothing_whatever_one_costs() -> None:
     torus = machine_cost(read_machine("torus 4x4x4", 1), Prices(host_eur=10, cable_eur=1))
     assert (torus.n_switches, torus.switches_eur, torus.switches_w, torus.price_eur) == (0, 0, 0, 640 + 192)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -117,7 +117,7 @@ class Reach:
 class Overview:
     """A machine in numbers; `reach` is None where there is but one host.
 
-    `loopbacks` are those of hosts that do not reach themselves over the network. `kernels` are the names of those whose
+    `shape` has the whole numbers of the topology, as a line describes it. `loopbacks` are those of hosts that do not reach themselves over the network. `kernels` are the names of those whose
     costs it says, measured on a core of `kernels_reference_flop_per_s`. `bundles_cables` says how many cables there are
     in those links that are bundles. `calibrated_cores` is how many the host had on which its numbers were measured; 0:
     not known.
@@ -125,6 +125,7 @@ class Overview:
 
     name: str
     topology: str
+    shape: str
     n_hosts: int
     n_cores: int
     speed_flop_per_s: float
@@ -183,6 +184,7 @@ def overview(description: Description, platform: Platform) -> Overview:
     return Overview(
         name=description.name,
         topology=re.sub("(?<=[a-z])(?=[A-Z][a-z])", " ", type(description.zone).__name__).lower(),
+        shape=_shape_text(description.zone.to_settings() or {}),
         n_hosts=platform.n_hosts,
         n_cores=sum(kind.n_hosts * kind.cores for kind in hosts),
         speed_flop_per_s=sum(kind.n_hosts * kind.cores * kind.speed_flop_per_s for kind in hosts),
@@ -197,6 +199,17 @@ def overview(description: Description, platform: Platform) -> Overview:
         kernels_reference_flop_per_s=kernels.reference_flop_per_s if kernels else 0.0,
         calibrated_cores=cores if type(cores := description.calibration.get("cores")) is int else 0,
     )
+
+
+def _shape_text(settings: Mapping[str, object]) -> str:
+    """Whole numbers of a topology as keys of one line: "dimensions=8x8 hosts_per_switch=4"."""
+    texts = []
+    for key, value in settings.items():
+        if isinstance(value, tuple) and all(type(number) is int for number in value):
+            texts.append(f"{key}={('x' if key == 'dimensions' else ',').join(map(str, value))}")
+        elif type(value) is int and key != "seed":
+            texts.append(f"{key}={value}")
+    return " ".join(texts)
 
 
 def host_kinds(platform: Platform) -> tuple[HostKind, ...]:

@@ -27,8 +27,11 @@ class Prices:
         Prices of a host, and of an hour of it rented; they override the properties of single hosts.
     nic_eur : float or None
         Price of each port of hosts' adapters that has a cable; None: it is part of the price of hosts.
-    switch_eur, switch_port_eur : float or None
-        Prices of a switch, and of each of its ports that has a cable; if only one is known, it is the whole price.
+    switch_eur : float or tuple of (int, float) or None
+        Price of a switch; or numbers of ports, rising, and prices of switches with so many: each switch is the smallest
+        one that has the ports it uses.
+    switch_port_eur : float or None
+        Price of each port of a switch that has a cable; if only this or `switch_eur` is known, it is the whole price.
     cable_eur, switch_cable_eur : float or None
         Prices of a cable, and of one between two switches if that differs.
     kwh_eur : float or None
@@ -47,7 +50,7 @@ class Prices:
     host_eur: float | None = None
     host_hour_eur: float | None = None
     nic_eur: float | None = None
-    switch_eur: float | None = None
+    switch_eur: float | tuple[tuple[int, float], ...] | None = None
     switch_port_eur: float | None = None
     cable_eur: float | None = None
     switch_cable_eur: float | None = None

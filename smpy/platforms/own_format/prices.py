@@ -10,13 +10,14 @@ from typing import Final
 from smpy.errors import PlatformError, meant
 from smpy.platforms.models.power import PowerState
 from smpy.platforms.models.prices import Prices
-from smpy.platforms.own_format.settings import TomlTable, TomlValue, Tree, put, quantity_of, shown
+from smpy.platforms.own_format.settings import TomlTable, TomlValue, Tree, number_of, put, quantity_of, shown
 from smpy.platforms.own_format.toml_reader import read_toml
 from smpy.platforms.presets import preset_file
 from smpy.units import LARGEST, SMALLEST, parse_power_w, parse_speed_flop_per_s
 
 PRICE_TABLES: Final = ("price", "power")
-_NETWORK_EUR: Final = ("nic_eur", "switch_eur", "switch_port_eur", "cable_eur", "switch_cable_eur", "kwh_eur")
+_NETWORK_EUR: Final = ("nic_eur", "switch_port_eur", "cable_eur", "switch_cable_eur", "kwh_eur")
+_PORTS_MAX: Final = 1_000_000
 
 
 def read_prices(machine: TomlTable) -> Prices:
@@ -34,11 +35,28 @@ def read_prices(machine: TomlTable) -> Prices:
     link_idle_w, link_busy_w = _link_w(power) or (None, None)
     return Prices(
         **numbers,
+        switch_eur=_switch_eur(price),
         link_idle_w=link_idle_w,
         link_busy_w=link_busy_w,
         lifetime_years=years if price.is_written("lifetime_years") else None,
         switch_w=switch_w if power.is_written("switch") else None,
     )
+
+
+def _switch_eur(price: TomlTable) -> float | tuple[tuple[int, float], ...] | None:
+    """Price of a switch, or prices by number of ports: `{36 = 9000, 64 = 21000}`; None if it is missing."""
+    written = price.by_size("switch_eur")
+    if written is None or [ports.value for ports, _ in written] == ["0"]:
+        return _number(price, "switch_eur")
+    sizes = sorted((number_of(ports), number_of(eur)) for ports, eur in written)
+    for ports, eur in sizes:
+        if not (1 <= ports <= _PORTS_MAX and ports.is_integer()):
+            raise price.error("switch_eur", f"a switch has 1 to {_PORTS_MAX:,} ports, not {ports:g}")
+        if not 0 <= eur <= LARGEST:
+            raise price.error("switch_eur", f"a switch of {ports:g} ports cannot cost {eur:g} EUR: give 0 or more")
+    if len({ports for ports, _ in sizes}) < len(sizes):
+        raise price.error("switch_eur", "a number of ports is there twice")
+    return tuple((int(ports), eur) for ports, eur in sizes)
 
 
 def read_host_power(power: TomlTable, idle_w: float = 0.0, busy_w: float = 0.0) -> tuple[float, float]:
@@ -173,7 +191,10 @@ def prices_in(tree: Tree, origin: str) -> Prices:
 def price_tables(prices: Prices) -> dict[str, dict[str, object]]:
     """Tables from which `read_prices` reads them."""
     price = {key: getattr(prices, key) for key in (*_NETWORK_EUR, "lifetime_years")}
-    written = {key: number for key, number in price.items() if number is not None}
+    written: dict[str, object] = {key: number for key, number in price.items() if number is not None}
+    if prices.switch_eur is not None:
+        of_ports = prices.switch_eur if isinstance(prices.switch_eur, tuple) else None
+        written["switch_eur"] = {str(n): eur for n, eur in of_ports} if of_ports else prices.switch_eur
     texts = {key.removeprefix("power.").removesuffix("?"): text for key, text in prices.power_settings.items()}
     power: dict[str, object] = {key: texts[key] for key in ("switch", "link") if key in texts}
     return {**({"price": written} if written else {}), **({"power": power} if power else {})}

@@ -33,7 +33,79 @@ if TYPE_CHECKING:
     from smpy.platforms.own_format.wanted_hosts import WantedHosts
 
 DIMENSIONS_MAX: Final = 16
+PORTS_MAX: Final = 100_000
 ROUTINGS: Final = ("dimension_order", "valiant", "adaptive")
+
+
+@dataclass(frozen=True, slots=True)
+class LatticeShape:
+    """Switches in each dimension, hosts below each, and cables between two that differ in each dimension.
+
+    Examples
+    --------
+    >>> LatticeShape(dimensions=(4, 3), hosts_per_switch=6, cables=(2, 2)).switch_ports
+    16
+    """
+
+    dimensions: tuple[int, ...]
+    hosts_per_switch: int
+    cables: tuple[int, ...]
+
+    @property
+    def switch_ports(self) -> int:
+        """Ports in use of a switch whose places for hosts are all taken."""
+        return self.hosts_per_switch + sum(
+            (size - 1) * cables for size, cables in zip(self.dimensions, self.cables, strict=True)
+        )
+
+
+def switched_lattice(n_hosts: int, ports: int) -> LatticeShape:
+    """The HyperX of fewest dimensions, and then of most hosts a switch, for so many hosts and ports of a switch.
+
+    Its cables carry what all hosts send to all: in a dimension of S switches, a switch of T hosts sends T / S to each
+    other one [1]_, so that there are as many cables between two, rounded up. Its dimensions are as equal as can be.
+
+    Raises
+    ------
+    ValueError
+        If no such HyperX has places for the hosts.
+
+    References
+    ----------
+    .. [1] J. Ahn, N. Binkert, A. Davis, M. McLaren, R. Schreiber, "HyperX: topology, routing, and packaging of
+       efficient large-scale networks", SC 2009, section 3: a relative bisection bandwidth of 1/2 or more.
+
+    Examples
+    --------
+    >>> switched_lattice(96, 40)
+    LatticeShape(dimensions=(5,), hosts_per_switch=20, cables=(4,))
+    >>> switched_lattice(1000, 40).switch_ports
+    40
+    """
+    for n_dimensions in range(1, DIMENSIONS_MAX + 1):
+        for hosts_per_switch in range(min(ports, n_hosts), 0, -1):
+            dimensions = _equal_sizes(-(-n_hosts // hosts_per_switch), n_dimensions)
+            filled = -(-n_hosts // prod(dimensions))  # places for hosts that are needed
+            cables = tuple(-(-filled // size) for size in dimensions)
+            shape = LatticeShape(dimensions, filled, cables)
+            if shape.switch_ports <= ports:
+                return shape
+    raise ValueError(
+        f"switches of {ports} ports make no HyperX of {n_hosts:,} hosts whose cables carry what all send to all: take "
+        "other switches, or give its dimensions"
+    )
+
+
+def _equal_sizes(least: int, n_dimensions: int) -> tuple[int, ...]:
+    """Sizes, as equal as can be, of a lattice with at least so many places; the largest first."""
+    sizes = []
+    for left in range(n_dimensions, 0, -1):
+        size = max(1, int(least ** (1 / left)) - 1)
+        while size**left < least:
+            size += 1
+        sizes.append(size)
+        least = -(-least // size)
+    return tuple(sizes)
 
 
 @topology("hyperx", tag="machine", word="dimensions")
@@ -89,17 +161,25 @@ class HyperX(Zone):
 
     @classmethod
     def from_settings(cls, settings: TomlTable, hosts: WantedHosts) -> HyperX:
-        """The HyperX of kind = "hyperx", with `dimensions` such as "8x8x4"; as many hosts a switch as are needed."""
-        dimensions = settings.integers("dimensions")
-        fitting = None if hosts.count is None else -(-hosts.count // prod(dimensions))
-        hosts_per_switch = settings.integer("hosts_per_switch", fitting, most=COUNT_MAX)
+        """The HyperX of kind = "hyperx", with `dimensions` such as "8x8x4"; as many hosts a switch as are needed.
+
+        With `ports` in place of dimensions it is that of `switched_lattice`.
+        """
+        if settings.is_written("ports"):
+            usual = _usual_shape(settings, hosts.needed if hosts.count is None else hosts.count)
+            dimensions, hosts_per_switch, cables = usual.dimensions, usual.hosts_per_switch, usual.cables
+        else:
+            dimensions = settings.integers("dimensions")
+            fitting = None if hosts.count is None else -(-hosts.count // prod(dimensions))
+            hosts_per_switch = settings.integer("hosts_per_switch", fitting, most=COUNT_MAX)
+            cables = settings.integers("cables", ())
         cluster = hosts.cluster_within(prod(dimensions) * hosts_per_switch)
         classes = [_class(dimension) for dimension in range(len(dimensions))]
         return cls(
             cluster,
             dimensions,
             hosts_per_switch,
-            settings.integers("cables", ()),
+            cables,
             cast(
                 "Literal['dimension_order', 'valiant', 'adaptive']", settings.choice("routing", ROUTINGS, ROUTINGS[0])
             ),
@@ -241,6 +321,16 @@ class HyperX(Zone):
             return f"{cluster.name}_switch_{a}_{b}_cable_{cable}{half}"
 
         return cluster_link_name(cluster, self.n_wires, wire, self.n_hosts, lambda number: numbers[number])
+
+
+def _usual_shape(settings: TomlTable, n_hosts: int) -> LatticeShape:
+    for key in ("dimensions", "hosts_per_switch", "cables"):
+        if settings.is_written(key):
+            raise settings.error("ports", f"{key} says it: keep one or the other")
+    try:
+        return switched_lattice(n_hosts, settings.integer("ports", least=2, most=PORTS_MAX))
+    except ValueError as wrong:
+        raise settings.error("ports", str(wrong)) from None
 
 
 def _class(dimension: int) -> str:
