@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from itertools import product
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from smpy.engine.platform import Platform
 from smpy.engine.platform_builder import PlatformBuilder
 from smpy.errors import PlatformError
 from smpy.platforms import Cluster, Torus
+from smpy.runs.simulate import simulate
 from tests.platforms.test_routes import SMALL, assert_routes, cluster, options
 
 Place = tuple[int, ...]  # coordinates
@@ -157,3 +159,26 @@ def test_the_kernel_refuses_a_torus_that_cannot_be_numbered() -> None:
     assert lib.platform_add_torus(handle, zone, hosts, 2, [2**30, 1]) == lib.PLATFORM_TOO_LARGE
     for sizes in ([2**30, 2], [2**31 - 1], [0], [-1], []):
         assert lib.platform_add_torus(handle, zone, hosts, len(sizes), sizes) == lib.PLATFORM_BAD_ARGUMENT
+
+
+FLOWS = """
+import numpy as np
+from mpi4py import MPI
+comm, data = MPI.COMM_WORLD, np.zeros(1 << 20, "B")
+for source, target in ((4, 6), (1, 9)):
+    if comm.rank == source:
+        comm.Send(data, target)
+    elif comm.rank == target:
+        comm.Recv(data, source)
+        print(MPI.Wtime())
+"""
+
+
+@pytest.mark.parametrize(("limit", "share"), [("", 1.0), ("nic.limit=1GB/s", 0.5), ("nic.limit=2GB/s", 1.0)])
+def test_a_host_passes_on_messages_at_the_rate_of_its_limit(tmp_path: Path, limit: str, share: float) -> None:
+    (tmp_path / "flows.py").write_text(FLOWS)
+    free = "mpi.overhead=0s mpi.copy_bandwidth=1000TB/s mpi.rendezvous=1 network.envelope=0B"
+    machine = f"torus 4x4 cores=1 nic=1GB/s latency=0us {free} {limit}"
+    run = simulate(tmp_path / "flows.py", ranks=16, platform=machine, compute="none")
+    ends_s = [float(line) for line in run.stdout.split()]  # both cross host 5, in different dimensions
+    assert ends_s == pytest.approx([(1 << 20) / 1e9 / share] * 2, rel=1e-3)

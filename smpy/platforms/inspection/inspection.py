@@ -117,9 +117,10 @@ class Reach:
 class Overview:
     """A machine in numbers; `reach` is None where there is but one host.
 
-    `shape` has the whole numbers of the topology, as a line describes it. `loopbacks` are those of hosts that do not reach themselves over the network. `kernels` are the names of those whose
-    costs it says, measured on a core of `kernels_reference_flop_per_s`. `bundles_cables` says how many cables there are
-    in those links that are bundles. `calibrated_cores` is how many the host had on which its numbers were measured; 0:
+    `shape` has the whole numbers of the topology, as a line describes it. `loopbacks` are those of hosts that do not
+    reach themselves over the network. `kernels` are the names of those whose costs it says, measured on a core of
+    `kernels_reference_flop_per_s`. `bundles_cables` says how many cables there are in those links that are bundles.
+    `calibrated_cores` is how many the host had on which its numbers were measured; 0:
     not known.
     """
 
