@@ -32,7 +32,9 @@ def main() -> int:
     if isinstance(job, int):
         return job
     try:
-        kernels = Numbers() if job.skeleton is None else Skeleton(*job.skeleton, is_folded=job.is_folded)
+        kernels = (
+            Numbers() if job.skeleton is None else Skeleton(*job.skeleton, job.is_folded, is_on_device=job.is_on_device)
+        )
     except BadSettings as error:
         if world.rank == 0:
             print(f"hpl.py: {error}", file=sys.stderr)

@@ -15,11 +15,12 @@ NEAR_PEAK_S = 2.22e-9, 1.11e-9  # dgemm and dtrsm: 2 flop, and 1, at nine tenths
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The runs to make, the cost of the kernels where they are modelled, and whether arrays then have memory."""
+    """The runs to make; where kernels are modelled, their cost, and whether arrays have memory and devices update."""
 
     runs: list[Settings]
     skeleton: tuple[float | None, ...] | None
     is_folded: bool
+    is_on_device: bool
 
 
 def read(words: list[str], n_ranks: int) -> Job | int:
@@ -29,7 +30,7 @@ def read(words: list[str], n_ranks: int) -> Job | int:
         runs = _settings(options, n_ranks)
         _check_fit(runs, n_ranks)
         _check_modelled(options)
-        return Job(runs, _costs(options) if options.skeleton else None, not options.unfolded)
+        return Job(runs, _costs(options) if options.skeleton else None, not options.unfolded, options.device)
     except BadSettings as error:
         print(f"hpl.py: {error}", file=sys.stderr)
         return 2
@@ -50,7 +51,7 @@ def _costs(options: argparse.Namespace) -> tuple[float | None, ...]:
 def _check_modelled(options: argparse.Namespace) -> None:
     if options.skeleton:
         return
-    for name in ("unfolded", "calibrated", "dgemm_s", "dtrsm_s"):
+    for name in ("unfolded", "device", "calibrated", "dgemm_s", "dtrsm_s"):
         if getattr(options, name) not in (None, False):
             raise BadSettings(f"--{name.replace('_', '-')} is of modelled kernels: it goes with --skeleton")
 
@@ -75,6 +76,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--skeleton", action="store_true", help="model the kernels, compute nothing (under smpy run)")
     parser.add_argument(
         "--unfolded", action="store_true", help="with --skeleton: arrays have memory, and messages copy it"
+    )
+    parser.add_argument(
+        "--device", action="store_true", help="with --skeleton: the matrix is on the ranks' devices, which update it"
     )
     told = "with --skeleton: seconds per m n %s on a core of 1 Gf (default: %s, nine tenths of its peak)"
     parser.add_argument("--dgemm-s", type=_seconds, help=told % ("k", NEAR_PEAK_S[0]))

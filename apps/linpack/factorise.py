@@ -14,7 +14,7 @@ import numpy as np
 
 from linpack.cyclic import overall
 from linpack.grid import power_of_two, tree
-from linpack.kernels import Costs, Numbers, Skeleton, length, write_dgemm, write_dtrsm
+from linpack.kernels import Costs, Numbers, Skeleton, bring_panel, length, write_dgemm, write_dtrsm
 from linpack.messages import Calls, Part, Steps, exchange, nothing, sequence
 from linpack.panel import Panel
 from linpack.settings import Settings
@@ -41,6 +41,8 @@ def _perform(panel: Panel, kernels: Skeleton, settings: Settings) -> None:
     exchanged = panel.width, panel.grid.row, panel.row, panel.grid.n_rows
     recursion = settings.nbmin, settings.ndiv, settings.rfact
     n = 4 + 2 * panel.width
+    if kernels.is_on_device:
+        bring_panel(panel.m, panel.width)
     sequence(write_factorisation, exchanged, recursion, kernels.costs).perform(
         panel.grid.along_column, kernels.memory(n), kernels.memory(n), numbers=(panel.m,)
     )

@@ -21,6 +21,7 @@ Costs = tuple[float | None, float | None]
 """Seconds of dgemm per m n k and of dtrsm per m n n, on a host of 1 Gf; None: what the machine's calibration says."""
 REFERENCE_FLOP_PER_S = 1e9
 
+NUMBER_BYTES = 8
 STRIP = 128
 """Rows, or columns, of a product that are made at once: what is subtracted is still in the caches."""
 
@@ -115,6 +116,8 @@ class Skeleton:
         simulated machine's calibration says.
     is_folded : bool
         Whether arrays take no memory; else messages copy what lies there.
+    is_on_device : bool
+        Whether the trailing matrix is on the rank's device, which updates it (`start_update`).
 
     Attributes
     ----------
@@ -129,7 +132,9 @@ class Skeleton:
 
     is_real = False
 
-    def __init__(self, dgemm_s: float | None, dtrsm_s: float | None, is_folded: bool = True) -> None:
+    def __init__(
+        self, dgemm_s: float | None, dtrsm_s: float | None, is_folded: bool = True, is_on_device: bool = False
+    ) -> None:
         try:
             from smpy import folded, is_simulated
         except ImportError:
@@ -137,6 +142,7 @@ class Skeleton:
         if not is_simulated():
             raise BadSettings("--skeleton: there is nothing to send under a real MPI; run it under `smpy run`")
         self.costs: Costs = dgemm_s, dtrsm_s
+        self.is_on_device = is_on_device
         if dtrsm_s is not None:
             _models(self.costs).dtrsm(0, 0)  # remarks on a cost that is less than a core's at its peak
         if dgemm_s is not None:
@@ -166,6 +172,27 @@ def write_dtrsm(steps: Steps, costs: Costs, m: Number, n: Number) -> None:
         steps.Call(_models(costs).dtrsm, m, n)
     else:
         steps.Execute(costs[1] * REFERENCE_FLOP_PER_S, m, n, n, kernel="dtrsm_right")
+
+
+def bring_panel(m: int, width: int) -> None:
+    """Copy the columns of a panel from the device, to be factored on the host."""
+    from smpy import copy_from_device, synchronize
+
+    copy_from_device(NUMBER_BYTES * m * width)
+    synchronize()
+
+
+def start_update(m: int, n: int, width: int) -> None:
+    """Start the update of n columns of the device's matrix; m rows below the block are left.
+
+    The rows that are exchanged travel to the host and back, the panel to the device.
+    """
+    from smpy import copy_from_device, copy_to_device, execute
+
+    copy_from_device(NUMBER_BYTES * width * n)
+    copy_to_device(NUMBER_BYTES * width * (n + m + width))
+    execute(n * width * width, NUMBER_BYTES * (width * width + 2 * width * n), device="gpu")
+    execute(2 * m * n * width, NUMBER_BYTES * (m * width + width * n + 2 * m * n), device="gpu")
 
 
 @lru_cache(1 << 4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from linpack.broadcast import Awaited
-from linpack.kernels import Costs, Numbers, Skeleton, exchange, write_dgemm, write_dtrsm
+from linpack.kernels import Costs, Numbers, Skeleton, exchange, start_update, write_dgemm, write_dtrsm
 from linpack.messages import AwaitedMessage, Steps, sequence
 from linpack.panel import Panel
 from linpack.settings import Settings
@@ -34,7 +34,9 @@ def update(panel: Panel, settings: Settings, n: int | None = None, awaited: Awai
             awaited.look()
         u = exchange_rows(panel, n, settings, awaited) if panel.grid.n_rows > 1 else None
         kernels = panel.kernels
-        if isinstance(kernels, Skeleton):
+        if isinstance(kernels, Skeleton) and kernels.is_on_device:
+            _take_time_of_device(panel, n, awaited)
+        elif isinstance(kernels, Skeleton):
             _take_time(panel, kernels.costs, n, awaited)
         elif u is None:
             _update_in_place(panel, kernels, n, awaited)
@@ -92,6 +94,17 @@ def _take_time(panel: Panel, costs: Costs, n: int, awaited: Awaited | None) -> N
         piece.perform(panel.grid.along_column, numbers=(panel.m_below, n - start))
         if awaited is not None:
             awaited.look()
+
+
+def _take_time_of_device(panel: Panel, n: int, awaited: Awaited | None) -> None:
+    """Update without numbers on the rank's device, while the awaited panel arrives."""
+    from smpy import synchronize
+
+    panel.leave(n)
+    start_update(panel.m_below, n, panel.width)
+    if awaited is not None:
+        awaited.wait()
+    synchronize()
 
 
 def write_update(steps: Steps, width: int, costs: Costs) -> None:

@@ -309,7 +309,9 @@ def test_the_skeleton_takes_the_costs_of_a_calibration(emulated: Callable[..., A
     assert calibrated.outcome.summary.makespan_s == pytest.approx(told.outcome.summary.makespan_s, rel=1e-9)
 
 
-@pytest.mark.parametrize("words", [("--calibrated",), ("--unfolded",), ("--dgemm-s", "1e-9"), ("--dtrsm-s", "1e-9")])
+@pytest.mark.parametrize(
+    "words", [("--calibrated",), ("--unfolded",), ("--device",), ("--dgemm-s", "1e-9"), ("--dtrsm-s", "1e-9")]
+)
 def test_what_is_said_of_modelled_kernels_goes_with_the_skeleton(emulated: Callable, words: tuple[str, ...]):
     ran = emulated(None, 1, program=str(HPL), args=("--n", "9", *words))
     assert ran.outcome.exit_code == 2
@@ -340,3 +342,33 @@ def test_a_bad_argument_is_refused_once(emulated: Callable[..., Any], arguments:
     ran = emulated(None, 3, program=str(HPL), args=arguments)
     assert ran.code == 2
     assert ran.err.count(says) == 1
+
+
+DEVICES = (
+    "flat hosts=2 cores=2 speed=10Gf host.gpu.count=2 host.gpu.speed_64=1Tf host.gpu.memory_bandwidth=1TB/s "
+    "host.gpu.link_bandwidth=20GB/s"
+)
+
+
+def test_devices_update_the_matrix_of_a_skeleton(emulated: Callable[..., Any]) -> None:
+    words = (*arguments(2000, 100, (2, 2), {}), "--skeleton")
+    host, device = (
+        emulated(None, 4, program=str(HPL), args=(*words, *more), platform=DEVICES) for more in ((), ("--device",))
+    )
+    assert device.outcome.summary.shares.device > 0.02
+    assert host.outcome.summary.shares.device == 0
+    updates_s = 2 / 3 * 2000**3 / 4 / 1e12
+    assert 4 * updates_s < device.outcome.summary.makespan_s < host.outcome.summary.makespan_s / 2
+
+
+def test_faster_devices_shorten_a_skeleton_by_their_part_of_it(emulated: Callable[..., Any]) -> None:
+    words = (*arguments(2000, 100, (1, 1), {"depth": "0"}), "--skeleton", "--device")
+    machines = (
+        DEVICES.replace("memory_bandwidth=1TB/s", "memory_bandwidth=0"),
+        DEVICES.replace("=1TB/s", "=0").replace("=1Tf", "=2Tf"),
+    )
+    slow, fast = (
+        emulated(None, 1, program=str(HPL), args=words, platform=machine).outcome.summary for machine in machines
+    )
+    update_flop = sum(2 * m * (m + 1) * 100 + (m + 1) * 100**2 for m in range(1900, 0, -100))
+    assert slow.makespan_s - fast.makespan_s == pytest.approx(update_flop / 2e12, rel=1e-3)

@@ -51,7 +51,7 @@ def bits_of(dtype: Any) -> int:
     >>> bits_of("float32"), bits_of(float), bits_of("complex128")
     (32, 64, 64)
     """
-    name = dtype if isinstance(dtype, str) else str(getattr(dtype, "name", None) or getattr(dtype, "__name__", dtype))
+    name = dtype if isinstance(dtype, str) else str(getattr(dtype, "name", getattr(dtype, "__name__", dtype)))
     if name not in _BITS:
         raise UsageError(f"dtype = {name!r}: a device has speeds for float64, float32 and float16{meant(name, _BITS)}")
     return _BITS[name]
