@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from smpy.platforms.description import Description
     from smpy.platforms.inspection.bisection import Bisection
     from smpy.platforms.inspection.checks import MachineWarning
-    from smpy.platforms.inspection.inspection import HostKind, HostRanks, LinkKind, Overview, Reach, RouteView
+    from smpy.platforms.inspection.inspection import (
+        DeviceKind,
+        HostKind,
+        HostRanks,
+        LinkKind,
+        Overview,
+        Reach,
+        RouteView,
+    )
     from smpy.platforms.models.memory import Memory
     from smpy.platforms.placement.host_order import HostOrder
     from smpy.platforms.placement.placement import MapBy
@@ -242,6 +250,7 @@ def _overview_lines(machine: Overview) -> list[str]:
     )
     facts = [
         *_named("hosts", [_host_text(kind) for kind in machine.hosts]),
+        *_named("devices", [_device_text(kind) for kind in machine.devices]),
         *_named("links", [_link_text(kind) for kind in machine.links]),
     ]
     if machine.shape:
@@ -270,6 +279,19 @@ def _host_text(kind: HostKind) -> str:
     sockets = f" on {kind.sockets} sockets" if kind.sockets > 1 else ""
     cores = f"{_count(kind.cores, 'core')}{sockets} at {format_speed(kind.speed_flop_per_s)}"
     return f"{kind.n_hosts:,} of {cores}{_memory_text(kind.memory)}: {names}"
+
+
+def _device_text(kind: DeviceKind) -> str:
+    from smpy.platforms.models.devices import BITS
+    from smpy.units import format_bytes, format_speed
+
+    device = kind.device
+    speeds = [(bits, device.speed_flop_per_s(bits)) for bits in BITS]
+    known = ", ".join(f"{format_speed(speed)} with {bits} bits" for bits, speed in speeds if speed)
+    memory = f", {format_bytes(device.memory_bytes)}" if device.memory_bytes else ""
+    link = f"{_rate(device.link_bandwidth_bytes_per_s)}, {_time(device.link_latency_s)}"
+    way = "direct" if device.direct else "through the host"
+    return f"{device.count} on {_count(kind.n_hosts, 'host')}: {known}{memory}; link {link}; messages {way}"
 
 
 def _memory_text(memory: Memory) -> str:

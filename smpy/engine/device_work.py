@@ -101,6 +101,13 @@ class DeviceWork(PointToPoint):
         streams = range(N_STREAMS) if stream is None else (checked_stream(stream),)
         self.wait_all([self.last_of_stream.pop((rank, each), 0) for each in streams], "synchronize")
 
+    def device_busy_s(self) -> list[float]:
+        """Time in which each device that a rank has has computed, by its number in the kernel."""
+        if not self.devices:
+            return []
+        numbers = {int(lib.sim_device_of(self._sim, rank)) for rank in range(self.n_ranks)} - {-1}
+        return [float(lib.sim_device_busy_s(self._sim, number)) for number in sorted(numbers)]
+
     def take_device_memory(self, nbytes: int) -> int:
         """Reserve memory of the running rank's device; return the device's number, for `free_device_memory`.
 

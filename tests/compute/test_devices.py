@@ -245,6 +245,14 @@ def test_waiting_for_a_device_is_a_kind_of_time(traced: Trace):
     assert traced.info["device_share"] == pytest.approx(kinds["device"] / sum(kinds.values()), rel=1e-9)
 
 
+def test_a_summary_tells_how_busy_the_devices_were(emulated: Callable):
+    source = "smpy.execute(1e12 * (1 + rank), device='gpu')\nsmpy.synchronize()"
+    ran = emulated(HEAD + source, 2, platform=f"flat hosts=1 cores=2 {DEVICE} host.gpu.count=3", compute="models")
+    assert ran.error == ""
+    (remark,) = (each for each in ran.outcome.summary.remarks if each.topic == "devices")
+    assert remark.lines == ("2 that ranks have computed 75.0% of the time, the busiest 100.0%",)
+
+
 def _spent(trace: Trace) -> list[list[float]]:
     return [site["spent_s"] for site in trace.info["profile"]["sites"]]
 

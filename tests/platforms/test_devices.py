@@ -161,3 +161,15 @@ def test_a_property_that_describes_no_devices_is_refused(text: str):
 
 def test_the_property_keeps_all_numbers():
     assert read_devices(devices_text((FAST, SLOW))) == (FAST, SLOW)
+
+
+def test_platform_show_tells_the_devices(tmp_path: Path, capsys: pytest.CaptureFixture):
+    (tmp_path / "machine.toml").write_text("[host]\ncount = 3\n" + TABLES)
+    with pytest.raises(SystemExit):
+        main(["platform", "show", str(tmp_path / "machine.toml")])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert (
+        "devices 4 on 3 hosts: 9.7 Tf with 64 bits, 78 Tf with 16 bits, 40 GB; link 32 GB/s, 1 us; messages direct"
+        in shown
+    )
+    assert "1 on 3 hosts: 2 Tf with 32 bits; link 8 GB/s, 0 s; messages through the host" in shown

@@ -62,6 +62,7 @@ def remarks_on(engine: Engine, models: Models, home: str) -> tuple[Remark, ...]:
         *_sampled(engine),
         *_energy(engine),
         *_files(engine),
+        *_devices(engine),
         *_left_over(left, home),
     )
 
@@ -185,6 +186,17 @@ def _uncertain(engine: Engine) -> Iterable[Remark]:
     if n_noisy > 1 and engine.statistics().messages:
         text = "± is of first order, too small where ranks wait for the slowest of several; --noise draws instead"
         yield Remark("uncertainty", (text,), {"n_noisy_ranks": n_noisy})
+
+
+def _devices(engine: Engine) -> Iterable[Remark]:
+    """Remark on the part of the time in which the devices of ranks computed."""
+    busy_s = engine.device_busy_s()
+    end_s = max((date for date in engine.finish_s() if not isnan(date)), default=0.0)
+    if not busy_s or not end_s:
+        return
+    share = sum(busy_s) / len(busy_s) / end_s
+    text = f"{len(busy_s):,} that ranks have computed {share:.1%} of the time, the busiest {max(busy_s) / end_s:.1%}"
+    yield Remark("devices", (text,), {"n": len(busy_s), "share": share, "largest_share": max(busy_s) / end_s})
 
 
 def _sampled(engine: Engine) -> Iterable[Remark]:

@@ -14,6 +14,7 @@ from smpy.platforms.description import Description
 from smpy.platforms.host_names import folded_names
 from smpy.platforms.inspection.bisection import Bisection, bisection_of
 from smpy.platforms.links import Sharing
+from smpy.platforms.models.devices import Device
 from smpy.platforms.models.memory import Memory
 
 if TYPE_CHECKING:
@@ -40,6 +41,14 @@ class HostKind:
     cores: int
     speed_flop_per_s: float
     memory: Memory
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceKind:
+    """Identical devices, and the number of hosts that have them."""
+
+    n_hosts: int
+    device: Device
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +149,7 @@ class Overview:
     kernels: tuple[str, ...]
     kernels_reference_flop_per_s: float
     calibrated_cores: int
+    devices: tuple[DeviceKind, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +209,7 @@ def overview(description: Description, platform: Platform) -> Overview:
         kernels=tuple(cost.name for cost in kernels.costs) if kernels else (),
         kernels_reference_flop_per_s=kernels.reference_flop_per_s if kernels else 0.0,
         calibrated_cores=cores if type(cores := description.calibration.get("cores")) is int else 0,
+        devices=device_kinds(platform),
     )
 
 
@@ -219,6 +230,15 @@ def host_kinds(platform: Platform) -> tuple[HostKind, ...]:
     for kind, name in zip(platform.all_hosts(), platform.host_names, strict=True):
         names.setdefault(kind, []).append(name)
     return tuple(HostKind(tuple(folded_names(those)), len(those), *kind) for kind, those in names.items())
+
+
+def device_kinds(platform: Platform) -> tuple[DeviceKind, ...]:
+    """Kinds of devices, in the order of their first host."""
+    n_hosts: dict[Device, int] = {}
+    for hosts, kinds in platform.devices():
+        for device in kinds:
+            n_hosts[device] = n_hosts.get(device, 0) + len(hosts)
+    return tuple(DeviceKind(n, device) for device, n in n_hosts.items())
 
 
 def link_kinds(platform: Platform) -> tuple[LinkKind, ...]:
