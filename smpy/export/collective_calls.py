@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 from smpy.collectives.choice import selection_of
 from smpy.collectives.comm_hosts import SENT_ONCE
 from smpy.collectives.hosts import Hosts
 from smpy.engine.schedules import ScheduleCall, calls_of
+from smpy.export.action_columns import Row
 from smpy.export.communicators import Communicators
 from smpy.export.run_machine import RunMachine
 from smpy.records.trace import Trace
@@ -46,10 +47,10 @@ class CollectiveCalls:
         self._words.append(tuple(words))
         return len(self._words) - 1
 
-    def calls(self, rank: int, row: Mapping[str, Any], tables: dict[int, list[int]]) -> list[ScheduleCall]:
+    def calls(self, rank: int, row: Row, tables: dict[int, list[int]]) -> list[ScheduleCall]:
         """The calls of a rank of the world in a collective, from its row in `actions` and its tables of numbers."""
-        comm, root, nbytes = row["comm"], row["peer"], row["bytes"]
-        number, self._due[rank, comm] = self._schedules(row["detail"], comm, self._due.get((rank, comm), SENT_ONCE))
+        comm, root, nbytes = row.comm, row.peer, row.bytes
+        number, self._due[rank, comm] = self._schedules(row.detail, comm, self._due.get((rank, comm), SENT_ONCE))
         member, n_ranks = self._communicators.rank(comm, rank), self._communicators.size(comm)
         key = member, number, root, nbytes
         if tables or key not in self._calls:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
 
 from smpy.records.trace import Trace
 from smpy.records.trace_layout import damaged
 from smpy.replay.trace_schedules import members_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 ANY: Final = -1
 """Any source, or any tag."""
@@ -64,6 +69,14 @@ class Communicators:
         if not -1 <= peer < len(peers):
             raise damaged(f"{self._path}: communicator {comm} has {len(peers)} ranks to send to, and none is {peer}")
         return peer if peer == ANY else peers[peer]
+
+    def world_ranks(self, comm: int, peers: NDArray[np.int32]) -> NDArray[np.int32]:
+        """World ranks of the other ends of messages; any source stays any."""
+        for peer in (peers.min(initial=ANY), peers.max(initial=ANY)):
+            self.world_rank(comm, int(peer))
+        members = np.array([*self._members[self._other_of[comm]], ANY], np.int32)
+        ranks: NDArray[np.int32] = members[peers]
+        return ranks
 
     def is_world(self, comm: int) -> bool:
         """Whether a communicator has the ranks of the world, in their order."""

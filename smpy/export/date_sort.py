@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from smpy.export.rows_of_ranks import append_to_files
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -78,11 +80,7 @@ class DateSort:
         records = np.concatenate(self._held)
         self._held, self._n_held = [], 0
         span = np.searchsorted(self._spans, records["date"], side="right")
-        order = np.argsort(span, kind="stable")
-        numbers, firsts = np.unique(span[order], return_index=True)
-        for number, part in zip(numbers, np.split(order, firsts[1:]), strict=True):
-            with self._path(number).open("ab") as file:
-                file.write(records[part].tobytes())
+        append_to_files(records, span, len(self._spans) + 1, self._path)
 
     def _path(self, number: int) -> Path:
         return self._folder / f"span.{number}"

@@ -13,9 +13,10 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO, Final
 
 from smpy.collectives.facts import Query
+from smpy.export.action_columns import Row
 from smpy.export.mpi_calls import OF_ROOT, sizes_of
 from smpy.export.rank_files import write_rank_files
-from smpy.export.rank_program import RankProgram, RequestName, Row, RunFacts
+from smpy.export.rank_program import RankProgram, RequestName, RunFacts
 from smpy.records.files import in_place_when_whole
 from smpy.records.trace import Trace
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from smpy.export.dated_calls import DatedCall
-
 _SEND_MODES: Final = ("", "s", "b", "")
 _NAMES: Final = {
     "recv": "Recv",
@@ -35,26 +33,29 @@ OF_ROOT: Final = ("bcast", "reduce", "gather", "gatherv", "scatter", "scatterv")
 """Collectives with a root."""
 
 
-def name_of(call: DatedCall, operation: str) -> str:
+def name_of(action: str, detail: int, operation: str, *, is_over: bool) -> str:
     """Name of MPI's function without its prefix, such as "Send"; "" for what is none, and for reads of the clock.
 
     Parameters
     ----------
-    call : DatedCall
-        The call.
+    action : str
+        Name of the action.
+    detail : int
+        Its column of `actions`.
     operation : str
         Operation of a collective; "" for one that does nothing.
+    is_over : bool
+        Whether the call completed a request: a send of a call that did not is a started one.
     """
-    action = call.action
     if action in ("send", "isend"):
-        name = f"{_SEND_MODES[call.detail]}send"
-        return (name if call.completed else f"i{name}").capitalize()
+        name = f"{_SEND_MODES[detail]}send"
+        return (name if is_over else f"i{name}").capitalize()
     if action in ("collective", "start"):
         return _OTHER_NAMES.get(operation, operation.removeprefix("inter_").capitalize())
     if action == "access":
-        return _ACCESSES.get(call.detail, "Accumulate")
+        return _ACCESSES.get(detail, "Accumulate")
     if action in ("file_access", "file_iaccess"):
-        return f"File_{'i' * (action == 'file_iaccess')}{'write' if call.detail % 2 else 'read'}"
+        return f"File_{'i' * (action == 'file_iaccess')}{'write' if detail % 2 else 'read'}"
     return _NAMES.get(action, "")
 
 

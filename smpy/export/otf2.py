@@ -145,7 +145,7 @@ class _Definitions:
         """Region of a call of MPI, or of a kernel; None for other computing."""
         trace = self.trace
         site_call, place = trace.calls[trace.label_of_site[call.site]]
-        name = name_of(call, operation)
+        name = name_of(call.action, call.detail, operation, is_over=bool(call.completed))
         if name:
             return self.region(f"MPI_{name}", self._role(call), self.otf2.Paradigm.MPI, place)
         if call.action == "compute" and trace.is_kernel[call.site]:
@@ -183,7 +183,7 @@ class _Events:
         """Write them all."""
         names = self._definitions.trace.info["trace"]["regions"]
         self._enter(0.0, self._definitions.program)
-        for call in self._dated.calls:
+        for call in self._dated.calls():
             if call.action == "begin_region":
                 otf2 = self._definitions.otf2
                 region = self._definitions.region(names[call.detail], otf2.RegionRole.FUNCTION, otf2.Paradigm.USER)
@@ -192,9 +192,8 @@ class _Events:
                 self._leave(call.begin_s)
             else:
                 self._call(call)
-        end_s = self._dated.calls[-1].end_s if self._dated.calls else 0.0
         while self._entered:
-            self._leave(end_s)
+            self._leave(self._dated.end_s)
         self._writer.close()  # now, as the package holds what is not closed in memory
 
     def _call(self, call: DatedCall) -> None:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from smpy.collectives.facts import Query
 from smpy.engine.schedules import Instruction, ScheduleCall
 from smpy.errors import UsageError
+from smpy.export.action_columns import Row
 from smpy.export.collective_calls import CollectiveCalls
 from smpy.export.communicators import OF_COLLECTIVES, Communicators
 from smpy.export.matches import Matches
@@ -30,21 +31,6 @@ _PLAIN_MODES: Final = (0, 3)  # standard sends, and those that are a part of ano
 _NULL: Final = {"site": 0, "comm": -1}
 _NULL_REQUEST: Final = -1
 _UNWAITED_MAX: Final = 64  # requests of one name that nobody waits for, before their waits are written
-
-
-class Row(NamedTuple):
-    """A row of `actions`."""
-
-    rank: int
-    action: str
-    site: int  # 0: none
-    comm: int  # -1: none
-    peer: int
-    tag: int
-    bytes: int
-    amount: float
-    request: int
-    detail: int
 
 
 _row_of: Final = partial(tuple.__new__, Row)  # `Row._make`, at half its time
@@ -327,7 +313,7 @@ class RankProgram:
             )
         operation, query = self.run.queries.get(row.detail, ("", None))
         if query is None or row.detail in self.run.by_hints or not self.collective(row, operation, query, self._tables):
-            calls = self.run.collectives.calls(self.rank, row._asdict(), self._tables)
+            calls = self.run.collectives.calls(self.rank, row, self._tables)
             self._perform(row.comm, calls)
 
     def _perform(self, comm: int, calls: Iterable[ScheduleCall]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +20,19 @@ def groups_of_ranks(n_rows: int, n_ranks: int) -> NDArray[np.int64]:
     return np.arange(n_ranks) * n_groups // n_ranks
 
 
+def append_to_files(
+    rows: NDArray[np.void], file_of_row: NDArray[np.int64], n_files: int, path_of: Callable[[int], Path]
+) -> None:
+    """Append each row to its file; those of a file stay in their order."""
+    file_of_row = file_of_row.astype(np.min_scalar_type(n_files))  # numpy sorts numbers of 16 bits by their digits
+    rows = rows[np.argsort(file_of_row, kind="stable")]
+    ends = np.cumsum(np.bincount(file_of_row, minlength=n_files))
+    for number, part in enumerate(np.split(rows, ends[:-1])):
+        if len(part):
+            with path_of(number).open("ab") as file:
+                part.tofile(file)
+
+
 class RowsOfRanks:
     """Rows of a table in files, one for each group of ranks.
 
@@ -30,35 +44,31 @@ class RowsOfRanks:
         Beginning of their names.
     group_of_rank : array of int
         Group of each rank.
+    dtype : numpy.dtype
+        Structured type of a row, with a field `rank`.
     """
 
-    def __init__(self, folder: Path, name: str, group_of_rank: NDArray[np.int64]) -> None:
+    def __init__(self, folder: Path, name: str, group_of_rank: NDArray[np.int64], dtype: np.dtype[Any]) -> None:
         self._folder, self._name = folder, name
-        self._group_of_rank = group_of_rank
-        self._dtype: np.dtype[Any] | None = None
+        self._group_of_rank, self._dtype = group_of_rank, dtype
 
-    def add(self, rows: NDArray[np.void]) -> None:
-        """Add rows with a field `rank`, in the order in which they are to be read."""
-        if not len(rows):
-            return
-        self._dtype = rows.dtype
-        group = self._group_of_rank[rows["rank"]]
-        order = np.argsort(group, kind="stable")
-        numbers, firsts = np.unique(group[order], return_index=True)
-        for number, part in zip(numbers, np.split(order, firsts[1:]), strict=True):
-            with self._path(number).open("ab") as file:
-                file.write(rows[part].tobytes())
+    def add(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Add rows, as columns, in the order in which they are to be read."""
+        rows = np.empty(len(columns["rank"]), self._dtype)
+        for name, column in columns.items():
+            rows[name] = column
+        append_to_files(rows, self._group_of_rank[rows["rank"]], int(self._group_of_rank[-1]) + 1, self._path)
 
-    def read(self, group: int) -> dict[int, NDArray[np.void]]:
-        """The rows of a group by rank, in the order in which they were added."""
+    def read(self, group: int) -> list[NDArray[np.void]]:
+        """The rows of each rank of a group, in the order in which they were added."""
         path = self._path(group)
-        if self._dtype is None or not path.exists():
-            return {}
-        rows = np.fromfile(path, self._dtype)
-        path.unlink()
+        rows = np.empty(0, self._dtype)
+        if path.exists():
+            rows = np.fromfile(path, self._dtype)
+            path.unlink()
         rows = rows[np.argsort(rows["rank"], kind="stable")]
-        ranks, firsts = np.unique(rows["rank"], return_index=True)
-        return dict(zip(ranks.tolist(), np.split(rows, firsts[1:]), strict=True))
+        ranks = np.flatnonzero(self._group_of_rank == group)
+        return np.split(rows, np.searchsorted(rows["rank"], ranks[1:]))
 
     def _path(self, group: int) -> Path:
         return self._folder / f"{self._name}.{group}"

@@ -13,9 +13,10 @@ from typing import ClassVar, Final
 
 from smpy.collectives.facts import Query
 from smpy.collectives.parts import ring_parts
+from smpy.export.action_columns import Row
 from smpy.export.new_folder import new_folder_when_whole
 from smpy.export.rank_files import write_rank_files
-from smpy.export.rank_program import RankProgram, RequestName, Row, RunFacts
+from smpy.export.rank_program import RankProgram, RequestName, RunFacts
 from smpy.records.trace import Trace
 
 SUFFIX: Final = ".ti"

@@ -34,7 +34,7 @@ def dated(emulated: Callable, tmp_path: Path) -> Callable[[str], list[list[Dated
         ran = emulated(BEGIN + source, 2, trace=tmp_path / "trace", **machine | config)
         assert ran.outcome.error is None
         trace = Trace(tmp_path / "trace")
-        return [of_rank.calls for of_rank in dated_ranks(trace, Communicators(trace))]
+        return [list(of_rank.calls()) for of_rank in dated_ranks(trace, Communicators(trace))]
 
     return here
 
@@ -96,7 +96,8 @@ MPI.Attach_buffer(bytearray(5000))
 comm.Bsend(sent, 1) if rank == 0 else comm.Recv(taken, 0)
 """)
     (call,) = (call for call in sender if call.action == "send")
-    assert (name_of(call, ""), list(call.completed), call.end_s) == ("Bsend", [call.message], 0)
+    assert (list(call.completed), call.end_s) == ([call.message], 0)
+    assert name_of(call.action, call.detail, "", is_over=True) == "Bsend"
 
 
 def test_a_message_of_the_line_of_a_collective_says_when_that_was_over(dated: Callable):

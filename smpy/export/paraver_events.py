@@ -1,0 +1,149 @@
+"""Events of a rank for Paraver: calls with their lines and operations, bytes of collectives, kernels and regions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from smpy.export.communicators import Communicators
+from smpy.export.dated_calls import DatedRank
+from smpy.export.mpi_calls import OF_ROOT, name_of, sizes_of
+from smpy.export.paraver_names import KERNEL, REGION, CallNumbers
+from smpy.records.trace import Trace
+from smpy.replay.trace_schedules import queries_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+VALUES: Final = tuple("abcdefg")
+RECORD: Final = np.dtype([("date", "i8"), ("rank", "i4"), ("kind", "i1"), *((name, "i8") for name in VALUES)])
+"""A record; its kind says what its values mean."""
+
+STATE, EVENT, CALL, COLLECTIVE, MESSAGE = range(5)
+"""Kinds of records."""
+
+_NS: Final = 1e9
+_COLLECTIVES: Final = ("collective", "start")
+_NAMED_BY_DETAIL: Final = (*_COLLECTIVES, "send", "isend", "access", "file_access", "file_iaccess")
+
+
+def whole_ns(dates_s: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Dates in whole nanoseconds."""
+    whole: NDArray[np.int64] = np.rint(dates_s * _NS).astype(np.int64)
+    return whole
+
+
+def records(kind: int, date_ns: NDArray[np.int64], *values: Any) -> NDArray[np.void]:
+    """Records of a kind; further values are 0."""
+    made = np.zeros(len(date_ns), RECORD)
+    made["kind"], made["date"] = kind, date_ns
+    for name, value in zip(VALUES, values, strict=False):
+        made[name] = value
+    return made
+
+
+class Events:
+    """Events of ranks.
+
+    Parameters
+    ----------
+    trace : Trace
+        Trace of a whole run.
+    calls : CallNumbers
+        Types and values of its events; calls that Extrae has no number for get theirs as they appear.
+    communicators : Communicators
+        Those of the trace.
+    """
+
+    def __init__(self, trace: Trace, calls: CallNumbers, communicators: Communicators) -> None:
+        self._calls, self._communicators = calls, communicators
+        self._queries = queries_of(trace)
+        self._line_of_site, self._kernel_of_site = np.array(calls.line_of_site), np.array(calls.kernel_of_site)
+        self._has_operations = not trace.keeps_seconds
+
+    def of_rank(self, dated: DatedRank) -> NDArray[np.void]:
+        """Events of a rank, in order; it calls Init before its first action, and Finalize behind its last one."""
+        actions = dated.actions
+        types, values = self._numbers(dated)
+        called = np.flatnonzero(types)
+        collective = called[dated.is_named(*_COLLECTIVES)[called]]
+        entered, left = (np.flatnonzero(dated.is_named(name)) for name in ("begin_region", "end_region"))
+        kernel = np.where(dated.is_named("compute"), self._kernel_of_site[actions["site"]], 0)
+        computed = np.flatnonzero(kernel)
+        line = self._line_of_site[actions["site"][called]]
+        flop = self._flop(dated, called)
+        begin_ns, end_ns = whole_ns(dated.dates.begin_s), whole_ns(dated.dates.end_s)
+        in_order = [
+            (
+                called,
+                records(CALL, begin_ns[called], types[called], values[called], line, np.diff(flop[:-1])),
+            ),
+            (collective, records(COLLECTIVE, begin_ns[collective], *self._sizes(dated, collective))),
+            (computed, records(EVENT, begin_ns[computed], KERNEL, kernel[computed])),
+            (entered, records(EVENT, begin_ns[entered], REGION, actions["detail"][entered] + 1)),
+            (left, records(EVENT, begin_ns[left], REGION)),
+            (computed, records(EVENT, end_ns[computed], KERNEL)),
+            (called, records(CALL, end_ns[called], types[called])),
+        ]
+        places, parts = zip(*in_order, strict=True)
+        events = np.concatenate(parts)[np.argsort(np.concatenate(places), kind="stable")]
+        init = self._call_without_line("Init", 0, 0)
+        finalize = self._call_without_line("Finalize", dated.end_s, flop[-1] - flop[-2])
+        events = np.concatenate((init, events, finalize))
+        events["rank"] = dated.rank
+        return events
+
+    def _call_without_line(self, name: str, date_s: float, flop: int) -> NDArray[np.void]:
+        """Begin and end of a call, with the operations before it."""
+        kind, value = self._calls.of_call(name, is_collective=False)
+        return records(CALL, whole_ns(np.full(2, date_s)), kind, [value, 0], 0, [flop, 0])
+
+    def _flop(self, dated: DatedRank, called: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Whole operations of a rank at its begin, at each of its calls, and at its end."""
+        is_counted = dated.is_named("compute") & self._has_operations
+        flop = np.append(0.0, np.cumsum(np.where(is_counted, dated.actions["amount"], 0.0)))
+        whole: NDArray[np.int64] = np.rint(flop[[0, *called, -1]]).astype(np.int64)
+        return whole
+
+    def _numbers(self, dated: DatedRank) -> NDArray[np.int64]:
+        """Types and values of the calls of MPI; 0 for other actions."""
+        actions, is_call = dated.actions, dated.dates.is_call
+        detail = np.where(dated.is_named(*_NAMED_BY_DETAIL), actions["detail"], 0)
+        is_over = dated.is_named("send", "isend") & (np.diff(dated.dates.first_over) > 0)
+        sort = ((actions["action"].astype(np.int64) << 32) + detail) * 2 + is_over
+        sort[~is_call] = -1
+        _, first, of_action = np.unique(sort, return_index=True, return_inverse=True)
+        numbers = np.zeros((2, len(first)), np.int64)
+        for number in np.argsort(first).tolist():
+            action = int(first[number])
+            if is_call[action]:
+                numbers[:, number] = self._number(
+                    dated.names[actions["action"][action]], int(detail[action]), is_over=bool(is_over[action])
+                )
+        return numbers[:, of_action]
+
+    def _number(self, action: str, detail: int, *, is_over: bool) -> tuple[int, int]:
+        """Type and value of a call; zeros if it is none of MPI."""
+        is_collective = action in _COLLECTIVES
+        operation = self._queries[detail][0] if is_collective and detail in self._queries else ""
+        name = name_of(action, detail, operation, is_over=is_over)
+        return self._calls.of_call(name, is_collective=is_collective) if name else (0, 0)
+
+    def _sizes(self, dated: DatedRank, collective: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Bytes sent and received in each collective, whether the rank is the root, and the communicator."""
+        rows = dated.actions[collective]
+        columns = (rows[name].tolist() for name in ("action", "comm", "peer", "bytes", "amount", "detail"))
+        sizes = np.zeros((len(rows), 4), np.int64)
+        for place, (code, comm, root, nbytes, n_entries, detail) in enumerate(zip(*columns, strict=True)):
+            is_root = self._communicators.rank(comm, dated.rank) == root
+            operation = self._queries[detail][0]
+            if dated.names[code] == "start":
+                operation = operation.removeprefix("inter_").removeprefix("i")
+            tables = dated.tables(int(collective[place])) if n_entries else {}
+            sizes[place] = (
+                *sizes_of(operation, nbytes, tables, is_root=is_root),
+                operation in OF_ROOT and is_root,
+                comm + 1,
+            )
+        return sizes.T
