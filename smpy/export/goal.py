@@ -11,28 +11,31 @@ collectives.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
-from itertools import islice, takewhile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
-from shutil import copyfileobj
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from smpy.engine.schedules import Instruction, ScheduleCall
 from smpy.errors import UsageError
+from smpy.export.action_columns import ACTION, Row, action_columns, is_named
 from smpy.export.collective_calls import CollectiveCalls
 from smpy.export.communicators import ANY, OF_COLLECTIVES, Communicators
-from smpy.export.rank_files import ROWS_AT_ONCE, append_lines
-from smpy.export.rank_program import action_rows
-from smpy.export.run_machine import machine_of_run
+from smpy.export.rows_of_ranks import RowsOfRanks, groups_of_ranks
+from smpy.export.run_machine import RunMachine, machine_of_run
 from smpy.records.files import in_place_when_whole
 from smpy.records.trace import Trace
 from smpy.records.trace_layout import damaged
 from smpy.records.whole_runs import check_whole
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 SUFFIX: Final = ".goal"
 
-_COLUMNS: Final = ("rank", "action", "site", "comm", "peer", "tag", "bytes", "amount", "request", "detail")
 _CALCULATED: Final = ("compute", "sleep", "overhead", "skip")
 _SENDS: Final = ("send", "isend")
 _RECEIVES: Final = ("recv", "irecv")
@@ -43,11 +46,11 @@ _PLAIN_MODES: Final = (0, 3)  # standard sends, and those that are a part of ano
 _NS: Final = 1e9
 _LARGEST: Final = 1 << 53  # largest number that a reader of GOAL accepts
 _N_STRANDS: Final = 2
-Row = dict[str, Any]
+_SEND: Final = np.dtype([("rank", "i4"), ("source", "i4"), ("joint", "i4"), ("tag", "i4"), ("bytes", "i8")])
 
 
 def write(trace: Trace, path: Path) -> None:
-    """Write a trace to `path`. The sizes of all messages are held in memory.
+    """Write a trace to `path`. The actions of one rank are in memory, and the sizes of messages to it.
 
     Parameters
     ----------
@@ -64,65 +67,95 @@ def write(trace: Trace, path: Path) -> None:
     check_whole(trace, "be written as GOAL")
     machine = machine_of_run(trace)
     communicators = Communicators(trace)
-    messages = _Messages(trace, communicators)
     collectives = CollectiveCalls(trace, machine, communicators)
-    programs = [
-        _Program(rank, amounts_per_s, machine.reduction_byte_s, communicators, messages, collectives)
-        for rank, amounts_per_s in enumerate(machine.amounts_per_s)
-    ]
-    lines = [program.lines for program in programs]
-    with TemporaryDirectory() as folder, in_place_when_whole(path) as scratch:
-        paths = [Path(folder, f"rank-{rank}") for rank in range(len(programs))]
-        rows = _rows(trace)
-        for first in rows:
-            programs[first["rank"]].add(trace, first)
-            for row in islice(rows, ROWS_AT_ONCE):
-                programs[row["rank"]].add(trace, row)
-            append_lines(lines, paths)
-        with scratch.open("wb") as file:
-            file.write(f"num_ranks {len(programs)}\n".encode())
-            for rank, path_of_rank in enumerate(paths):
-                file.write(f"rank {rank} {{\n".encode())
-                if path_of_rank.exists():
-                    with path_of_rank.open("rb") as of_rank:
-                        copyfileobj(of_rank, file)
-                file.write(b"}\n")
+    with TemporaryDirectory(prefix="smpy-export-") as folder, in_place_when_whole(path) as scratch:
+        ranks = _ranks(trace, communicators, Path(folder))
+        with scratch.open("w", encoding="ascii") as file:
+            file.write(f"num_ranks {trace.n_ranks}\n")
+            for rank, (rows, messages) in enumerate(ranks):
+                program = _Program(trace, rank, machine, communicators, messages, collectives)
+                file.write(f"rank {rank} {{\n")
+                for row in rows:
+                    program.add(row)
+                file.writelines(program.lines)
+                file.write("}\n")
 
 
-def _rows(trace: Trace) -> Iterator[Row]:
-    for row in action_rows(trace, _COLUMNS):
-        yield dict(zip(_COLUMNS, row, strict=True))
+def _ranks(trace: Trace, communicators: Communicators, folder: Path) -> Iterator[tuple[Iterator[Row], _Messages]]:
+    """Yield the actions of each rank, in the order of ranks, and its messages; they are sorted in a folder."""
+    group_of_rank = groups_of_ranks(trace.n_rows("actions"), trace.n_ranks)
+    actions = RowsOfRanks(folder, "actions", group_of_rank, ACTION)
+    sends = RowsOfRanks(folder, "sends", group_of_rank, _SEND)
+    numbers_of_names: dict[str, int] = {}
+    for columns in action_columns(trace, numbers_of_names):
+        actions.add(columns)
+        names = list(numbers_of_names)
+        _give_tags(columns, names, communicators)
+        sends.add(_sends(columns, names, communicators))
+    names = list(numbers_of_names)
+    for group in range(int(group_of_rank[-1]) + 1):
+        for of_rank, to_rank in zip(actions.read(group), sends.read(group), strict=True):
+            words = [names[code] for code in of_rank["action"].tolist()]
+            columns = {name: of_rank[name].tolist() for name in Row._fields} | {"action": words}
+            yield map(Row._make, zip(*columns.values(), strict=True)), _Messages(communicators, to_rank, columns)
+
+
+def _give_tags(columns: Mapping[str, NDArray[Any]], names: Sequence[str], communicators: Communicators) -> None:
+    """Give tags to the messages of collectives and of communicators, in the order of actions."""
+    is_performed = is_named(names, columns["action"], *_PERFORMS)
+    is_given = is_performed | (is_named(names, columns["action"], *_SENDS) & (columns["comm"] != 0))
+    tag = np.where(is_performed, OF_COLLECTIVES, columns["tag"])[is_given]
+    pairs = (columns["comm"][is_given].astype(np.int64) << 32) + tag
+    _, first = np.unique(pairs, return_index=True)
+    for place in np.flatnonzero(is_given)[np.sort(first)].tolist():
+        comm = int(columns["comm"][place])
+        if is_performed[place]:
+            for strand in range(1 + _N_STRANDS):
+                communicators.tag(comm, OF_COLLECTIVES - strand)
+        else:
+            communicators.tag(comm, int(columns["tag"][place]))
+
+
+def _sends(
+    columns: Mapping[str, NDArray[Any]], names: Sequence[str], communicators: Communicators
+) -> dict[str, NDArray[Any]]:
+    """Columns of the messages that are sent, with the ranks to which they go."""
+    is_send = is_named(names, columns["action"], *_SENDS)
+    sent = {name: columns[name][is_send] for name in ("rank", "comm", "peer", "tag", "bytes")}
+    target, joint = np.empty_like(sent["peer"]), np.empty_like(sent["comm"])
+    for comm in np.unique(sent["comm"]).tolist():
+        is_here = sent["comm"] == comm
+        target[is_here] = communicators.world_ranks(comm, sent["peer"][is_here])
+        joint[is_here] = communicators.joint(comm)
+    return {"rank": target, "source": sent["rank"], "joint": joint, "tag": sent["tag"], "bytes": sent["bytes"]}
 
 
 class _Messages:
-    """The messages of the run: sizes of those not yet received, and matches of receives from any source."""
+    """Messages to a rank: sizes of those not yet received, and matches of its receives from any source."""
 
-    def __init__(self, trace: Trace, communicators: Communicators) -> None:
+    def __init__(
+        self, communicators: Communicators, sent: NDArray[np.void], actions: Mapping[str, Sequence[Any]]
+    ) -> None:
         self._communicators: Final = communicators
-        self._sizes: Final[dict[tuple[int, int, int], dict[int, deque[tuple[int, int]]]]] = {}
-        self._took: Final[dict[tuple[int, int], tuple[int, int]]] = {}
-        for number, row in enumerate(_rows(trace)):
-            if row["action"] in _SENDS:
-                comm, target = row["comm"], communicators.world_rank(row["comm"], row["peer"])
-                of_tag = self._sizes.setdefault((communicators.joint(comm), row["rank"], target), {})
-                of_tag.setdefault(row["tag"], deque()).append((number, row["bytes"]))
-                communicators.tag(comm, row["tag"])
-            elif row["action"] == "took":
-                self._took[row["rank"], row["request"]] = row["peer"], row["tag"]
-            elif row["action"] in _PERFORMS:
-                for strand in range(1 + _N_STRANDS):
-                    communicators.tag(row["comm"], OF_COLLECTIVES - strand)
+        self._sizes: Final[dict[tuple[int, int], dict[int, deque[tuple[int, int]]]]] = {}
+        columns = (sent[name].tolist() for name in ("joint", "source", "tag", "bytes"))
+        for number, (joint, source, tag, nbytes) in enumerate(zip(*columns, strict=True)):
+            of_tag = self._sizes.setdefault((joint, source), {})
+            of_tag.setdefault(tag, deque()).append((number, nbytes))
+        took = zip(*(actions[name] for name in ("action", "request", "peer", "tag")), strict=True)
+        self._took: Final = {request: (peer, tag) for action, request, peer, tag in took if action == "took"}
 
     def taken_by(self, row: Row) -> tuple[int, int, int]:
         """Source, tag and size of the message that a receive takes; those of the receive if it took none."""
-        comm, peer, tag = row["comm"], row["peer"], row["tag"]
+        comm, peer, tag = row.comm, row.peer, row.tag
         if peer == ANY:
-            peer, tag = self._took.get((row["rank"], row["request"]), (peer, tag))
+            peer, tag = self._took.get(row.request, (peer, tag))
         source = self._communicators.world_rank(comm, peer)
-        of_tag = self._sizes.get((self._communicators.joint(comm), source, row["rank"]), {})
-        left = [(sizes[0], sent) for sent, sizes in of_tag.items() if sizes and tag in (ANY, sent)]
+        of_tag = self._sizes.get((self._communicators.joint(comm), source), {})
+        some = (tag,) if tag != ANY else of_tag
+        left = [(of_tag[sent][0], sent) for sent in some if of_tag.get(sent)]
         if not left:
-            return source, tag if tag == ANY else self._communicators.tag(comm, tag), min(row["bytes"], _LARGEST)
+            return source, tag if tag == ANY else self._communicators.tag(comm, tag), min(row.bytes, _LARGEST)
         (_, size), tag = min(left)
         of_tag[tag].popleft()
         return source, self._communicators.tag(comm, tag), size
@@ -133,18 +166,18 @@ class _Program:
 
     def __init__(
         self,
+        trace: Trace,
         rank: int,
-        amounts_per_s: float,
-        reduction_byte_s: float,
+        machine: RunMachine,
         communicators: Communicators,
         messages: _Messages,
         collectives: CollectiveCalls,
     ) -> None:
         self.lines: Final[list[str]] = []
+        self._trace, self._rank = trace, rank
         self._communicators = communicators
-        self._amounts_per_s = amounts_per_s
-        self._reduction_byte_s = reduction_byte_s
-        self._rank = rank
+        self._amounts_per_s = machine.amounts_per_s[rank]
+        self._reduction_byte_s = machine.reduction_byte_s
         self._messages = messages
         self._collectives = collectives
         self._tables: dict[int, list[int]] = {}  # tables of the collective in `self._collective`
@@ -155,38 +188,38 @@ class _Program:
         self._of_request: Final[dict[int, list[str]]] = {}
         self._calculated_ns, self._written_ns = 0.0, 0
 
-    def add(self, trace: Trace, row: Row) -> None:
+    def add(self, row: Row) -> None:
         """Add the operations of a row of `actions`."""
-        action = row["action"]
-        nbytes = 0 if action in _RECEIVES else row["bytes"]  # a receive of an object has room for any
-        if not (0 <= nbytes <= _LARGEST and 0 <= row["amount"] <= _LARGEST):
-            raise damaged(f"{trace.folder / 'actions.parquet'}: an amount of rank {row['rank']} is not of a run")
+        action = row.action
+        nbytes = 0 if action in _RECEIVES else row.bytes  # a receive of an object has room for any
+        if not (0 <= nbytes <= _LARGEST and 0 <= row.amount <= _LARGEST):
+            raise damaged(f"{self._trace.folder / 'actions.parquet'}: an amount of rank {row.rank} is not of a run")
         if action in _CALCULATED:
-            if row["bytes"]:
-                raise _refused(trace, row, "its time depends on the memory")
-            self._calculate(row["amount"] / (self._amounts_per_s if action == "compute" else 1.0))
+            if row.bytes:
+                raise self._refused(row, "its time depends on the memory")
+            self._calculate(row.amount / (self._amounts_per_s if action == "compute" else 1.0))
         elif action in _WAITS:
-            self._needs += [f"requires {label}" for label in self._of_request.pop(row["request"], ())]
+            self._needs += [f"requires {label}" for label in self._of_request.pop(row.request, ())]
         elif action in (*_SENDS, *_RECEIVES):
-            self._exchange(trace, row)
+            self._exchange(row)
         elif action in _PERFORMS:
-            self._collective, self._tables, self._n_entries = row, {}, int(row["amount"])
+            self._collective, self._tables, self._n_entries = row, {}, int(row.amount)
             self._perform_whole()
         elif action == "entry":
-            self._tables.setdefault(row["detail"], []).append(row["bytes"])
+            self._tables.setdefault(row.detail, []).append(row.bytes)
             self._n_entries -= 1
             self._perform_whole()
         elif action not in _WITHOUT_TIME:
             latch = "it waits for ranks that send it no message, which GOAL cannot express"
-            raise _refused(trace, row, latch if action == "latch" else f"GOAL has nothing for {action!r}")
+            raise self._refused(row, latch if action == "latch" else f"GOAL has nothing for {action!r}")
 
     def _perform_whole(self) -> None:
         """Add the messages of the collective, once all its table entries have been read."""
         if self._collective is not None and not self._n_entries:
             row, self._collective = self._collective, None
-            left = self._perform(row["comm"], self._collectives.calls(self._rank, row, self._tables))
-            if row["action"] == "start":
-                self._of_request[row["request"]] = left
+            left = self._perform(row.comm, self._collectives.calls(self._rank, row, self._tables))
+            if row.action == "start":
+                self._of_request[row.request] = left
             else:
                 self._needs += [f"requires {label}" for label in left]
 
@@ -252,33 +285,33 @@ class _Program:
             self._written_ns += ns
             self._needs = [f"requires {self._operation(f'calc {ns}')}"]
 
-    def _exchange(self, trace: Trace, row: Row) -> None:
-        if row["comm"] == 0 and row["tag"] >= self._communicators.tags_end:
-            raise _refused(trace, row, f"the tag {row['tag']} is one that collectives or other communicators have")
-        if row["action"] in _SENDS:
-            if row["detail"] not in _PLAIN_MODES:
-                raise _refused(trace, row, "GOAL has no sends of another mode")
-            target = self._communicators.world_rank(row["comm"], row["peer"])
-            tag = self._communicators.tag(row["comm"], row["tag"])
-            label = self._operation(f"send {row['bytes']}b to {target} tag {tag}")
+    def _exchange(self, row: Row) -> None:
+        if row.comm == 0 and row.tag >= self._communicators.tags_end:
+            raise self._refused(row, f"the tag {row.tag} is one that collectives or other communicators have")
+        if row.action in _SENDS:
+            if row.detail not in _PLAIN_MODES:
+                raise self._refused(row, "GOAL has no sends of another mode")
+            target = self._communicators.world_rank(row.comm, row.peer)
+            tag = self._communicators.tag(row.comm, row.tag)
+            label = self._operation(f"send {row.bytes}b to {target} tag {tag}")
         else:
             source, tag, size = self._messages.taken_by(row)
             label = self._operation(f"recv {size}b from {source} tag {tag}")
-        is_over = row["action"] == "recv" or (row["action"] == "send" and row["amount"] == 1)
+        is_over = row.action == "recv" or (row.action == "send" and row.amount == 1)
         self._needs = [f"requires {label}" if is_over else f"irequires {label}"]
         if not is_over:
-            self._of_request[row["request"]] = [label]
+            self._of_request[row.request] = [label]
 
     def _operation(self, text: str) -> str:
         """Write an operation and return its label."""
         label = f"o{self._n_operations}"
         self._n_operations += 1
-        self.lines.append(f"{label}: {text}")
-        self.lines.extend(f"{label} {need}" for need in self._needs)
+        self.lines.append(f"{label}: {text}\n")
+        for need in self._needs:
+            self.lines.append(f"{label} {need}\n")
         return label
 
-
-def _refused(trace: Trace, row: Row, why: str) -> UsageError:
-    call = trace.labels[trace.label_of_site[row["site"] or 0]]
-    where = f" ({call})" if call else ""
-    return UsageError(f"{trace.folder} is not written as GOAL: rank {row['rank']}{where}: {why}")
+    def _refused(self, row: Row, why: str) -> UsageError:
+        call = self._trace.labels[self._trace.label_of_site[row.site]]
+        where = f" ({call})" if call else ""
+        return UsageError(f"{self._trace.folder} is not written as GOAL: rank {self._rank}{where}: {why}")
