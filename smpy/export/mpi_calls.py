@@ -86,6 +86,7 @@ def bytes_of(
         "scatter": (n * own * is_root, own),
         "scatterv": (totals.get(0, 0), own),
         "gather": (own, n * own * is_root),
+        "split": (own, n * own * is_root),
         "gatherv": (own, totals.get(1, 0)),
         "reduce": (own, n * own * is_root),
         "allreduce": (n * own, n * own),

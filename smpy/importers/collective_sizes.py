@@ -178,6 +178,7 @@ _SHAPES: Final[dict[str, Callable[[int, Sequence[int], Sequence[int]], CallShape
     "bcast": _from_root,
     "scatter": _from_root,
     "gather": _to_root,
+    "split": _to_root,
     "reduce": _reduce,
     "allgather": _among_all,
     "alltoall": _among_all,

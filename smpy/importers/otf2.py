@@ -14,6 +14,7 @@ from contextlib import closing, redirect_stderr
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from smpy.collectives.register import SPLIT
 from smpy.errors import UsageError
 from smpy.importers.quiet_library import library_silenced
 from smpy.importers.real_run import RealRun
@@ -296,6 +297,8 @@ class _Events:
         request: int | None = None,
     ) -> None:
         name = self._operations[operation.value]
+        if sent and operation == self._otf2.CollectiveOp.CREATE_HANDLE:
+            name = SPLIT  # its gather of colors, which `smpy export` tells; other tools tell no bytes
         root = root if root < _NO_ROOT else -1
         self._run.collective(rank, name, self._comm(rank, comm), root, sent, received, request)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 _OF_A_ROOT: Final = ("bcast", "scatter")
-_TO_A_ROOT: Final = ("gather", "reduce")
+_TO_A_ROOT: Final = ("gather", "split", "reduce")
 _AMONG_ALL: Final = ("allreduce", "allgather", "alltoall", "reduce_scatter_block")
 
 

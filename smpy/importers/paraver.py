@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from smpy.collectives.register import SPLIT
 from smpy.errors import UsageError
 from smpy.importers.collective_sizes import OPERATIONS
 from smpy.importers.own_sizes import totals_of
@@ -253,12 +254,18 @@ class _Reader:
             for each in self._completed_in(task, date_ns):
                 task.open.remove(each)
                 self._complete(task, each)
-        elif call.startswith("Comm_"):  # some, such as Comm_split, exchange messages
-            while task.sent and task.sent[0].date_ns <= date_ns:
-                message = task.sent.popleft()
-                run.message_sent(rank, 0, message.target, message.tag, message.nbytes)
-            while (received := self._expected_in(task, date_ns)) is not None:
-                run.message_received(rank, 0, received.rank, received.tag, received.nbytes)
+        elif call.startswith("Comm_"):
+            self._make_communicator(task, date_ns)
+
+    def _make_communicator(self, task: _Task, date_ns: int) -> None:
+        """Take part in the gather of colors, which `smpy export` tells, and exchange the messages of the call."""
+        if task.facts.get(_SENT_BYTES):
+            self._meet(task, SPLIT, task.facts, None)
+        while task.sent and task.sent[0].date_ns <= date_ns:
+            message = task.sent.popleft()
+            self._run.message_sent(task.rank, 0, message.target, message.tag, message.nbytes)
+        while (received := self._expected_in(task, date_ns)) is not None:
+            self._run.message_received(task.rank, 0, received.rank, received.tag, received.nbytes)
 
     def _new_request(self, task: _Task, kind: str, left_ns: int, message: ParaverMessage | None) -> int:
         task.n_requests += 1
