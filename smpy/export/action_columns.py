@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -37,6 +38,10 @@ class Row(NamedTuple):
     amount: float
     request: int
     detail: int
+
+
+row_of: Final = partial(tuple.__new__, Row)
+"""`Row._make`, at half its time."""
 
 
 def action_columns(trace: Trace, names: dict[str, int]) -> Iterator[dict[str, NDArray[Any]]]:

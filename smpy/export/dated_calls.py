@@ -180,14 +180,14 @@ class DatedRank:
             message = None
             if side_of[number] != NO_MESSAGE:
                 comm, request = row[_CALL_COLUMNS.index("comm")], row[_CALL_COLUMNS.index("request")]
-                message = TracedMessage(*sides[side_of[number]], comm, request, action in _RECEIVES)
+                message = TracedMessage._make((*sides[side_of[number]], comm, request, action in _RECEIVES))
                 posted[number] = message
             ended = over[first_over[number] : first_over[number + 1]]
             completed = [posted.pop(each) for each in ended if each in posted]
             collectives = [started.pop(each) for each in ended if each in started]
             tables = self.tables(number) if action in ("collective", "start") else {}
             parts = message, completed, collectives, tables
-            call = DatedCall(action, begin_s[number], end_s[number], *row, *parts)
+            call = DatedCall._make((action, begin_s[number], end_s[number], *row, *parts))
             if action == "start":
                 started[number] = call
             yield call

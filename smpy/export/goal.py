@@ -21,7 +21,7 @@ import numpy as np
 
 from smpy.engine.schedules import Instruction, ScheduleCall
 from smpy.errors import UsageError
-from smpy.export.action_columns import ACTION, Row, action_columns, is_named
+from smpy.export.action_columns import ACTION, Row, action_columns, is_named, row_of
 from smpy.export.collective_calls import CollectiveCalls
 from smpy.export.communicators import ANY, OF_COLLECTIVES, Communicators
 from smpy.export.rows_of_ranks import RowsOfRanks, groups_of_ranks
@@ -39,6 +39,7 @@ SUFFIX: Final = ".goal"
 _CALCULATED: Final = ("compute", "sleep", "overhead", "skip")
 _SENDS: Final = ("send", "isend")
 _RECEIVES: Final = ("recv", "irecv")
+_EXCHANGES: Final = (*_SENDS, *_RECEIVES)
 _WAITS: Final = ("wait", "wait_all", "and")
 _WITHOUT_TIME: Final = ("noise_free", "begin_region", "end_region", "free", "took", "end")
 _PERFORMS: Final = ("collective", "start")
@@ -46,6 +47,7 @@ _PLAIN_MODES: Final = (0, 3)  # standard sends, and those that are a part of ano
 _NS: Final = 1e9
 _LARGEST: Final = 1 << 53  # largest number that a reader of GOAL accepts
 _N_STRANDS: Final = 2
+_ROWS_AT_ONCE: Final = 1 << 16
 _SEND: Final = np.dtype([("rank", "i4"), ("source", "i4"), ("joint", "i4"), ("tag", "i4"), ("bytes", "i8")])
 
 
@@ -72,16 +74,20 @@ def write(trace: Trace, path: Path) -> None:
         ranks = _ranks(trace, communicators, Path(folder))
         with scratch.open("w", encoding="ascii") as file:
             file.write(f"num_ranks {trace.n_ranks}\n")
-            for rank, (rows, messages) in enumerate(ranks):
+            for rank, (actions, messages) in enumerate(ranks):
                 program = _Program(trace, rank, machine, communicators, messages, collectives)
                 file.write(f"rank {rank} {{\n")
-                for row in rows:
-                    program.add(row)
-                file.writelines(program.lines)
+                for rows in actions:
+                    for row in rows:
+                        program.add(row)
+                    file.writelines(program.lines)
+                    program.lines.clear()
                 file.write("}\n")
 
 
-def _ranks(trace: Trace, communicators: Communicators, folder: Path) -> Iterator[tuple[Iterator[Row], _Messages]]:
+def _ranks(
+    trace: Trace, communicators: Communicators, folder: Path
+) -> Iterator[tuple[Iterator[Iterator[Row]], _Messages]]:
     """Yield the actions of each rank, in the order of ranks, and its messages; they are sorted in a folder."""
     group_of_rank = groups_of_ranks(trace.n_rows("actions"), trace.n_ranks)
     actions = RowsOfRanks(folder, "actions", group_of_rank, ACTION)
@@ -95,9 +101,17 @@ def _ranks(trace: Trace, communicators: Communicators, folder: Path) -> Iterator
     names = list(numbers_of_names)
     for group in range(int(group_of_rank[-1]) + 1):
         for of_rank, to_rank in zip(actions.read(group), sends.read(group), strict=True):
-            words = [names[code] for code in of_rank["action"].tolist()]
-            columns = {name: of_rank[name].tolist() for name in Row._fields} | {"action": words}
-            yield map(Row._make, zip(*columns.values(), strict=True)), _Messages(communicators, to_rank, columns)
+            took = of_rank[is_named(names, of_rank["action"], "took")]
+            yield _rows(of_rank, names), _Messages(communicators, to_rank, took)
+
+
+def _rows(actions: NDArray[np.void], names: Sequence[str]) -> Iterator[Iterator[Row]]:
+    """Yield the actions of a rank, some of them at once, so that their objects take little memory."""
+    for first in range(0, len(actions), _ROWS_AT_ONCE):
+        some = actions[first : first + _ROWS_AT_ONCE]
+        columns = {name: some[name].tolist() for name in Row._fields}
+        columns["action"] = [names[code] for code in columns["action"]]
+        yield map(row_of, zip(*columns.values(), strict=True))
 
 
 def _give_tags(columns: Mapping[str, NDArray[Any]], names: Sequence[str], communicators: Communicators) -> None:
@@ -133,17 +147,15 @@ def _sends(
 class _Messages:
     """Messages to a rank: sizes of those not yet received, and matches of its receives from any source."""
 
-    def __init__(
-        self, communicators: Communicators, sent: NDArray[np.void], actions: Mapping[str, Sequence[Any]]
-    ) -> None:
+    def __init__(self, communicators: Communicators, sent: NDArray[np.void], took: NDArray[np.void]) -> None:
         self._communicators: Final = communicators
         self._sizes: Final[dict[tuple[int, int], dict[int, deque[tuple[int, int]]]]] = {}
         columns = (sent[name].tolist() for name in ("joint", "source", "tag", "bytes"))
         for number, (joint, source, tag, nbytes) in enumerate(zip(*columns, strict=True)):
             of_tag = self._sizes.setdefault((joint, source), {})
             of_tag.setdefault(tag, deque()).append((number, nbytes))
-        took = zip(*(actions[name] for name in ("action", "request", "peer", "tag")), strict=True)
-        self._took: Final = {request: (peer, tag) for action, request, peer, tag in took if action == "took"}
+        taken = zip(took["peer"].tolist(), took["tag"].tolist(), strict=True)
+        self._took: Final = dict(zip(took["request"].tolist(), taken, strict=True))
 
     def taken_by(self, row: Row) -> tuple[int, int, int]:
         """Source, tag and size of the message that a receive takes; those of the receive if it took none."""
@@ -152,13 +164,11 @@ class _Messages:
             peer, tag = self._took.get(row.request, (peer, tag))
         source = self._communicators.world_rank(comm, peer)
         of_tag = self._sizes.get((self._communicators.joint(comm), source), {})
-        some = (tag,) if tag != ANY else of_tag
-        left = [(of_tag[sent][0], sent) for sent in some if of_tag.get(sent)]
-        if not left:
-            return source, tag if tag == ANY else self._communicators.tag(comm, tag), min(row.bytes, _LARGEST)
-        (_, size), tag = min(left)
-        of_tag[tag].popleft()
-        return source, self._communicators.tag(comm, tag), size
+        if tag == ANY:
+            tag = min(((sizes[0], sent) for sent, sizes in of_tag.items() if sizes), default=(0, ANY))[1]
+        left = of_tag.get(tag)
+        size = left.popleft()[1] if left else min(row.bytes, _LARGEST)
+        return source, tag if tag == ANY else self._communicators.tag(comm, tag), size
 
 
 class _Program:
@@ -190,18 +200,20 @@ class _Program:
 
     def add(self, row: Row) -> None:
         """Add the operations of a row of `actions`."""
-        action = row.action
-        nbytes = 0 if action in _RECEIVES else row.bytes  # a receive of an object has room for any
+        action, nbytes = row.action, row.bytes
+        if action in _RECEIVES:
+            nbytes = 0  # one of an object has room for any
         if not (0 <= nbytes <= _LARGEST and 0 <= row.amount <= _LARGEST):
             raise damaged(f"{self._trace.folder / 'actions.parquet'}: an amount of rank {row.rank} is not of a run")
-        if action in _CALCULATED:
-            if row.bytes:
+        if action in _EXCHANGES:
+            self._exchange(row)
+        elif action in _CALCULATED:
+            if nbytes:
                 raise self._refused(row, "its time depends on the memory")
             self._calculate(row.amount / (self._amounts_per_s if action == "compute" else 1.0))
         elif action in _WAITS:
-            self._needs += [f"requires {label}" for label in self._of_request.pop(row.request, ())]
-        elif action in (*_SENDS, *_RECEIVES):
-            self._exchange(row)
+            for label in self._of_request.pop(row.request, ()):
+                self._needs.append(f"requires {label}")
         elif action in _PERFORMS:
             self._collective, self._tables, self._n_entries = row, {}, int(row.amount)
             self._perform_whole()
@@ -286,18 +298,18 @@ class _Program:
             self._needs = [f"requires {self._operation(f'calc {ns}')}"]
 
     def _exchange(self, row: Row) -> None:
-        if row.comm == 0 and row.tag >= self._communicators.tags_end:
+        action, comm = row.action, row.comm
+        if comm == 0 and row.tag >= self._communicators.tags_end:
             raise self._refused(row, f"the tag {row.tag} is one that collectives or other communicators have")
-        if row.action in _SENDS:
+        if action in _SENDS:
             if row.detail not in _PLAIN_MODES:
                 raise self._refused(row, "GOAL has no sends of another mode")
-            target = self._communicators.world_rank(row.comm, row.peer)
-            tag = self._communicators.tag(row.comm, row.tag)
+            target, tag = self._communicators.world_rank(comm, row.peer), self._communicators.tag(comm, row.tag)
             label = self._operation(f"send {row.bytes}b to {target} tag {tag}")
         else:
             source, tag, size = self._messages.taken_by(row)
             label = self._operation(f"recv {size}b from {source} tag {tag}")
-        is_over = row.action == "recv" or (row.action == "send" and row.amount == 1)
+        is_over = action == "recv" or (action == "send" and row.amount == 1)
         self._needs = [f"requires {label}" if is_over else f"irequires {label}"]
         if not is_over:
             self._of_request[row.request] = [label]
@@ -306,9 +318,10 @@ class _Program:
         """Write an operation and return its label."""
         label = f"o{self._n_operations}"
         self._n_operations += 1
-        self.lines.append(f"{label}: {text}\n")
-        for need in self._needs:
-            self.lines.append(f"{label} {need}\n")
+        if len(self._needs) == 1:  # mostly
+            self.lines.append(f"{label}: {text}\n{label} {self._needs[0]}\n")
+        else:
+            self.lines.append("".join((f"{label}: {text}\n", *(f"{label} {need}\n" for need in self._needs))))
         return label
 
     def _refused(self, row: Row, why: str) -> UsageError:

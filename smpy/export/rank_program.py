@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, Final, NamedTuple
 
 from smpy.collectives.facts import Query
 from smpy.engine.schedules import Instruction, ScheduleCall
 from smpy.errors import UsageError
-from smpy.export.action_columns import Row
+from smpy.export.action_columns import Row, row_of
 from smpy.export.collective_calls import CollectiveCalls
 from smpy.export.communicators import OF_COLLECTIVES, Communicators
 from smpy.export.matches import Matches
@@ -31,9 +30,6 @@ _PLAIN_MODES: Final = (0, 3)  # standard sends, and those that are a part of ano
 _NULL: Final = {"site": 0, "comm": -1}
 _NULL_REQUEST: Final = -1
 _UNWAITED_MAX: Final = 64  # requests of one name that nobody waits for, before their waits are written
-
-
-_row_of: Final = partial(tuple.__new__, Row)  # `Row._make`, at half its time
 
 
 class RequestName(NamedTuple):
@@ -83,7 +79,7 @@ class RunFacts:
 
     def rows(self) -> Iterator[Row]:
         """The actions of all ranks."""
-        return map(_row_of, action_rows(self.trace, Row._fields))
+        return map(row_of, action_rows(self.trace, Row._fields))
 
     def check_tags(self) -> None:
         """Refuse a program whose own tags are those that other communicators have."""

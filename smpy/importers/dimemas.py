@@ -43,6 +43,7 @@ _SECONDS_MAX: Final = 1e15
 _LINE_MAX_BYTES: Final = 16 << 20
 _ROWS_AT_ONCE: Final = 1 << 15
 _NO_THREADS: Final = "threads other than a task's first are left out"
+_NO_WAITS: Final = "nobody waits for a started send: the format has no record of that"
 _NO_EVENTS: Final = "user events are left out"
 
 
@@ -324,6 +325,8 @@ class _Task:
         peer, nbytes, tag, comm = self._message(record)
         kind = record.number(-1, "kind of a send", most=_RENDEZVOUS | _IMMEDIATE)
         is_started = bool(kind & _IMMEDIATE)
+        if is_started:
+            self._builder.remarks[_NO_WAITS] += 1
         mode = SYNCHRONOUS if kind & _RENDEZVOUS else STANDARD
         site = self._site(
             ("Issend" if is_started else "Ssend") if kind & _RENDEZVOUS else "Isend" if is_started else "Send"

@@ -56,6 +56,7 @@ def test_bursts_and_messages_take_what_the_program_says(tmp_path: Path):
     assert {each["text"] for each in trace.info["remarks"]} == {
         "threads other than a task's first are left out",
         "user events are left out",
+        "nobody waits for a started send: the format has no record of that",
     }
     assert replay(trace, platform=FLAT).messages > 3
 
