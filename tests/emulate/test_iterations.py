@@ -401,11 +401,12 @@ def test_a_generator_is_refused(looped: Callable) -> None:
 
 @pytest.mark.parametrize(
     ("periods", "kind", "message"),
-    [((0,), ValueError, "of 2 items or more"), ((3, -3), ValueError, "2 items"), ((2.5,), TypeError, "float")],
+    [((0,), ValueError, "of 1 item or more"), ((3, -3), ValueError, "1 item"), ((2.5,), TypeError, "float")],
 )
-def test_periods_are_whole_numbers_from_2_on(periods: Any, kind: type[Exception], message: str) -> None:
+def test_periods_are_whole_numbers_from_1_on(periods: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         smpy.iterations("x", range(9), periods=periods)
+    assert list(smpy.iterations("x", range(9), periods=(1, 2))) == list(range(9))  # 1: of a grid with one row
 
 
 @pytest.mark.parametrize(

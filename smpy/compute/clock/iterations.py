@@ -76,7 +76,7 @@ def iterations(name: str, iterable: Collection[T], *, comm: Any = None, periods:
     TypeError
         If the iterable has no length, or a period is no whole number.
     ValueError
-        If a period is less than 2.
+        If a period is less than 1.
     UsageError
         With `--iterations skip`: if ranks disagree on the loop's name or length, a thread makes the loop, its ``for``
         statement has a ``break`` or ``return``, it is left by an exception, or a request or message outlives its item
@@ -93,8 +93,8 @@ def iterations(name: str, iterable: Collection[T], *, comm: Any = None, periods:
         raise TypeError(
             f"iterations {name!r}: a {type(iterable).__name__} has no length: give a range, a list or another sequence"
         ) from None
-    if any(index(period) < 2 for period in periods):
-        raise ValueError(f"iterations {name!r}: a period is of 2 items or more")
+    if any(index(period) < 1 for period in periods):
+        raise ValueError(f"iterations {name!r}: a period is of 1 item or more")
     skipping = current().world_storage.get(IterationSkipping) if is_running() else None
     if skipping is None:
         return iterable
