@@ -13,7 +13,7 @@ from smpy.cli.study_scale import command
 from smpy.errors import UsageError
 from smpy.study.equal_efficiency import Sized, _sized, equal_efficiency, first_size
 
-MACHINE = "flat hosts=512 cores=1 nic=10Gb/s latency=10us speed=1Gf"
+MACHINE = "flat hosts=64 cores=1 nic=10Gb/s latency=10us speed=1Gf"
 PROGRAM = """
 import math, sys, time
 import smpy
@@ -97,16 +97,16 @@ def test_options_that_leave_parts_of_runs_out_are_refused(tmp_path: Path, monkey
 @pytest.mark.slow
 def test_lost_time_that_grows_with_the_logarithm_has_the_scale_of_the_closed_form(program: Path):
     """Useful n/p x 1e-5 s and lost 1e-3 log2 p s: n = 100 p E / (1 - E) log2 p, scale(4, 64) = 2/6."""
-    assert found(program, "log", "4,16,64,512").exit_code == 0
-    assert [row["size"] for row in rows()] == pytest.approx([3200, 25600, 153600, 1843200], rel=0.01)
-    assert [row["scale"] for row in rows()] == pytest.approx([1, 2 / 4, 2 / 6, 2 / 9], rel=0.01)
-    assert [row["lost_s"] for row in rows()] == pytest.approx([2e-3, 4e-3, 6e-3, 9e-3], rel=0.01)
+    assert found(program, "log", "4,16,64").exit_code == 0
+    assert [row["size"] for row in rows()] == pytest.approx([3200, 25600, 153600], rel=0.01)
+    assert [row["scale"] for row in rows()] == pytest.approx([1, 2 / 4, 2 / 6], rel=0.01)
+    assert [row["lost_s"] for row in rows()] == pytest.approx([2e-3, 4e-3, 6e-3], rel=0.01)
 
 
 @pytest.mark.slow
 def test_lost_time_that_does_not_grow_has_a_scale_of_one(program: Path):
-    assert found(program, "constant", "4,64,512").exit_code == 0
-    assert [row["scale"] for row in rows()] == pytest.approx([1, 1, 1], rel=0.01)
+    assert found(program, "constant", "4,64").exit_code == 0
+    assert [row["scale"] for row in rows()] == pytest.approx([1, 1], rel=0.01)
 
 
 @pytest.mark.slow
