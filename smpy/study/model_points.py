@@ -145,7 +145,7 @@ def read_levels(texts: Sequence[str], axes: Sequence[str]) -> dict[str, list[flo
     for text in texts:
         key, _, values = (word.strip() for word in text.partition("="))
         if key not in names:
-            known = ", ".join(map(plain_name, axes))
+            known = ", ".join(map(plain_name, axes)) or "nothing"
             raise UsageError(f"{text!r}: {key!r} does not vary in the study{meant(key, names)}; it varies {known}")
         if names[key] in levels:
             raise UsageError(f"{text!r}: {key} is there twice: write its values in one list")

@@ -303,6 +303,8 @@ def test_without_scipy_the_command_says_what_to_install(ring: Path, monkeypatch:
 
 def test_levels_are_read_by_short_names():
     assert read_levels(["n=1,2"], ["args.--n", "ranks"]) == {"args.--n": [1.0, 2.0]}
+    with pytest.raises(UsageError, match="'n' does not vary in the study; it varies nothing"):
+        read_levels(["n=1"], [])
 
 
 @pytest.mark.slow
