@@ -70,9 +70,9 @@ def all_gathered(communicator: Communicator, rank: int, obj: Any, call: str) -> 
     collective = mine.enter()
     collective.payload[mine.member] = block
     mine.perform(collective, "allgather", SIZE_BYTES, into=mine.sizes_between_groups())
-    blocks = mine.blocks_of_peers(collective)
+    blocks, offsets = mine.blocks_of_all(collective)
     collective.leave()
-    mine.move("allgatherv", len(block), into=offsets_of(blocks))
+    mine.move("allgatherv", len(block), into=offsets)
     return unpickled_all(blocks, call)
 
 
@@ -151,3 +151,12 @@ class _Part:
         remote = self._communicator.remote
         first = self._communicator.joint.index(remote.side, 0)
         return [collective.payload[first + peer] for peer in range(remote.size)]
+
+    def blocks_of_all(self, collective: OpenCollective) -> tuple[list[Any], array[int]]:
+        """`blocks_of_peers` and their offsets, made once for all ranks of a side, which hear from the same peers."""
+        key = -1 - self._communicator.side  # no member has it
+        if key not in collective.payload:
+            blocks = self.blocks_of_peers(collective)
+            collective.payload[key] = blocks, offsets_of(blocks)
+        shared: tuple[list[Any], array[int]] = collective.payload[key]
+        return shared

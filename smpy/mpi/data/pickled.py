@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Any, Final
 
 from smpy.engine.running import as_computing, current
-from smpy.mpi.data.pickling import pickle
+from smpy.mpi.data.pickling import pickle, pickle_of_rank
 
 __all__ = ["SIZE_BYTES", "offsets_of", "pickled", "pickled_each", "unpickled", "unpickled_all"]
 
@@ -26,7 +26,8 @@ def pickled_each(objects: Iterable[Any] | None, n: int) -> list[bytes]:
     items = [None] * n if objects is None else list(objects)
     if len(items) != n:
         raise ValueError(f"expecting {n} items, got {len(items)}")
-    return as_computing(lambda: [pickle.dumps(item) for item in items])
+    dumps = pickle_of_rank().dumps
+    return as_computing(lambda: [dumps(item) for item in items])
 
 
 def unpickled(block: bytes, source: int, call: str) -> Any:
@@ -38,7 +39,7 @@ def unpickled_all(blocks: Iterable[bytes], call: str, first_source: int = 0) -> 
     """Unpickled objects of consecutive ranks; an exception raised by unpickling gets a note with the sender."""
     objects: list[Any] = []
     try:
-        as_computing(objects.extend, map(pickle.loads, blocks))
+        as_computing(objects.extend, map(pickle_of_rank().loads, blocks))
     except Exception as error:
         source = first_source + len(objects)
         error.add_note(f"while rank {current().rank} unpickled what rank {source} sent it in {call}")

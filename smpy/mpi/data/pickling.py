@@ -11,7 +11,7 @@ from smpy.engine.running import current, is_running, per_world
 from smpy.engine.surface import surface
 from smpy.mpi.data.memory_type import buffer
 
-__all__ = ["Pickle", "pickle"]
+__all__ = ["Pickle", "pickle", "pickle_of_rank"]
 
 _PROTOCOL = int(os.environ.get("MPI4PY_PICKLE_PROTOCOL", str(HIGHEST_PROTOCOL)))
 _THRESHOLD = int(os.environ.get("MPI4PY_PICKLE_THRESHOLD", str(1 << 18)))
@@ -158,5 +158,10 @@ class _OfEachRank(Pickle):
         self._to_change().THRESHOLD = threshold
 
 
-pickle: Final[Pickle] = _OfEachRank.__new__(_OfEachRank)  # without __init__, which sets the importing rank's own
+pickle: Final = _OfEachRank.__new__(_OfEachRank)  # without __init__, which sets the importing rank's own
 """`Pickle` that the lower-case calls use."""
+
+
+def pickle_of_rank() -> Pickle:
+    """The running rank's settings, for many objects at once."""
+    return pickle._of_rank()
