@@ -13,6 +13,7 @@ from smpy.option_texts import NO_BACKGROUND, UniformTraffic, background, backgro
 from smpy.records.columns import numbers
 from smpy.records.remark import Remark
 from smpy.records.trace import Trace
+from smpy.records.trace_layout import INFO, damaged
 from smpy.units import format_bytes, format_time
 
 if TYPE_CHECKING:
@@ -75,8 +76,8 @@ def add_background(engine: Engine, of: AnyBackground, seed: int) -> None:
     else:
         trace = Trace(of)
         messages, n_hosts = _messages(trace, engine)
-        phase_s = Random(seed).random() * trace.makespan_s
-        engine.add_listed_messages(messages, trace.makespan_s, phase_s)
+        period_s = max(trace.makespan_s, float(messages["date_s"][-1]))
+        engine.add_listed_messages(messages, period_s, Random(seed).random() * period_s)
         about, n_sources = f"{of} on {n_hosts:,} free hosts, from a drawn date of it on (seed {seed})", 1
     engine.world_storage[OtherJobs] = OtherJobs(background_text(of), seed, about, n_sources)
 
@@ -104,15 +105,18 @@ def _messages(trace: Trace, engine: Engine) -> tuple[NDArray[Any], int]:
     messages = np.empty(int(is_kept.sum()), message_dtype())
     messages["date_s"], messages["bytes"] = date_s[is_kept], nbytes[is_kept]
     messages["source_host"], messages["target_host"] = place[source[is_kept]], place[target[is_kept]]
-    if not len(messages):
-        raise UsageError(f"--background {trace.folder}: none of its messages went from one host to another")
+    if not len(messages) or not trace.makespan_s:
+        raise UsageError(f"--background {trace.folder}: none of its messages took time between hosts")
     return messages[np.argsort(messages["date_s"], kind="stable")], len(hosts)
 
 
 def recorded_background(trace: Trace) -> tuple[AnyBackground, int]:
     """Background of a traced run, and its seed."""
     recorded = trace.info.get("background") or {"text": NO_BACKGROUND, "seed": 0}
-    return background(recorded["text"]), recorded["seed"]
+    try:
+        return background(recorded["text"]), recorded["seed"]
+    except ValueError as error:
+        raise damaged(f"{trace.folder / INFO}: background: {error}") from error
 
 
 def background_record(engine: Engine) -> dict[str, Any] | None:
