@@ -121,7 +121,7 @@ def steady_rate(program: Path, folder: Path, net: Net, n_messages: int, window: 
     messages = Trace(folder).table("messages", ["bytes", "ended_s"]).to_pydict()
     ended_s = sorted(s for s, nbytes in zip(messages["ended_s"], messages["bytes"], strict=True) if nbytes == 100_000)
     first, last = (int(share * len(ended_s)) for share in (0.3, 0.7))
-    return (last - first) * 100_000 / (ended_s[last] - ended_s[first]) / net.n_hosts / 1e9
+    return float((last - first) * 100_000 / (ended_s[last] - ended_s[first]) / net.n_hosts / 1e9)
 
 
 def test_steady_traffic_to_the_next_group_gets_all_but_5_percent_of_the_bound(program: Path, tmp_path: Path) -> None:
