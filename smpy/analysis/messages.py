@@ -85,6 +85,12 @@ def hottest_links(trace: Trace) -> list[str]:
     return [name for _, busy_s, name in sorted(heat, key=lambda link: (-link[0], -link[1])) if busy_s > 0]
 
 
+def link_labels(trace: Trace) -> dict[str, str]:
+    """Links for people, by name: the nodes that they join, where the run recorded them."""
+    links = (trace.info.get("profile") or {}).get("links") or {}
+    return {name: label for name, label in zip(links.get("link", ()), links.get("joins", ()), strict=False) if label}
+
+
 def read_messages(trace: Trace) -> Messages:
     """The messages of a trace.
 

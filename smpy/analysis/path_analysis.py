@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from smpy.analysis.computing_lines import ComputingLines
-from smpy.analysis.messages import CONTENTION, Messages, hottest_links, read_messages
+from smpy.analysis.messages import CONTENTION, Messages, hottest_links, link_labels, read_messages
 from smpy.analysis.path_walk import PathParts, walk_back
 from smpy.analysis.result import Result, escaped, needed
 from smpy.analysis.timeline import COMPUTE, KINDS, Place, read_timeline
@@ -74,8 +74,8 @@ class CriticalPath(Result):
         Messages on the path.
     contention_s : float
         Time that these took longer than they would have with nothing else on their links, as far as that is known.
-    hottest_link : str
-        The link that was saturated longest; empty: not known.
+    hottest_link, hottest_link_label : str
+        Name of the link that was saturated longest, and the nodes that it joins, for people; empty: not known.
     parts : PathParts
         The path in pieces.
     places : sequence of Place
@@ -92,6 +92,7 @@ class CriticalPath(Result):
     bytes: int
     contention_s: float
     hottest_link: str
+    hottest_link_label: str
     parts: PathParts
     places: Sequence[Place]
     shared_hosts: str = ""
@@ -102,7 +103,7 @@ class CriticalPath(Result):
         head = f"Critical path: {format_time(self.time_s)}, with {carried}"
         if self.contention_s > _SMALLEST_SHARE * self.time_s:
             head += f", of which {format_time(self.contention_s)} are due to {CONTENTION}"
-            head += f"; {self.hottest_link} is saturated longest" if self.hottest_link else ""
+            head += f"; {self.hottest_link_label} is saturated longest" if self.hottest_link else ""
         parts = [f"{head}\n{self._rows_table()}"]
         if self.by_kernel_s:
             rows = sorted(self.by_kernel_s.items(), key=lambda item: -item[1])
@@ -224,6 +225,7 @@ def critical_path(trace: Trace) -> CriticalPath:
         elif seconds[i] > 0 or count[i]:
             rows.append(PathRow(place, KINDS[kind], float(seconds[i]), int(count[i]), int(total_bytes[i])))
     rows += [PathRow(place, KINDS[COMPUTE], part_s, 0, 0) for place, part_s in computed_s.items() if part_s > 0]
+    hottest = next(iter(hottest_links(trace)), "")
     return CriticalPath(
         time_s=timeline.time_s,
         rows=sorted(rows, key=lambda row: -row.seconds),
@@ -232,7 +234,8 @@ def critical_path(trace: Trace) -> CriticalPath:
         messages=int(is_message.sum()),
         bytes=int(size_bytes.sum()),
         contention_s=_contention_s(parts, messages),
-        hottest_link=next(iter(hottest_links(trace)), ""),
+        hottest_link=hottest,
+        hottest_link_label=link_labels(trace).get(hottest, hottest),
         parts=parts,
         places=timeline.places,
         shared_hosts=shared_hosts(trace.info.get("remarks") or ()),

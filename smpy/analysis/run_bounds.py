@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from smpy.analysis.messages import CONTENTION, hottest_links
+from smpy.analysis.messages import CONTENTION, hottest_links, link_labels
 from smpy.analysis.replays import (
     Better,
     Replayed,
@@ -102,6 +102,8 @@ class Bound:
         Makespan with that part better; of contention: without it.
     share : float
         Share of the makespan that the part bounds.
+    joins : str
+        Nodes that a link joins, for people; empty: not known.
     """
 
     part: str
@@ -110,12 +112,13 @@ class Bound:
     level: int
     makespan_s: float
     share: float
+    joins: str = ""
 
     @property
     def words(self) -> str:
         """For people: "the network's latency"."""
         if self.part in _WORDS:
-            return _WORDS[self.part].format(self.name)
+            return _WORDS[self.part].format(self.joins or self.name)
         work = _work_words(self.name if self.part == "kernel" else self.kernel)
         return work if self.part == "kernel" else f"{work} on host {self.name}"
 
@@ -236,7 +239,7 @@ def bounds(
     check_whole(trace, "be replayed")
     makespan_s = replay(trace).makespan_s if trace.is_imported else trace.makespan_s  # a real run is not its replay
     skipped_s = read_timeline(trace, with_messages=False).skipped_s()
-    search = _Search(trace, replay, progress or (lambda _: None), [], makespan_s, skipped_s)
+    search = _Search(trace, replay, progress or (lambda _: None), [], makespan_s, skipped_s, link_labels(trace))
     work = _work(trace)
     computing = search.branch("computing", parts=lambda whole: _computing_parts(search, whole, work, n_hosts))
     devices = [search.branch(part) for part in ("device", "device_link")] if uses_devices(trace) else []
@@ -269,6 +272,7 @@ class _Search:
     replays: list[Replayed]
     makespan_s: float
     skipped_s: float
+    link_labels: dict[str, str]
 
     def branch(
         self,
@@ -286,7 +290,8 @@ class _Search:
             again, scale = self.replay(self.trace, better=(_better(part, name, kernel),)), 1 - 1 / FACTOR
         self.replays.append(again)
         share = (self.makespan_s - again.makespan_s) / (self.makespan_s - self.skipped_s) / scale
-        whole = Bound(part, name, kernel, level, again.makespan_s, share)
+        joins = self.link_labels.get(name, "") if part == "link" else ""
+        whole = Bound(part, name, kernel, level, again.makespan_s, share, joins)
         return [whole, *(part for branch in _by_share(parts(whole)) for part in branch)]
 
 

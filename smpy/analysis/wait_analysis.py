@@ -10,7 +10,7 @@ import numpy as np
 
 from smpy.analysis.causes import causes_of_waits
 from smpy.analysis.computing_lines import ComputingLines
-from smpy.analysis.messages import CONTENTION, contention_of_transfers, hottest_links, read_messages
+from smpy.analysis.messages import CONTENTION, contention_of_transfers, hottest_links, link_labels, read_messages
 from smpy.analysis.result import Result, escaped, needed
 from smpy.analysis.timeline import (
     COMPUTE,
@@ -110,8 +110,8 @@ class Waits(Result):
         Time that contention added to waits for messages under way, the longest first.
     polls : sequence of Wait
         Polls that waited for nothing, the longest first.
-    hottest_link : str
-        The link that was saturated longest; empty: not known.
+    hottest_link, hottest_link_label : str
+        Name of the link that was saturated longest, and the nodes that it joins, for people; empty: not known.
     noise_s : float
         Waits that noise of the measuring machine alone can cause: the table names no rank that caused no more.
     shared_hosts : str
@@ -128,6 +128,7 @@ class Waits(Result):
     contention: Sequence[Wait]
     polls: Sequence[Wait]
     hottest_link: str
+    hottest_link_label: str
     noise_s: float = 0.0
     shared_hosts: str = ""
     has_threads: bool = False
@@ -144,7 +145,7 @@ class Waits(Result):
         if self.seconds:
             text = f"{self._by_line('Waits', self.waits, '')}\n\nCauses of waits\n{self._causes_by_line()}"
         parts = [(self.seconds, text)]
-        link = f"; {self.hottest_link} is saturated longest" if self.hottest_link else ""
+        link = f"; {self.hottest_link_label} is saturated longest" if self.hottest_link else ""
         for title, rows, more in (
             ("Transfers", self.contention, f", are due to {CONTENTION}{link}"),
             ("Polls", self.polls, ", waited for nothing"),
@@ -273,6 +274,7 @@ def waits(trace: Trace) -> Waits:
     """
     timeline = read_timeline(trace)
     duration_s = timeline.duration_s()
+    hottest = next(iter(hottest_links(trace)), "")
     late, polls = (np.flatnonzero(np.isin(timeline.kind, kinds)) for kinds in (LATE, (POLLING, PROBING)))
     return Waits(
         rank_seconds=float(duration_s[~np.isin(timeline.kind, (IDLE, SKIPPED))].sum()),
@@ -280,7 +282,8 @@ def waits(trace: Trace) -> Waits:
         causes=_causes(timeline, ComputingLines(trace)),
         contention=_by_rank(timeline, *contention_of_transfers(timeline, read_messages(trace))),
         polls=_by_rank(timeline, polls, duration_s[polls]),
-        hottest_link=next(iter(hottest_links(trace)), ""),
+        hottest_link=hottest,
+        hottest_link_label=link_labels(trace).get(hottest, hottest),
         noise_s=(trace.info.get("profile") or {}).get("noise_waiting_s") or 0.0,
         shared_hosts=shared_hosts(trace.info.get("remarks") or ()),
         has_threads=timeline.has_threads,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         LinkKind,
         Overview,
         Reach,
+        RouteStep,
         RouteView,
     )
     from smpy.platforms.models.memory import Memory
@@ -347,11 +348,15 @@ def _route_lines(routes: Sequence[RouteView]) -> list[str]:
         head = f"route from {route.source} to {route.target}: "
         lines.append(f"{head}{_count(len(route.steps), 'link')}, {_time(route.latency_s)}{end}")
         lines += (
-            f"  {_rate(step.bandwidth_bytes_per_s):>12}  {_time(step.latency_s):>9}  {step.link}"
+            f"  {_rate(step.bandwidth_bytes_per_s):>12}  {_time(step.latency_s):>9}  {_step_text(step)}"
             + ("" if step.sharing == "SHARED" else f" ({step.sharing.lower()})")
             for step in route.steps
         )
     return lines
+
+
+def _step_text(step: RouteStep) -> str:
+    return step.link if step.joins == step.link else f"{step.joins} ({step.link})"
 
 
 def _seat_lines(seats: tuple[HostRanks, ...] | None, cores: str) -> list[str]:

@@ -236,10 +236,16 @@ class Engine(WindowAccesses, FileAccesses, DeviceWork, AddedRanks, AddedTimeline
         """Take the new rows of a table of the trace, each column as an array."""
         return take_columns(self._sim, table)
 
-    def link_loads(self) -> list[tuple[str, int, float, float, float, bool]]:
-        """Rows of counted links: name, most flows at once, bytes, seconds with flows, seconds full, whether shared."""
+    def link_loads(self) -> list[tuple[str, int, float, float, float, bool, str]]:
+        """Rows of counted links.
+
+        Name, most flows at once, bytes, seconds with flows, seconds full, whether shared, nodes that it joins.
+        """
         platform = self.platform
-        return [(platform.link_name(load[0]), *load[1:], platform.is_shared(load[0])) for load in link_loads(self._sim)]
+        return [
+            (platform.link_name(link), *load, platform.is_shared(link), platform.link_label(link))
+            for link, *load in link_loads(self._sim)
+        ]
 
     def hosts_energy(self) -> Iterator[tuple[str, float, bool]]:
         """Name, and Joules so far, of each host with known power, and whether it has computed."""

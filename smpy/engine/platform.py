@@ -297,6 +297,11 @@ class Platform:
             raise IndexError(f"link {link} of {self.n_links}")
         return self._link_names.name(link)
 
+    def link_label(self, link: int) -> str:
+        """Nodes that a link joins, such as "leaf 3 to spine 1"; its name, if they are not known."""
+        name, ends = self.link_name(link), self._link_names.ends(link)
+        return name if ends is None else ends.label
+
     def __repr__(self) -> str:
         return f"<Platform {self.name}: {self.n_hosts} hosts, {self.n_links} links>"
 

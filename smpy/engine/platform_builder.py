@@ -24,6 +24,7 @@ from smpy.engine.platform_refusals import checked_number, checked_pointer, locat
 from smpy.errors import PlatformError
 from smpy.platforms.cluster import Cluster, NumberedNames
 from smpy.platforms.link_classes import WireBlock, wires_of_groups
+from smpy.platforms.link_ends import LinkEndsOf, on_rail
 from smpy.platforms.link_names import LinkNamer
 from smpy.platforms.links import Coordinates, Hop, Sharing
 from smpy.platforms.models.machine_models import Models
@@ -253,6 +254,7 @@ class PlatformBuilder:
         network: Network,
         *,
         link_name: LinkNamer,
+        link_ends: LinkEndsOf,
         router_name: str | None = None,
         own_wires: Sequence[WireBlock] = (),
         wires_per_host: int = 0,
@@ -269,6 +271,8 @@ class PlatformBuilder:
             Its network, made by one of `networks`.
         link_name : callable
             Makes the name of the i-th link.
+        link_ends : callable
+            Gives the nodes that it joins.
         router_name : str, optional
             Name of its router, if it has one.
         own_wires : sequence of WireBlock
@@ -280,7 +284,7 @@ class PlatformBuilder:
         host_names = list(cluster.hosts)
         at = self._open_cluster(cluster, host_names, parent, routers)
         own_wires = (*own_wires, *wires_of_groups(cluster, wires_per_host))
-        zone = self._planes(cluster, at, network, link_name, own_wires)
+        zone = self._planes(cluster, at, network, link_name, link_ends, own_wires)
         self._points[cluster.name] = zone
         self._points.update(zip(host_names, range(zone + 1, zone + 1 + len(host_names)), strict=True))
         if router_name is not None:
@@ -308,6 +312,7 @@ class PlatformBuilder:
         at: int,
         network: Network,
         link_name: LinkNamer,
+        link_ends: LinkEndsOf,
         own_wires: Sequence[WireBlock],
     ) -> int:
         """Add a cluster's network, once for each rail; return the point of its zone."""
@@ -323,7 +328,10 @@ class PlatformBuilder:
                 links = len(self._links.names) + halves * block.first, halves * block.n_wires
                 numbers = block.bandwidth_bytes_per_s, block.latency_s
                 checked_number(lib.platform_set_links(self._handle, *links, *numbers), f"the links of {what}")
-            self._links.names.add_block(n_links, link_name if cluster.rails == 1 else _on_rail(rail, link_name))
+            if cluster.rails == 1:
+                self._links.names.add_block(n_links, link_name, link_ends)
+            else:
+                self._links.names.add_block(n_links, _on_rail(rail, link_name), on_rail(rail, link_ends))
             if rail == 0:
                 self.check_room(f"{what} on {cluster.rails} rails", 0, (cluster.rails - 1) * n_links)
         if cluster.groups and cluster.has_loopbacks:
@@ -418,6 +426,9 @@ class PlatformBuilder:
 
     def change(self, change: PartChange) -> None:
         """Change a number of all links or hosts that a pattern meets; all parts of the machine are there."""
+        if change.kind == "switch":
+            self._change_switches(change)
+            return
         names = self._links.names.all_names() if change.kind == "link" else self._host_names
         for part in change.matches(names):
             if (CHANGING[change.quantity], part) in self._followers:
@@ -426,6 +437,17 @@ class PlatformBuilder:
                 self._change_link(change, part, names[part])
             else:
                 self._change_host(change, part)
+
+    def _change_switches(self, change: PartChange) -> None:
+        """Change all links at switches that a pattern meets, each once."""
+        links_of: dict[str, list[int]] = {}
+        for link in range(len(self._links.names)):
+            ends = self._links.names.ends(link)
+            for switch in ends.switches if ends else ():
+                links_of.setdefault(switch, []).append(link)
+        switches = list(links_of)
+        for link in sorted({link for place in change.matches(switches) for link in links_of[switches[place]]}):
+            self._change_link(change, link, self._links.names.name(link))
 
     def _change_link(self, change: PartChange, link: int, name: str) -> None:
         bandwidth = float(lib.platform_link_bandwidth_bytes_per_s(self._handle, link))

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 from smpy.platforms.cluster import Cluster
+from smpy.platforms.link_ends import LinkEnds, LinkEndsOf
 
 LinkNamer = Callable[[int], str]
 
@@ -22,6 +23,7 @@ class LinkNames:
     def __init__(self) -> None:
         self._firsts: Final[list[int]] = []  # first number and names of each block of links
         self._namers: Final[list[LinkNamer]] = []
+        self._ends_of: Final[list[LinkEndsOf | None]] = []
         self._numbers: Final[dict[str, int]] = {}
         self._n_links = 0
         self._is_spelt_out = True  # whether the names of all blocks are in _numbers
@@ -34,18 +36,26 @@ class LinkNames:
         self._numbers[name] = self._n_links
         self._firsts.append(self._n_links)
         self._namers.append(lambda _: name)
+        self._ends_of.append(None)
         self._n_links += 1
 
-    def add_block(self, n_links: int, namer: LinkNamer) -> None:
-        """Names the next `n_links` links, by a function of their index in the block."""
+    def add_block(self, n_links: int, namer: LinkNamer, ends_of: LinkEndsOf | None = None) -> None:
+        """Names the next `n_links` links, by functions of their index in the block."""
         self._firsts.append(self._n_links)
         self._namers.append(namer)
+        self._ends_of.append(ends_of)
         self._n_links += n_links
         self._is_spelt_out = False
 
     def name(self, link: int) -> str:
         block = bisect_right(self._firsts, link) - 1
         return self._namers[block](link - self._firsts[block])
+
+    def ends(self, link: int) -> LinkEnds | None:
+        """Nodes that the link joins, if they are known."""
+        block = bisect_right(self._firsts, link) - 1
+        ends_of = self._ends_of[block]
+        return None if ends_of is None else ends_of(link - self._firsts[block])
 
     def has(self, name: str) -> bool:
         """Whether a link was added by this very name."""

@@ -1,4 +1,4 @@
-"""Changes of single links and hosts of a machine, by name: `--set 'link[NAME].bandwidth=x4'`."""
+"""Changes of single links, switches and hosts of a machine, by name: `--set 'link[NAME].bandwidth=x4'`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from smpy.errors import PlatformError, meant
 from smpy.platforms.profiles import Changing
 
 Quantity = Literal["bandwidth", "latency", "speed"]
-QUANTITIES: Final[dict[str, tuple[Quantity, ...]]] = {"link": ("bandwidth", "latency"), "host": ("speed",)}
-"""Numbers that can be changed, of links and of hosts."""
+QUANTITIES: Final[dict[str, tuple[Quantity, ...]]] = {
+    "link": ("bandwidth", "latency"),
+    "switch": ("bandwidth", "latency"),
+    "host": ("speed",),
+}
+"""Numbers that can be changed, of links, of all links at a switch, and of hosts."""
 
 CHANGING: Final[dict[Quantity, Changing]] = dict(
     zip(get_args(Quantity), (Changing.BANDWIDTH, Changing.LATENCY, Changing.SPEED), strict=True)
@@ -25,12 +29,12 @@ _HALF: Final = re.compile("_(UP|DOWN)$")
 
 @dataclass(frozen=True, slots=True)
 class PartChange:
-    """Change of one number of all links, or hosts, whose names a pattern meets.
+    """Change of one number of all links or hosts whose names a pattern meets, or of the links at such switches.
 
     Parameters
     ----------
     kind : str
-        "link" or "host".
+        "link", "switch" or "host".
     pattern : str
         A name, in which * stands for any characters and ? for one. A link's name also means both its halves.
     quantity : str
@@ -41,7 +45,7 @@ class PartChange:
         Whether the number multiplies the present value.
     """
 
-    kind: Literal["link", "host"]
+    kind: Literal["link", "switch", "host"]
     pattern: str
     quantity: Quantity
     number: float
@@ -67,9 +71,12 @@ class PartChange:
                 yield place
         if not is_met:
             shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+            if not names:
+                raise PlatformError(f"--set {self}: no {self.kind} of this machine has a name: name its links")
+            kinds = "switches" if self.kind == "switch" else f"{self.kind}s"
             raise PlatformError(
                 f"--set {self}: the machine has no {self.kind} {self.pattern!r}"
-                f"{meant(self.pattern, names) or f'; its {self.kind}s are {shown} (* stands for any characters)'}"
+                f"{meant(self.pattern, names) or f'; its {kinds} are {shown} (* stands for any characters)'}"
             )
 
     def after(self, before: float, name: str) -> float:

@@ -29,7 +29,8 @@ Its JSON is one object:
                         passed them on; null above 100,000 ranks
     links               load of each link that was used, as columns: link, its name; most_flows, at once; bytes;
                         busy_s, with messages on it; saturated_s, when they take all of it; is_shared, whether
-                        messages share it; null above 100,000
+                        messages share it; joins, the nodes that it joins, for people ("leaf 3 to spine 1"), or its
+                        name; null above 100,000
     hosts               columns: host, compute_s of its ranks together; null above 100,000 hosts
     messages            traffic of pairs: of (ranks or hosts), and as columns source, target, messages, bytes
 
@@ -135,6 +136,8 @@ class LinkLoad(NamedTuple):
         Time with messages on it; time with messages that take all of its bandwidth.
     is_shared : bool
         Whether its messages share the bandwidth; else each has all of it.
+    joins : str
+        Nodes that it joins, for people: "leaf 3 to spine 1"; its name if they are not known.
     """
 
     link: str
@@ -143,6 +146,12 @@ class LinkLoad(NamedTuple):
     busy_s: float
     saturated_s: float
     is_shared: bool = True
+    joins: str = ""
+
+    @property
+    def label(self) -> str:
+        """The link for people."""
+        return self.joins or self.link
 
 
 class SiteWork(NamedTuple):

@@ -68,7 +68,7 @@ def highlights(profile: RunProfile) -> list[tuple[str, str]]:
     hot = _hot_link(profile)
     if hot is not None:
         share = f"saturated {hot.saturated_s / profile.makespan_s:.1%} of the time"
-        facts.append(("hot link", f"{hot.link}, {share} by up to {hot.most_flows:,} messages at once"))
+        facts.append(("hot link", f"{hot.label}, {share} by up to {hot.most_flows:,} messages at once"))
         facts.append(("", "contention in the network: --trace FOLDER, then smpy analyze bounds FOLDER tells its share"))
     if profile.burst_spread is not None:
         facts.append(("noise", f"equal computing differs by up to {profile.burst_spread.relative:.1%} (95 % of pairs)"))
@@ -275,7 +275,7 @@ def _links_table(profile: RunProfile) -> str:
             f"{link.busy_s / profile.makespan_s:.1%}" if profile.makespan_s else "",
             format_bytes(link.bytes),
             str(link.most_flows),
-            link.link,
+            link.label,
         )
         for link in hottest[:_MANY_ROWS]
     ]

@@ -142,9 +142,15 @@ def _is_remark(value: Any) -> bool:
     return isinstance(kernels, dict) and all(map(_is_shared_kernel, kernels.values()))
 
 
-_are_links: Final = _columns_of(
+_are_loads: Final = _columns_of(
     link=_is_text, most_flows=_is_count, bytes=_is_number, busy_s=_is_number, saturated_s=_is_number
 )
+_are_labels: Final = _columns_of(link=_is_text, joins=_is_text)
+
+
+def _are_links(value: Any) -> bool:
+    return _are_loads(value) and ("joins" not in value or _are_labels(value))
+
 
 _is_choice: Final = _object_of(
     table=_is_text,

@@ -203,7 +203,7 @@ def _hottest(profile: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _link_bars(profile: Mapping[str, Any], makespan_s: float) -> dict[str, list[Any]]:
     links, whole_s = _hottest(profile), makespan_s or 1.0
     return {
-        "link": [link["link"] for link in links],
+        "link": [link.get("joins") or link["link"] for link in links],
         "busy": [link["busy_s"] / whole_s for link in links],
         "saturated": [link["saturated_s"] / whole_s for link in links],
     }
@@ -215,7 +215,7 @@ def _links(profile: Mapping[str, Any], makespan_s: float) -> str:
         return '<p class="note">None that messages share.</p>'
     rows = [
         (
-            link["link"],
+            link.get("joins") or link["link"],
             f"{link['saturated_s'] / whole_s:.1%}",
             f"{link['busy_s'] / whole_s:.1%}",
             format_bytes(link["bytes"]),

@@ -90,8 +90,8 @@ def test_show_tells_which_kernels_have_costs(tmp_path: Path) -> None:
 def test_show_tells_routes_link_by_link(cluster: str) -> None:
     assert shown("show", cluster, "--route", "n3", "n10").splitlines()[-3:] == [
         "route from n3 to n10: 2 links, 20 us, 1.25 GB/s",
-        "     1.25 GB/s      10 us  c_link_3_UP",
-        "     1.25 GB/s      10 us  c_link_10_DOWN",
+        "     1.25 GB/s      10 us  n3 to switch (c_link_3_UP)",
+        "     1.25 GB/s      10 us  switch to n10 (c_link_10_DOWN)",
     ]
 
 

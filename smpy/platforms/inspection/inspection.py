@@ -154,9 +154,10 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class RouteStep:
-    """A link of a route."""
+    """A link of a route, and the nodes that it joins, for people; its name if they are not known."""
 
     link: str
+    joins: str
     bandwidth_bytes_per_s: float
     latency_s: float
     sharing: str
@@ -329,7 +330,9 @@ def route_view(platform: Platform, source: str, target: str) -> RouteView:
     steps = []
     for link in links:
         bandwidth, link_latency_s, sharing = platform.link(link)
-        steps.append(RouteStep(platform.link_name(link), bandwidth, link_latency_s, sharing.value))
+        steps.append(
+            RouteStep(platform.link_name(link), platform.link_label(link), bandwidth, link_latency_s, sharing.value)
+        )
     return RouteView(source, target, latency_s, tuple(steps))
 
 

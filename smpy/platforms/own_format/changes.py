@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from smpy.errors import UsageError, meant
 from smpy.platforms.declared_parts import ProfileConnection
@@ -30,7 +30,7 @@ from smpy.platforms.part_changes import QUANTITIES, PartChange
 from smpy.platforms.profiles import Changing, Profile
 from smpy.units import parse_bandwidth_bytes_per_s, parse_speed_flop_per_s, parse_time_s
 
-_PART: Final = re.compile(r"(link|host)\[(.*)\]\.(\w+)", re.DOTALL)
+_PART: Final = re.compile(r"(link|switch|host)\[(.*)\]\.(\w+)", re.DOTALL)
 
 
 class SettingChange(NamedTuple):
@@ -61,14 +61,14 @@ class SettingChange(NamedTuple):
         if part is None:
             return None
         pattern, quantity = part[2], part[3]
-        kind: Literal["link", "host"] = "link" if part[1] == "link" else "host"
+        kind = cast('Literal["link", "switch", "host"]', part[1])
         known = QUANTITIES[kind]
         if quantity not in known:
             raise UsageError(
                 f"--set {self.key}={self.value}: of a single {kind}, {' and '.join(known)} can be set"
                 f"{meant(quantity, known)}"
             )
-        setting, alike = self.setting(), ALIKE[f"{'network' if kind == 'link' else 'host'}.{quantity}"]
+        setting, alike = self.setting(), ALIKE[f"{'host' if kind == 'host' else 'network'}.{quantity}"]
         number = setting.factor if setting.value is None else alike.read(setting)
         return PartChange(kind, pattern, quantity, number, is_factor=setting.value is None)
 
@@ -184,7 +184,7 @@ def changed_alike(machine: Description, changes: Sequence[SettingChange]) -> Des
     described: Tree = {}
     for change in changes:
         if (part_change := change.part_change()) is not None:
-            if part_change.kind == "link":
+            if part_change.kind != "host":
                 _check_links_matter(machine.models.network, change)
             machine = replace(machine, part_changes=(*machine.part_changes, part_change))
             continue
@@ -226,7 +226,11 @@ def _with_host_settings(machine: Description, of_hosts: Tree) -> Description:
 
 def _check_links_matter(network: Network, change: SettingChange) -> None:
     """Refuse to change links under a model without links that has all its numbers."""
-    if change.key.startswith(("network.", "link[")) and type(network) in DESCRIBED.values() and not network.lacking():
+    if (
+        change.key.startswith(("network.", "link[", "switch["))
+        and type(network) in DESCRIBED.values()
+        and not network.lacking()
+    ):
         keys = ", ".join(f"{network.name}.{each.key}" for each in parameters_of(type(network)))
         raise UsageError(
             f"--set {change.key}={change.value}: the network model {network.name} of this machine knows no links, and "

@@ -22,6 +22,7 @@ from smpy.platforms.link_classes import (
     relative_bandwidth,
     wire_blocks,
 )
+from smpy.platforms.link_ends import LinkEndsOf, WireEnds, cluster_link_ends
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.part_checks import COUNT_MAX
 from smpy.platforms.parts import ReadPart, Zone
@@ -373,6 +374,7 @@ class Dragonfly(Zone):
         builder.cluster(
             *(cluster, zone, builder.networks.dragonfly(numbers, self.routing, self.seed)),
             link_name=_link_name(cluster, shape, self._wires, counts["dragonfly wires"]),
+            link_ends=_link_ends(cluster, shape, self._wires),
             own_wires=wire_blocks(f"dragonfly {cluster.name!r}", self.link_classes, wires),
             wires_per_host=1,
         )
@@ -454,6 +456,35 @@ def _blue_wire(number: int, shape: DragonflyShape) -> str:
     per_group = shape.chassis_per_group * shape.routers_per_chassis
     ends = i * per_group + _blue_end(shape, i, j), j * per_group + _blue_end(shape, j, i)
     return f"blue_link_between_group_{i}_and_{j}_routers_{ends[0]}_and_{ends[1]}"
+
+
+def _link_ends(cluster: Cluster, shape: DragonflyShape, wires: tuple[int, int, int, int]) -> LinkEndsOf:
+    first_of_kind = [0, *accumulate(wires)]
+    blades, chassis = shape.routers_per_chassis, shape.chassis_per_group
+
+    def router(number: int) -> str:
+        group, place = divmod(number, shape.routers_per_group)
+        return f"group {group} router {place}"
+
+    def wire(number: int) -> WireEnds:
+        kind = bisect_right(first_of_kind, number, hi=4) - 1
+        number -= first_of_kind[kind]
+        if kind == 0:
+            return WireEnds(number, router(number // shape.hosts_per_router))
+        if kind == 1:
+            at, pair = divmod(number, comb(blades, 2))
+            i, j = (at * blades + end for end in _pair(blades, pair))
+        elif kind == 2:
+            pair_of_group, blade = divmod(number, blades)
+            group, pair = divmod(pair_of_group, comb(chassis, 2))
+            i, j = ((group * chassis + end) * blades + blade for end in _pair(chassis, pair))
+        else:
+            a, b = _pair(shape.groups, number)
+            i = a * shape.routers_per_group + _blue_end(shape, a, b)
+            j = b * shape.routers_per_group + _blue_end(shape, b, a)
+        return WireEnds(router(i), router(j))
+
+    return cluster_link_ends(cluster, sum(wires), wire)
 
 
 def _shape(element: Element) -> DragonflyShape:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import ceil, prod
@@ -21,6 +21,7 @@ from smpy.platforms.link_classes import (
     relative_bandwidth,
     wire_blocks,
 )
+from smpy.platforms.link_ends import LinkEndsOf, WireEnds, cluster_link_ends
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import ReadPart, Zone
 from smpy.platforms.parts_list import CableParts, PartsList, SwitchParts, cluster_parts
@@ -272,6 +273,7 @@ class FatTree(Zone):
             zone,
             builder.networks.fat_tree(shape.children, shape.parents, shape.cables, counts["fat tree hosts"]),
             link_name=_link_name(cluster, shape, counts["fat tree cables"]),
+            link_ends=_link_ends(cluster, shape),
             wires_per_host=shape.parents[0] * shape.cables[0],
             own_wires=wire_blocks(
                 f"fat tree {cluster.name!r}",
@@ -347,19 +349,15 @@ def _link_name(cluster: Cluster, tree: TreeShape, first_cable: int) -> LinkNamer
 
     A cable is named after the nodes it joins: hosts count up from 0, switches down from twice the number of hosts.
     """
-    above = [1, *accumulate(tree.parents, mul)]
     first_node = [0, *accumulate(tree.nodes_of_level(level) for level in range(tree.n_levels + 1))]
-    first_wire = [0, *accumulate(tree.wires_of_levels)]
+    ends = _wire_namer(tree)
 
     def node_id(level: int, node: int) -> int:
         number = first_node[level] + node
         return number if level == 0 else 3 * tree.n_hosts - 1 - number
 
     def wire(number: int, half: str) -> str:
-        level = bisect_right(first_wire, number) - 1
-        child, parent_digit = divmod((number - first_wire[level]) // tree.cables[level], tree.parents[level])
-        high, low = divmod(child, above[level])
-        parent = low + above[level] * parent_digit + above[level + 1] * (high // tree.children[level])
+        level, child, parent, _ = ends(number)
         return f"link_from_{node_id(level, child)}_{node_id(level + 1, parent)}_{first_cable + number}{half}"
 
     def limiter_label(number: int) -> int:
@@ -367,6 +365,39 @@ def _link_name(cluster: Cluster, tree: TreeShape, first_cable: int) -> LinkNamer
         return node_id(level, number - first_node[level])
 
     return cluster_link_name(cluster, tree.n_wires, wire, first_node[-1], limiter_label)
+
+
+def _wire_namer(tree: TreeShape) -> Callable[[int], tuple[int, int, int, int]]:
+    """Level and number of the node from which a cable goes up, number of its parent, and of the parallel cable."""
+    above = [1, *accumulate(tree.parents, mul)]
+    first_wire = [0, *accumulate(tree.wires_of_levels)]
+
+    def ends(number: int) -> tuple[int, int, int, int]:
+        level = bisect_right(first_wire, number) - 1
+        pair, cable = divmod(number - first_wire[level], tree.cables[level])
+        child, parent_digit = divmod(pair, tree.parents[level])
+        high, low = divmod(child, above[level])
+        parent = low + above[level] * parent_digit + above[level + 1] * (high // tree.children[level])
+        return level, child, parent, cable
+
+    return ends
+
+
+def _link_ends(cluster: Cluster, tree: TreeShape) -> LinkEndsOf:
+    wires = _wire_namer(tree)
+
+    def wire(number: int) -> WireEnds:
+        level, child, parent, cable = wires(number)
+        lower = child if level == 0 else _switch_name(tree, level, child)
+        return WireEnds(lower, _switch_name(tree, level + 1, parent), cable if tree.cables[level] > 1 else None)
+
+    return cluster_link_ends(cluster, tree.n_wires, wire)
+
+
+def _switch_name(tree: TreeShape, level: int, number: int) -> str:
+    """Name of a switch of a level: leaf, spine and core, or by the level of a tree of four or more."""
+    usual = {1: ("switch",), 2: ("leaf", "spine"), 3: ("leaf", "spine", "core")}.get(tree.n_levels)
+    return f"{usual[level - 1] if usual else f'level {level} switch'} {number}"
 
 
 def _shape(element: Element) -> TreeShape:

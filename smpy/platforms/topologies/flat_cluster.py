@@ -7,6 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from smpy.platforms.cluster import Cluster
+from smpy.platforms.link_ends import WireEnds, cluster_link_ends
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import ReadPart, Zone
 from smpy.platforms.parts_list import PartsList, SwitchParts, cluster_parts
@@ -108,6 +109,7 @@ class FlatCluster(Zone):
             zone,
             builder.networks.flat(),
             link_name=_link_name(self.cluster),
+            link_ends=cluster_link_ends(self.cluster, self.n_hosts, lambda host: WireEnds(host, "switch")),
             router_name=self.router_name,
             wires_per_host=1,
         )

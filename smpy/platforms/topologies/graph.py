@@ -13,6 +13,7 @@ from smpy.errors import PlatformError
 from smpy.platforms.cluster import Cluster
 from smpy.platforms.cut_bound import Cable, cut_bound_bytes_per_s
 from smpy.platforms.edge_list import Edge, edges_of, hosts_among, read_edges
+from smpy.platforms.link_ends import LinkEndsOf, WireEnds, cluster_link_ends
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.part_checks import COUNT_MAX
 from smpy.platforms.parts import Zone
@@ -136,7 +137,9 @@ class Graph(Zone):
             latency_s=[_or(edge.latency_s, cluster.latency_s) for edge in self.edges],
         )
         network = builder.networks.graph(nodes.n_switches, columns, by_latency=self.routing == "least_latency")
-        builder.cluster(cluster, zone, network, link_name=self._link_name(n_cables))
+        builder.cluster(
+            cluster, zone, network, link_name=self._link_name(n_cables), link_ends=self._link_ends(n_cables, nodes)
+        )
 
     def _link_name(self, n_cables: int) -> LinkNamer:
         """Name of the i-th link; a cable is named after the nodes that it joins."""
@@ -148,6 +151,21 @@ class Graph(Zone):
             return f"{cluster.name}_{edges[i].a}_{edges[i].b}_cable_{number - first_wire[i]}{half}"
 
         return cluster_link_name(cluster, n_cables, wire, cluster.n_hosts, lambda number: cluster.hosts.numbers[number])
+
+    def _link_ends(self, n_cables: int, nodes: _Nodes) -> LinkEndsOf:
+        edges = self.edges
+        first_wire = [*accumulate((edge.cables for edge in edges), initial=0)]
+
+        def node(name: str) -> int | str:
+            number = nodes.numbers[name]
+            return number if number < nodes.n_hosts else name
+
+        def wire(number: int) -> WireEnds:
+            i = bisect_right(first_wire, number) - 1
+            cable = number - first_wire[i] if edges[i].cables > 1 else None
+            return WireEnds(node(edges[i].a), node(edges[i].b), cable)
+
+        return cluster_link_ends(self.cluster, n_cables, wire)
 
 
 def _row(edge: Edge) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
 from math import isqrt, prod
@@ -21,6 +22,7 @@ from smpy.platforms.link_classes import (
     relative_bandwidth,
     wire_blocks,
 )
+from smpy.platforms.link_ends import LinkEndsOf, WireEnds, cluster_link_ends
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.part_checks import COUNT_MAX
 from smpy.platforms.parts import Zone
@@ -261,7 +263,15 @@ class HyperX(Zone):
         trunks = [WireKind(_class(dimension), self._n_trunks(dimension)) for dimension in range(len(self.dimensions))]
         wires = [WireKind("", self.n_hosts), *trunks]
         own_wires = wire_blocks(f"HyperX {self.cluster.name!r}", self.link_classes, wires)
-        builder.cluster(self.cluster, zone, network, link_name=self._link_name(), own_wires=own_wires, wires_per_host=1)
+        builder.cluster(
+            self.cluster,
+            zone,
+            network,
+            link_name=self._link_name(),
+            link_ends=self._link_ends(),
+            own_wires=own_wires,
+            wires_per_host=1,
+        )
 
     @property
     def _n_places(self) -> int:
@@ -302,14 +312,35 @@ class HyperX(Zone):
 
     def _link_name(self) -> LinkNamer:
         """The name of the i-th link; a cable between switches is named after them, the one it goes up from first."""
-        cluster, sizes, cables = self.cluster, self.dimensions, self._cables
+        cluster, trunk = self.cluster, self._trunk_namer()
         numbers = cluster.hosts.numbers
-        strides = [1, *accumulate(sizes, mul)]
-        first_wire = [*accumulate(map(self._n_trunks, range(len(sizes))), initial=self.n_hosts)]
 
         def wire(number: int, half: str) -> str:
             if number < self.n_hosts:
                 return f"{cluster.name}_link_{numbers[number]}{half}"
+            a, b, cable = trunk(number)
+            return f"{cluster.name}_switch_{a}_{b}_cable_{cable}{half}"
+
+        return cluster_link_name(cluster, self.n_wires, wire, self.n_hosts, lambda number: numbers[number])
+
+    def _link_ends(self) -> LinkEndsOf:
+        trunk = self._trunk_namer()
+
+        def wire(number: int) -> WireEnds:
+            if number < self.n_hosts:
+                return WireEnds(number, f"switch {number // self.hosts_per_switch}")
+            a, b, cable = trunk(number)
+            return WireEnds(f"switch {a}", f"switch {b}", cable if max(self._cables) > 1 else None)
+
+        return cluster_link_ends(self.cluster, self.n_wires, wire)
+
+    def _trunk_namer(self) -> Callable[[int], tuple[int, int, int]]:
+        """Numbers of the switches that a cable between switches joins, and its number among parallel ones."""
+        sizes, cables = self.dimensions, self._cables
+        strides = [1, *accumulate(sizes, mul)]
+        first_wire = [*accumulate(map(self._n_trunks, range(len(sizes))), initial=self.n_hosts)]
+
+        def trunk(number: int) -> tuple[int, int, int]:
             d = bisect_right(first_wire, number) - 1
             rest, cable = divmod(number - first_wire[d], cables[d])
             line, pair = divmod(rest, sizes[d] * (sizes[d] - 1) // 2)
@@ -317,10 +348,9 @@ class HyperX(Zone):
             i = pair - j * (j - 1) // 2
             high, low = divmod(line, strides[d])
             corner = low + strides[d] * sizes[d] * high  # of the line: coordinate 0
-            a, b = corner + strides[d] * i, corner + strides[d] * j
-            return f"{cluster.name}_switch_{a}_{b}_cable_{cable}{half}"
+            return corner + strides[d] * i, corner + strides[d] * j, cable
 
-        return cluster_link_name(cluster, self.n_wires, wire, self.n_hosts, lambda number: numbers[number])
+        return trunk
 
 
 def _usual_shape(settings: TomlTable, n_hosts: int) -> LatticeShape:

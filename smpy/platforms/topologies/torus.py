@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import accumulate
 from math import prod
-from operator import mul
 from typing import TYPE_CHECKING
 
 from smpy.errors import PlatformError
 from smpy.platforms.cluster import Cluster
 from smpy.platforms.lattice_cuts import halving_cut
+from smpy.platforms.link_ends import WireEnds, cluster_link_ends
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import ReadPart, Zone
 from smpy.platforms.parts_list import CableParts, PartsList, cluster_parts
@@ -99,7 +98,12 @@ class Torus(Zone):
         cluster, dimensions = self.cluster, self.dimensions
         _check(cluster, dimensions)
         builder.check_room(f"torus {cluster.name!r}", 0, 2 * cluster.n_hosts * len(dimensions))
-        builder.cluster(cluster, zone, builder.networks.torus(dimensions), link_name=_link_name(cluster, dimensions))
+        n_wires = cluster.n_hosts * len(dimensions)
+        builder.cluster(
+            *(cluster, zone, builder.networks.torus(dimensions)),
+            link_name=_link_name(cluster, dimensions),
+            link_ends=cluster_link_ends(cluster, n_wires, lambda wire: WireEnds(*_neighbours(wire, dimensions)[:2])),
+        )
 
 
 def _check(cluster: Cluster, dimensions: tuple[int, ...]) -> None:
@@ -123,18 +127,22 @@ def _link_name(cluster: Cluster, dimensions: tuple[int, ...]) -> LinkNamer:
 
     On rings of one host that says too little: from the second such dimension on, where SimGrid stops, it is named too.
     """
-    strides = [1, *accumulate(dimensions, mul)]
 
     def wire(number: int, half: str) -> str:
-        host, dimension = divmod(number, len(dimensions))
-        size, stride = dimensions[dimension], strides[dimension]
-        at = host // stride % size
-        neighbour = host + ((at + 1) % size - at) * stride
-        place = "" if size > 1 or dimension == dimensions.index(1) else f"_in_dimension_{dimension}"
+        host, neighbour, dimension = _neighbours(number, dimensions)
+        place = "" if dimensions[dimension] > 1 or dimension == dimensions.index(1) else f"_in_dimension_{dimension}"
         return f"{cluster.name}_link_from_{host}_to_{neighbour}{place}{half}"
 
     n_wires = cluster.n_hosts * len(dimensions)
     return cluster_link_name(cluster, n_wires, wire, cluster.n_hosts, lambda position: position)
+
+
+def _neighbours(wire: int, dimensions: tuple[int, ...]) -> tuple[int, int, int]:
+    """Positions of the hosts that a wire joins, and its dimension."""
+    host, dimension = divmod(wire, len(dimensions))
+    size, stride = dimensions[dimension], prod(dimensions[:dimension])
+    at = host // stride % size
+    return host, host + ((at + 1) % size - at) * stride, dimension
 
 
 def _dimensions(element: Element) -> tuple[int, ...]:
