@@ -214,6 +214,7 @@ def bounds(
     trace: Trace,
     replay: ReplayFunction,
     *,
+    is_other_machine: bool = False,
     n_links: int = 3,
     n_hosts: int = 3,
     progress: Callable[[str], None] | None = None,
@@ -226,6 +227,8 @@ def bounds(
         All of the run.
     replay : ReplayFunction
         Performs the trace again, once for each part.
+    is_other_machine : bool
+        Whether `replay` performs it on another machine than that of the run: then its makespan is that of a replay.
     n_links, n_hosts : int
         Numbers of links, those saturated longest, and of hosts of each kernel, those that computed it longest.
     progress : callable, optional
@@ -237,7 +240,8 @@ def bounds(
         If the trace cannot be replayed.
     """
     check_whole(trace, "be replayed")
-    makespan_s = replay(trace).makespan_s if trace.is_imported else trace.makespan_s  # a real run is not its replay
+    # a real run is not its replay, and a run on another machine is one
+    makespan_s = replay(trace).makespan_s if trace.is_imported or is_other_machine else trace.makespan_s
     skipped_s = read_timeline(trace, with_messages=False).skipped_s()
     search = _Search(trace, replay, progress or (lambda _: None), [], makespan_s, skipped_s, link_labels(trace))
     work = _work(trace)

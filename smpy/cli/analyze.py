@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +12,7 @@ import click
 from smpy.cli.click_classes import CommandGroup
 from smpy.cli.progress import replay_progress
 from smpy.cli.results import errors_told, json_option, plot_option, show
+from smpy.cli.run_options import run_options
 from smpy.errors import UsageError
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -183,16 +185,26 @@ def pop(
 @click.option(
     "--hosts", "n_hosts", type=click.IntRange(0), default=3, show_default=True, help="Slowest hosts a kernel."
 )
+@run_options("options")
 @_output_options
-def bounds(folder: Path, n_links: int, n_hosts: int, json_path: Path | None, plot_path: Path | None) -> None:
+def bounds(
+    folder: Path,
+    n_links: int,
+    n_hosts: int,
+    options: tuple[tuple[str, str], ...],
+    json_path: Path | None,
+    plot_path: Path | None,
+) -> None:
     """Bounds of the run: how much shorter it is with a part of the machine 10 % better, each by a replay.
 
     Computing has as its parts cores, memory of a core, memory of a host, and each kernel, which in turn has the hosts
     where it takes longest. The network's bandwidth has contention and the hottest links. Latency and the overhead of
-    calls have no parts.
+    calls have no parts. With --set they are those on a changed machine; the links and hosts named are still those that
+    were busiest in the run.
 
     \b
       smpy analyze bounds trace
+      smpy analyze bounds trace --set 'link[spine_*].bandwidth=x4'
     """
     with errors_told():
         from smpy.analysis.run_bounds import bounds
@@ -200,7 +212,14 @@ def bounds(folder: Path, n_links: int, n_hosts: int, json_path: Path | None, plo
         from smpy.replay import replay
 
         with replay_progress() as progress:
-            result = bounds(Trace(folder), replay, n_links=n_links, n_hosts=n_hosts, progress=progress)
+            result = bounds(
+                Trace(folder),
+                partial(replay, options=options),
+                is_other_machine=bool(options),
+                n_links=n_links,
+                n_hosts=n_hosts,
+                progress=progress,
+            )
         show(result, json_path, plot_path)
 
 
