@@ -98,12 +98,12 @@ class TomlTable:
 
     def list_of_tables(self, key: str) -> list[TomlTable] | None:
         """The tables [[key]] in this one, or its one table [key]; None if there are none."""
+        self._known[key] = None
         setting = self._tree.get(key)
         if isinstance(setting, dict):
             return [self.table(key)]
         if setting is None:
             return None
-        self._known[key] = None
         rows = setting.value
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise setting.error(f"it is a list of tables: write [[{self._path(key)}]]")
