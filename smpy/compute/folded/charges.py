@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from smpy.compute.folded.on_device import start_charges
 from smpy.compute.models.kernel_models import charge_kernel, takes_time
+from smpy.engine.running import current
 from smpy.platforms.models.thread_efficiency import has_one_thread
 
 __all__ = ["BLAS_LETTERS", "Charge", "charge", "copying", "is_folded", "streaming"]
@@ -68,7 +68,8 @@ def charge(
     if not takes_time(is_folded=is_folded):
         return
     if device_bits is not None:
-        start_charges(charges, device_bits)
+        for one in charges:
+            current().start_kernel(one.n_calls * one.flop, one.n_calls * one.moved_bytes, device_bits)
         return
     for one in charges:
         charge_kernel(

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from smpy.compute.folded.charges import Charge
-
 _HALF, _SINGLE, _DOUBLE = 16, 32, 64
 _BITS_OF_BYTES: Final = {1: _HALF, 2: _HALF, 4: _SINGLE}
 
@@ -55,12 +53,6 @@ def _folded_in(arguments: Any) -> Iterable[Any]:
     elif isinstance(arguments, (tuple, list)):
         for each in arguments:
             yield from _folded_in(each)
-
-
-def start_charges(charges: Iterable[Charge], n_bits: int) -> None:
-    """Start the kernels of an operation in the first stream of the running rank's device."""
-    for one in charges:
-        current().start_kernel(one.n_calls * one.flop, one.n_calls * one.moved_bytes, n_bits)
 
 
 def keep_on_device(element: NDArray[Any], nbytes: int) -> None:

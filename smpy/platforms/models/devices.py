@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from math import inf
@@ -114,6 +113,8 @@ def devices_text(devices: Iterable[Device]) -> str:
     >>> devices_text([Device(2, speed_64_flop_per_s=1e13, link_bandwidth_bytes_per_s=32e9)])
     '[{"count":2,"speed_64_flop_per_s":10000000000000.0,"link_bandwidth_bytes_per_s":32000000000.0}]'
     """
+    import json  # few machines have devices
+
     usual = asdict(Device(0))
     records = ({key: value for key, value in asdict(each).items() if value != usual[key]} for each in devices)
     return json.dumps(list(records), separators=(",", ":"))
@@ -133,6 +134,8 @@ def read_devices(text: str) -> tuple[Device, ...]:
     >>> [(device.count, device.speed_flop_per_s(32)) for device in read_devices(text)]
     [(4, 20000000000000.0)]
     """
+    import json  # few machines have devices
+
     try:
         records = json.loads(text)
     except (ValueError, RecursionError):
