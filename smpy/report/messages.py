@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from smpy.records.threads import MessageSides
 from smpy.records.trace import Trace
 from smpy.report.packed import packed
+from smpy.report.tiles import MESSAGE
 from smpy.report.timeline import PictureRows
 
 if TYPE_CHECKING:
@@ -30,38 +32,56 @@ def messages(trace: Trace, rows: PictureRows, timeline_rows: PictureRows) -> dic
     timeline_rows : PictureRows
         Ranks and threads of the timeline.
     """
-    sides = MessageSides(trace)
     matrix = np.zeros(rows.n * rows.n)
-    drawn: dict[str, NDArray[Any]] = {}
-    for batch in trace.batches("messages", _COLUMNS):
-        source, target = (batch[name].to_numpy() for name in ("source", "target"))
-        both = np.isin(source, rows.ranks) & np.isin(target, rows.ranks)
-        cell = rows.row(source[both]) * rows.n + rows.row(target[both])
-        matrix += np.bincount(cell, batch["bytes"].to_numpy()[both], minlength=len(matrix))
-        some = batch.filter(_mask(both & ~np.isnan(_dates(batch, "ended_s"))))
-        posted_by = sides.locations(*(some[name].to_numpy() for name in ("message", "source", "target")))
-        columns = {
-            "source": timeline_rows.place(posted_by[0]).astype(np.int32),
-            "target": timeline_rows.place(posted_by[1]).astype(np.int32),
-            "bytes": some["bytes"].to_numpy().astype(np.float64),
-            "sent_s": _dates(some, "send_posted_s"),
-            "ended_s": _dates(some, "ended_s"),
-            "send_label": _labels(trace, some["send_site"]),
-            "receive_label": _labels(trace, some["receive_site"]),
-        }
-        drawn = {name: np.concatenate([drawn[name], column]) if drawn else column for name, column in columns.items()}
-        drawn = _longest(drawn)
+    for batch in trace.batches("messages", ("source", "target", "bytes")):
+        source, target, is_traced = _ends(batch, rows)
+        cell = rows.row(source[is_traced]) * rows.n + rows.row(target[is_traced])
+        matrix += np.bincount(cell, batch["bytes"].to_numpy()[is_traced], minlength=len(matrix))
+    drawn = np.empty(0, dtype=MESSAGE)
+    for part in message_rows(trace, timeline_rows):
+        drawn = _longest(np.concatenate([drawn, part]))
     return {
         "n": trace.n_rows("messages"),
         "matrix": packed(matrix.reshape(rows.n, rows.n).astype(np.float32)),
-        "drawn": {name: packed(column) for name, column in drawn.items()},
+        "drawn": {name: packed(drawn[name]) for name in MESSAGE.names or ()},
     }
 
 
-def _longest(columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def message_rows(trace: Trace, timeline_rows: PictureRows) -> Iterator[NDArray[Any]]:
+    """Messages between traced ranks that have ended, in batches of `smpy.report.tiles.MESSAGE`.
+
+    Parameters
+    ----------
+    trace : Trace
+        Trace with the messages.
+    timeline_rows : PictureRows
+        Ranks and threads of the timeline.
+    """
+    sides = MessageSides(trace)
+    for batch in trace.batches("messages", _COLUMNS):
+        *_, is_traced = _ends(batch, timeline_rows)
+        some = batch.filter(_mask(is_traced & ~np.isnan(_dates(batch, "ended_s"))))
+        posted_by = sides.locations(*(some[name].to_numpy() for name in ("message", "source", "target")))
+        part = np.empty(some.num_rows, dtype=MESSAGE)
+        part["source"], part["target"] = (timeline_rows.place(location) for location in posted_by)
+        part["bytes"] = some["bytes"].to_numpy()
+        part["sent_s"], part["ended_s"] = _dates(some, "send_posted_s"), _dates(some, "ended_s")
+        part["send_label"], part["receive_label"] = (
+            _labels(trace, some[name]) for name in ("send_site", "receive_site")
+        )
+        yield part
+
+
+def _ends(batch: Any, rows: PictureRows) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
+    """Sources, targets, and whether both were traced."""
+    source, target = (batch[name].to_numpy() for name in ("source", "target"))
+    return source, target, np.isin(source, rows.ranks) & np.isin(target, rows.ranks)
+
+
+def _longest(rows: NDArray[Any]) -> NDArray[Any]:
     """Messages with the longest time from send to end, the longest first."""
-    order = np.argsort(columns["sent_s"] - columns["ended_s"], kind="stable")[:DRAWN_MAX]
-    return {name: column[order] for name, column in columns.items()}
+    longest: NDArray[Any] = rows[np.argsort(rows["sent_s"] - rows["ended_s"], kind="stable")[:DRAWN_MAX]]
+    return longest
 
 
 def _dates(batch: Any, name: str) -> NDArray[np.float64]:

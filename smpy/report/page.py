@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from dataclasses import fields
 from html import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import time_ns
 from typing import TYPE_CHECKING, Any, Final, Protocol
+from urllib.parse import quote
 
 from smpy.records.computing_lines import called, sites_by_line
 from smpy.records.files import check_writable, write_whole
@@ -63,10 +66,19 @@ def write_report(trace: Trace, path: Path, analyses: Mapping[str, Analysis | str
     from smpy.report.call_stacks import SECTION, call_stacks
     from smpy.report.messages import messages
     from smpy.report.packed import packed
-    from smpy.report.timeline import PictureRows, time_by_row, timeline
+    from smpy.report.tiled_timeline import timeline
+    from smpy.report.tiles import remove_tiles
+    from smpy.report.timeline import PictureRows, time_by_row
 
     rows, timeline_rows = PictureRows(trace), PictureRows(trace, with_threads=True)
     profile = trace.info.get("profile") or {}
+    tiles, stamp = path.with_name(f"{path.stem}.tiles"), f"{time_ns():x}"
+    with TemporaryDirectory(prefix=".tiles-", dir=path.parent) as made:
+        picture = timeline(trace, timeline_rows, stamp, Path(made))
+        remove_tiles(tiles)
+        for made_tile in Path(made).iterdir():
+            tiles.mkdir(exist_ok=True)
+            made_tile.replace(tiles / made_tile.name)
     data = {
         "ranks": rows.ranks.tolist(),
         "is_of_all": len(rows.ranks) == trace.n_ranks,
@@ -75,7 +87,7 @@ def write_report(trace: Trace, path: Path, analyses: Mapping[str, Analysis | str
         "links": _link_bars(profile, trace.makespan_s),
         "rank_rows": {"per_row": rows.per_row, "n_rows": rows.n},
         "call_stacks": call_stacks(profile, trace.n_ranks),
-        "timeline": timeline(trace, timeline_rows),
+        "timeline": {**picture, "folder": quote(tiles.name)},
         "time_by_row": packed(time_by_row(trace, rows)),
         "messages": messages(trace, rows, timeline_rows),
         "figures": {
@@ -233,7 +245,8 @@ def _links(profile: Mapping[str, Any], makespan_s: float) -> str:
 
 def _timeline(trace: Trace) -> str:
     from smpy.report.messages import DRAWN_MAX
-    from smpy.report.timeline import EXACT_MAX, n_intervals
+    from smpy.report.tiled_timeline import EXACT_MAX
+    from smpy.report.timeline import n_intervals
 
     n, n_messages = n_intervals(trace), trace.n_rows("messages")
     how = "each as it was" if n <= EXACT_MAX else "a point has the colour of the kind that took most of its time"

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from smpy.cli.main import main
 from smpy.records.profile import INTERVAL_KINDS
 from smpy.records.trace import Trace
-from smpy.report import timeline as timeline_of_page
+from smpy.report import tiled_timeline
 from smpy.report.page import write_report
 from tests.records.large_trace import write_ring
 from tests.records.synthetic_trace import SyntheticTrace, late_sender, seal
@@ -160,7 +160,7 @@ def test_a_browser_draws_all_and_zooms_without_complaint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_exact: bool
 ):
     if not is_exact:
-        monkeypatch.setattr(timeline_of_page, "EXACT_MAX", 0)
+        monkeypatch.setattr(tiled_timeline, "EXACT_MAX", 0)
     page = report(late_sender().write(tmp_path / "trace", profile=PROFILE), Efficiencies=Efficiency())
     compute, overhead, transfer, late, idle = map(
         INTERVAL_KINDS.index, ("compute", "overhead", "transfer", "late_sender", "idle")
@@ -170,11 +170,15 @@ def test_a_browser_draws_all_and_zooms_without_complaint(
         """
         found.drawn = [...document.querySelectorAll("[data-figure]")].map((it) => it.dataset.figure);
         const timeline = figure("timeline");
+        await later(1000); // tiles take the place of bins
         const kinds = (row) => [...new Set(timeline.data[0].z[row])];
         found.all = [kinds(0), kinds(1)];
         found.lines = timeline.data[1].x;
         timeline.emit("plotly_hover", { points: [{ x: 2, y: 1, z: LATE }] });
-        found.told = timeline.parentElement.querySelector(".told").textContent;
+        const told = () => timeline.parentElement.querySelector(".told").textContent;
+        found.told = told();
+        timeline.emit("plotly_hover", { points: [{ x: 3, y: 0, text: timeline.data[1].text[0] }] });
+        found.message = told();
         await Plotly.relayout(timeline, { "xaxis.range": [1.5, 2.5], "yaxis.range": [1.5, 0.5] });
         await later(300);
         found.part = [timeline.data[0].z.length, kinds(0), timeline.data[0].x0];
@@ -189,14 +193,41 @@ def test_a_browser_draws_all_and_zooms_without_complaint(
     assert found["drawn"] == ["sites", "ranks", "Efficiencies", "matrix", "links", "timeline"]
     assert found["all"] == [[compute, overhead, idle], [compute, late, transfer]]
     assert found["lines"] == [3.0, 4.0, None]
-    if is_exact:
-        assert found["told"] == "2 s: rank 1: late sender, for rank 0, Recv prog.py:9, 2 s from 1 s on"
-    else:
-        assert found["told"] == "2 s: rank 1: mostly late sender"
+    assert found["told"] == "2 s: rank 1: late sender, for rank 0, Recv prog.py:9, 2 s from 1 s on"
+    assert found["message"].startswith("message from rank 0 to rank 1, 1 kB, Send prog.py:7, Recv prog.py:9, ")
     assert found["part"][:2] == [1, [late]]
     assert found["part"][2] == pytest.approx(1.5, abs=0.01)
     assert found["matrix"] == "rank 0 to rank 1: 1 kB"
     assert found["without"] == 1
+
+
+@pytest.mark.slow
+@needs_chromium
+@pytest.mark.parametrize("is_of_another_page", [False, True])
+def test_a_browser_without_the_tiles_shows_bins_with_calls_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_of_another_page: bool
+):
+    monkeypatch.setattr(tiled_timeline, "EXACT_MAX", 0)
+    page = report(late_sender().write(tmp_path / "trace"))
+    (tile,) = (tmp_path / "report.tiles").iterdir()
+    if is_of_another_page:
+        tile.write_text(tile.read_text().replace('addTile("', 'addTile("x'))
+    else:
+        tile.unlink()
+    found, console = seen(
+        page,
+        """
+        await later(1000);
+        const told = figure("timeline").parentElement.querySelector(".told");
+        found.why = told.textContent;
+        figure("timeline").emit("plotly_hover", { points: [{ x: 2, y: 1, z: 0 }] });
+        found.told = told.textContent;
+        """,
+    )
+    assert found["told"] == "2 s: rank 1: mostly late sender, Recv prog.py:9"
+    why = "belongs to another page" if is_of_another_page else "is not beside this page"
+    assert found["why"] == f"Tile 0-0 of the folder report.tiles {why}: the picture is coarse."
+    assert is_of_another_page == (console == "")
 
 
 @pytest.mark.slow

@@ -22,3 +22,19 @@ def data_of(page: Path) -> dict[str, Any]:
     found = re.search(r'<script type="application/json" id="page-data">(.*?)</script>', page.read_text(), re.DOTALL)
     assert found is not None
     return json.loads(found[1])
+
+
+def tiles_of(folder: Path) -> dict[str, tuple[str, dict[str, dict[str, NDArray[Any]]]]]:
+    """Stamp and columns of each tile, by its name."""
+    tiles = {}
+    for path in folder.glob("*-*.js"):
+        stamp, name, tables = json.loads("[" + path.read_text().removeprefix("addTile(").removesuffix(");\n") + "]")
+        assert name == path.stem
+        tiles[name] = (
+            stamp,
+            {
+                table: {column: unpacked(array) for column, array in columns.items()}
+                for table, columns in tables.items()
+            },
+        )
+    return tiles
