@@ -13,6 +13,7 @@ from smpy.cli.click_classes import CommandGroup
 from smpy.cli.interrupts import hear_interrupts
 from smpy.cli.progress import study_progress
 from smpy.cli.results import errors_told, print_text
+from smpy.cli.throughput_text import throughput_table
 from smpy.errors import UsageError
 from smpy.units import format_time
 
@@ -67,7 +68,7 @@ output_option: Final = click.option(
 )
 
 
-def _study(what: Path, folder: Path | None) -> Study:
+def open_study(what: Path, folder: Path | None) -> Study:
     from smpy.study.study import Study
 
     return Study(what, folder)
@@ -89,11 +90,11 @@ def plan(what: Path, folder: Path | None, probe: int | None, workers: int | None
         from smpy.study.dask_cluster import n_workers_here
         from smpy.study.estimate import seconds_left
 
-        study = _study(what, folder)
+        study = open_study(what, folder)
         points = study.points
         study.check()
         if probe is not None:
-            _run(study, workers=workers, only=_spread(points, probe))
+            run_points(study, workers=workers, only=_spread(points, probe))
         print_text("\n".join([_head(study), *_lines(study, points)]))
         state = study.state()
         ended = [(point, entry) for point in points if (entry := state.current(point.key)) is not None]
@@ -104,7 +105,7 @@ def plan(what: Path, folder: Path | None, probe: int | None, workers: int | None
         if not left:
             print_text("all have run")
         elif left_s is None:
-            print_text("how long they take is known when some have run: --probe 3 runs three")
+            print_text("how long they take is known when some have run: --probe 6 runs six")
         else:
             on = "1 worker" if n_workers == 1 else f"{n_workers} workers"
             print_text(
@@ -122,7 +123,8 @@ def _spread(points: list[Point], n: int) -> list[Point]:
 def _head(study: Study) -> str:
     definition, n = study.definition, len(study.points)
     repetitions = f", {definition.repetitions} repetitions each" if definition.repetitions > 1 else ""
-    return f"smpy: study {study.name}: {definition.program}, {'1 point' if n == 1 else f'{n:,} points'}{repetitions}"
+    programs = ", ".join(program.name or program.program for program in definition.programs)
+    return f"smpy: study {study.name}: {programs}, {'1 point' if n == 1 else f'{n:,} points'}{repetitions}"
 
 
 def _lines(study: Study, points: list[Point]) -> Iterator[str]:
@@ -163,14 +165,14 @@ def run(what: Path, folder: Path | None, quiet: bool, dashboard: bool, **how: An
     on; so it does when axes have got more values. Points whose sources or inputs have changed run again.
     """
     with errors_told():
-        study = _study(what, folder)
+        study = open_study(what, folder)
         stale = study.state().stale
         if stale and not quiet:
             why = next(iter(stale.values()))
             _say(f"smpy: {_n_points(len(stale))} will run again: {why}")
-        _run(study, is_quiet=quiet, show_dashboard=_tell_dashboard if dashboard else None, **how)
+        run_points(study, is_quiet=quiet, show_dashboard=_tell_dashboard if dashboard else None, **how)
         if not quiet:
-            print_text("\n".join([_status(study), *_results(study)]))
+            print_text("\n".join([_status(study), *_results(study), *_throughputs(study)]))
         if any(entry.error for entry in study.state().entries.values()):
             sys.exit(EXIT_FAILURE)
 
@@ -179,7 +181,7 @@ def _tell_dashboard(address: str) -> None:
     _say(f"smpy: Dask's dashboard is at {address}")
 
 
-def _run(study: Study, *, is_quiet: bool = False, **how: Any) -> None:
+def run_points(study: Study, *, is_quiet: bool = False, **how: Any) -> None:
     """Run points; after Ctrl-C, report how many are kept."""
     hear_interrupts()
     try:
@@ -213,13 +215,24 @@ def _results(study: Study) -> Iterator[str]:
     yield from text_table([*table.axes, "makespan", *table.results], rows).splitlines()
 
 
+def _throughputs(study: Study) -> Iterator[str]:
+    """Throughputs of the machines on which all programs of a study have run."""
+    from smpy.study.mix import throughputs
+
+    if study.definition.weight_kind is None:
+        return
+    rows = throughputs(study.definition, study.points, study.state())
+    if 0 < len(rows) <= _ROWS_MAX:
+        yield from throughput_table(study.definition, rows)
+
+
 @command.command("status")
 @study_argument
 @folder_option
 def status(what: Path, folder: Path | None) -> None:
     """Tell how many points of a study have run, and which failed."""
     with errors_told():
-        print_text(_status(_study(what, folder)))
+        print_text(_status(open_study(what, folder)))
 
 
 def _n_points(n: int) -> str:
@@ -259,7 +272,7 @@ def _status(study: Study) -> str:
 def report(what: Path, folder: Path | None, path: Path | None) -> None:
     """Write one page of HTML on a study: figures to choose, a table to sort. It needs no network."""
     with errors_told():
-        write_page(_study(what, folder), path)
+        write_page(open_study(what, folder), path)
 
 
 def write_page(study: Study, path: Path | None) -> None:
@@ -285,7 +298,7 @@ def write_page(study: Study, path: Path | None) -> None:
 def export(what: Path, folder: Path | None, form: str, path: Path | None) -> None:
     """Write the table of a study for other tools."""
     with errors_told():
-        write_table_as(form, _study(what, folder), path)
+        write_table_as(form, open_study(what, folder), path)
 
 
 def write_table_as(form: str, study: Study, path: Path | None) -> None:

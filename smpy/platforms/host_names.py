@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Final
 
 _DIGITS: Final = re.compile("([0-9]+)")
+_RANGE: Final = re.compile(r"(.*)\[([0-9]{1,18})-([0-9]{1,18})\](.*)", re.DOTALL)
 _NUMBER: Final = re.compile(r"(?<![0-9])[0-9]{1,18}(?=[^0-9]*$|\.)")
 
 
@@ -63,6 +64,21 @@ def folded_names(names: Iterable[str]) -> list[str]:
     ['node-[0-1].org', 'login']
     """
     return [name for name, _ in folded((name, 0) for name in names)]
+
+
+def unfolded(name: str) -> list[str]:
+    """Names of the hosts that a name of `folded` stands for.
+
+    Examples
+    --------
+    >>> unfolded("h[08-10]"), unfolded("h11")
+    (['h08', 'h09', 'h10'], ['h11'])
+    """
+    parts = _RANGE.fullmatch(name)
+    if parts is None:
+        return [name]
+    before, first, last, after = parts.groups()
+    return [f"{before}{number:0{len(first)}}{after}" for number in range(int(first), int(last) + 1)]
 
 
 def _split(name: str) -> tuple[str, str, str]:

@@ -37,6 +37,8 @@ class MachineCost:
         Price of an hour of all hosts, if they are rented.
     hosts_idle_w, hosts_busy_w, switches_w : float
         Power of all hosts with all cores idle, and with all of them busy; power of all switches.
+    links_busy_w : float
+        Power of all cables of the network, each as two full links.
     kwh_eur : float
         Price of a kilowatt-hour.
     lifetime_years : float
@@ -54,6 +56,7 @@ class MachineCost:
     hosts_idle_w: float
     hosts_busy_w: float
     switches_w: float
+    links_busy_w: float
     kwh_eur: float
     lifetime_years: float
 
@@ -62,20 +65,27 @@ class MachineCost:
         """Price of the whole machine."""
         return self.hosts_eur + self.switches_eur + self.cables_eur
 
-    def energy_kwh(self, makespan_s: float, hosts_j: float, links_j: float = 0.0) -> float:
-        """Energy of all its hosts, links and switches during a run, in kWh.
+    @property
+    def busy_w(self) -> float:
+        """Power of the whole machine with all cores and links busy; links of unknown power draw none."""
+        return self.hosts_busy_w + self.switches_w + (0.0 if math.isnan(self.links_busy_w) else self.links_busy_w)
+
+    def energy_kwh(self, makespan_s: float, hosts_j: float, links_j: float = 0.0, share: float = 1.0) -> float:
+        """Energy of hosts, links and switches during a run, in kWh.
 
         Parameters
         ----------
         makespan_s : float
             Duration of the run.
         hosts_j, links_j : float
-            Joules of hosts and links, which the run has counted.
+            Joules of the run's hosts, and of all links, which it has counted.
+        share : float
+            Part of links and switches that counts.
         """
-        return (hosts_j + links_j + self.switches_w * makespan_s) / _J_PER_KWH
+        return (hosts_j + share * (links_j + self.switches_w * makespan_s)) / _J_PER_KWH
 
-    def run_eur(self, makespan_s: float, energy_kwh: float) -> float:
-        """Cost of a run that has the whole machine to itself.
+    def run_eur(self, makespan_s: float, energy_kwh: float, share: float = 1.0) -> float:
+        """Cost of a run.
 
         Price of the energy, plus the part of the machine's price that is written off meanwhile; for rented hosts, their
         rent alone.
@@ -86,8 +96,10 @@ class MachineCost:
             Duration of the run.
         energy_kwh : float
             Its energy.
+        share : float
+            Part of the machine that the run pays for; 1: it has the whole machine to itself.
         """
-        hours = makespan_s / _S_PER_HOUR
+        hours = share * makespan_s / _S_PER_HOUR
         if not math.isnan(self.hosts_hour_eur):
             return hours * self.hosts_hour_eur
         written_off_eur = self.price_eur * hours / (_HOURS_PER_YEAR * self.lifetime_years)
@@ -99,27 +111,29 @@ class MachineCost:
         return {name: None if math.isnan(amount) else amount for name, amount in amounts.items()}
 
     def columns(
-        self, makespan_s: float, hosts_j: float | None = None, links_j: float | None = None
+        self, makespan_s: float, hosts_j: float | None = None, links_j: float | None = None, share: float = 1.0
     ) -> dict[str, float]:
-        """Columns of a study's table with the machine's parts, and costs of it and of the run.
+        """Columns of a study's table with the machine's parts, the price that the run pays for, and the run's costs.
 
         Parameters
         ----------
         makespan_s : float
             Duration of the run.
         hosts_j, links_j : float or None
-            Joules of all hosts, and of links, that the run has counted; None: their power is not known.
+            Joules of the run's hosts, and of all links, that it has counted; None: their power is not known.
+        share : float
+            Part of the machine that the run pays for; 1: it has the whole machine to itself.
         """
-        energy_kwh = self.energy_kwh(makespan_s, math.nan if hosts_j is None else hosts_j, links_j or 0.0)
+        energy_kwh = self.energy_kwh(makespan_s, math.nan if hosts_j is None else hosts_j, links_j or 0.0, share)
         return {
             "hosts": self.n_hosts,
             "switches": self.n_switches,
             "cables": self.n_cables,
-            "price_eur": self.price_eur,
+            "price_eur": self.price_eur * share,
             "energy_kwh": energy_kwh,
             "energy_eur": energy_kwh * self.kwh_eur,
             "edp": energy_kwh * _J_PER_KWH * makespan_s,
-            "run_eur": self.run_eur(makespan_s, energy_kwh),
+            "run_eur": self.run_eur(makespan_s, energy_kwh, share),
         }
 
 
@@ -213,7 +227,7 @@ def is_parts_record(text: str) -> bool:
 
 
 def _unknown(n_hosts: int) -> MachineCost:
-    return MachineCost(n_hosts, *[math.nan] * 12)
+    return MachineCost(n_hosts, *[math.nan] * 13)
 
 
 def _cost(parts: PartsList, own: Prices, others: Prices) -> MachineCost:
@@ -231,6 +245,7 @@ def _cost(parts: PartsList, own: Prices, others: Prices) -> MachineCost:
         hosts_idle_w=math.fsum(count * idle_w for count, idle_w, _ in powers_w),
         hosts_busy_w=math.fsum(count * busy_w for count, _, busy_w in powers_w),
         switches_w=_times(parts.n_switches, said.switch_w),
+        links_busy_w=_times(2 * parts.n_cables, said.link_busy_w),
         kwh_eur=_known(said.kwh_eur),
         lifetime_years=_known(said.lifetime_years),
     )

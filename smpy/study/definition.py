@@ -8,31 +8,36 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from smpy.arguments import BYTES_MAX, seconds, whole_number
 from smpy.errors import UsageError, meant
 from smpy.input_files import read_input
 from smpy.platforms.models.prices import NO_PRICES, Prices
 from smpy.study.axes import DRAWN, WAYS, Axis, Combination, Settings, Value, combinations, flat_settings, read_axis
+from smpy.study.programs import StudyProgram, WeightKind, read_program, read_programs
 
 GROUPS: Final = ("args", "set", "algorithm")
 """Groups of settings with a dot: an argument of the program, a key of the machine, a collective."""
 
 KEPT: Final = ("summary", "profile", "trace", "lost")
 _KEYS: Final = (
-    "name", "program", "module", "args", "options", "axes", "combine", "n_points", "points", "draw_seed", "repetitions",
-    "keep", "limits", "results", "inputs", "environment", "prices",
+    "name", "program", "module", "args", "programs", "options", "axes", "combine", "n_points", "points", "draw_seed",
+    "repetitions", "keep", "limits", "results", "inputs", "environment", "prices", "priced_by",
 )  # fmt: skip
 _LIMITS: Final = ("time", "memory")
+PricedBy = Literal["machine", "hosts"]
+_PRICED_BY: Final[tuple[PricedBy, ...]] = ("machine", "hosts")
+PROGRAM: Final = "program"
+"""Column of the table with the program's name, of a study that has several."""
 _NAME: Final = re.compile(r"[^/\0]{1,200}")
 
 # columns of the table that are not axes: no axis may have one of these names
 _TAKEN: Final = (
     "point", "repetition", "error", "makespan_s", "half_width_s", "messages", "bytes", "compute_share",
-    "communication_share", "waiting_share", "sleep_share", "hosts", "switches", "cables", "price_eur", "energy_kwh",
-    "energy_eur", "edp", "run_eur", "wall_s", "peak_rss_bytes", "is_reused", "is_stale", "profile", "trace",
-    "lost",
+    "communication_share", "waiting_share", "sleep_share", "hosts", "used_hosts", "switches", "cables", "price_eur",
+    "energy_kwh", "energy_eur", "edp", "run_eur", "wall_s", "peak_rss_bytes", "is_reused", "is_stale", "profile",
+    "trace", "lost", PROGRAM,
 )  # fmt: skip
 
 
@@ -46,14 +51,10 @@ class Definition:
         Its name.
     folder : str
         Folder its points run in: files that it names are relative to it.
-    program : str
-        File or module.
-    is_module : bool
-        Whether it is a module's name.
-    args : tuple of str
-        The program's arguments at every point; `{name}` stands for the value of the setting `args.name`.
+    programs : tuple of StudyProgram
+        Its programs; only one of several has a name.
     options : mapping
-        Options of `smpy run` at every point, as `smpy.simulate` takes them.
+        Options of `smpy run` at every point, as `smpy.simulate` takes them, above which a program's own stand.
     axes : tuple of Axis
         Axes that are varied; none if the points are listed.
     combine : str
@@ -79,13 +80,15 @@ class Definition:
         every worker gets them, and points run again when one changes.
     prices : Prices
         Prices and power of the machines' parts that have none of their own.
+    weight_kind : str or None
+        Kind of the programs' weights; None: the study has one program, without a name.
+    priced_by : {"machine", "hosts"}
+        Part of the machine that a run pays for: all of it, or the hosts of its ranks with their share of the network.
     """
 
     name: str
     folder: str
-    program: str
-    is_module: bool = False
-    args: tuple[str, ...] = ()
+    programs: tuple[StudyProgram, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
     axes: tuple[Axis, ...] = ()
     combine: str = "grid"
@@ -100,13 +103,20 @@ class Definition:
     inputs: tuple[str, ...] = ()
     environment: tuple[str, ...] = ()
     prices: Prices = NO_PRICES
+    weight_kind: WeightKind | None = None
+    priced_by: PricedBy = "machine"
 
     @property
-    def axis_names(self) -> tuple[str, ...]:
-        """Columns of the table with the varied settings."""
+    def setting_names(self) -> tuple[str, ...]:
+        """Columns of the table with the varied settings of each program."""
         if self.combine == "list":
             return tuple(dict.fromkeys(key for point in self.points for key in point))
         return tuple(axis.name for axis in self.axes)
+
+    @property
+    def axis_names(self) -> tuple[str, ...]:
+        """Columns of the table that vary."""
+        return self.setting_names if self.weight_kind is None else (PROGRAM, *self.setting_names)
 
     @property
     def input_paths(self) -> set[str]:
@@ -122,7 +132,7 @@ class Definition:
             If its axes do not fit together.
         """
         if self.combine == "list":
-            of_all = {name: self.options.get(name.replace("-", "_"), "") for name in self.axis_names}
+            of_all = {name: self.options.get(name.replace("-", "_"), "") for name in self.setting_names}
             return [Combination(tuple({**of_all, **point}.values()), point) for point in self.points]
         return combinations(self.axes, self.combine, self.n_points, self.draw_seed)
 
@@ -170,9 +180,7 @@ def definition_of(table: Mapping[str, Any], folder: str | Path = ".") -> Definit
         if key not in _KEYS:
             raise UsageError(f"a study has no {key!r}{meant(key, _KEYS)}")
     read = _TableReader(table)
-    program, module = read.text("program"), read.text("module")
-    if (program is None) == (module is None):
-        raise UsageError('which program? Say one of program = "FILE.py" and module = "NAME"')
+    programs, weight_kind = _programs(table)
     combine = read.text("combine") or ("list" if "points" in table else "grid")
     if combine not in WAYS:
         raise UsageError(f"combine = {combine!r} is none of {', '.join(WAYS)}{meant(combine, WAYS)}")
@@ -182,11 +190,9 @@ def definition_of(table: Mapping[str, Any], folder: str | Path = ".") -> Definit
         if key not in _LIMITS:
             raise UsageError(f"limits has no {key!r}{meant(key, _LIMITS)}")
     definition = Definition(
-        name=_name(read.text("name") or Path(program or module or "study").stem),
+        name=_name(read.text("name") or Path(programs[0].program).stem),
         folder=os.path.abspath(folder),
-        program=program or module or "",
-        is_module=module is not None,
-        args=read.texts("args"),
+        programs=programs,
         options=_options(read.table("options")),
         axes=tuple(
             read_axis(name, content, is_drawn=combine in DRAWN) for name, content in _axes(read.table("axes")).items()
@@ -203,9 +209,28 @@ def definition_of(table: Mapping[str, Any], folder: str | Path = ".") -> Definit
         inputs=read.texts("inputs"),
         environment=_variables(read.texts("environment")),
         prices=_prices(read.prices(), folder),
+        weight_kind=weight_kind,
+        priced_by=_priced_by(read.text("priced_by")),
     )
     _check_names(definition)
     return definition
+
+
+def _programs(table: Mapping[str, Any]) -> tuple[tuple[StudyProgram, ...], WeightKind | None]:
+    """Programs of a study; its only one has the options of all points, and no weight."""
+    if "programs" not in table:
+        return (read_program({key: value for key, value in table.items() if key != "options"}),), None
+    for key in ("program", "module", "args"):
+        if key in table:
+            raise UsageError(f"a study with [programs] has no {key!r} of its own: each program has one")
+    return read_programs(table["programs"])
+
+
+def _priced_by(word: str | None) -> PricedBy:
+    for kind in _PRICED_BY:
+        if word in (kind, None):
+            return kind
+    raise UsageError(f"priced_by = {word!r} is none of {', '.join(_PRICED_BY)}{meant(word or '', _PRICED_BY)}")
 
 
 def _check_way(combine: str, table: Mapping[str, Any]) -> None:
@@ -220,7 +245,7 @@ def _check_way(combine: str, table: Mapping[str, Any]) -> None:
 def _check_names(definition: Definition) -> None:
     if definition.repetitions < 1:
         raise UsageError("repetitions = 0: run each point at least once")
-    for name in definition.axis_names:
+    for name in definition.setting_names:
         if name in _TAKEN:
             raise UsageError(f"{name!r} is a column of every study's table: call the axis otherwise")
     for name in definition.results:

@@ -12,10 +12,15 @@ from typing import Any, Final
 from smpy.errors import UsageError, meant
 from smpy.options import RunConfig
 from smpy.runs.run_text import options_of, run_config, texts_of, to_json
-from smpy.study.axes import Settings, Value
+from smpy.study.axes import Combination, Settings, Value
 from smpy.study.definition import GROUPS, Definition
+from smpy.study.machines import MachineReader
+from smpy.study.programs import StudyProgram
 
 _PLACE: Final = re.compile(r"\{([^{}\s]+)\}")
+ALL: Final = "all"
+"""Number of ranks that gives each core of the machine one, or each host as many as `ppn` says."""
+
 _OWN: Final = ("json", "trace", "quiet", "profile", "output_dir", "pdb", "pdb_rank")  # a study sets these itself
 
 
@@ -52,8 +57,15 @@ class Point:
         return self.run.n_ranks
 
 
-def points_of(definition: Definition) -> list[Point]:
+def points_of(definition: Definition, combinations: Sequence[Combination] | None = None) -> list[Point]:
     """All points of a study, in the order of its table.
+
+    Parameters
+    ----------
+    definition : Definition
+        The study.
+    combinations : sequence of Combination, optional
+        Combinations of values; by default, those of its axes.
 
     Raises
     ------
@@ -61,9 +73,12 @@ def points_of(definition: Definition) -> list[Point]:
         If a setting makes no sense.
     """
     points: list[Point] = []
-    for values, repetition, options, args in _runs(definition):
+    machines = MachineReader(definition.folder)
+    for program, values, repetition, options, args in _runs(definition, combinations):
         try:
-            run = run_config(definition.program, args, options)
+            if options["ranks"] == ALL:
+                options["ranks"] = machines.ranks_of_all_cores(options)
+            run = run_config(program.program, args, options)
         except UsageError as error:
             raise UsageError(f"point {len(points)}: {error}") from None
         text = to_json(run)
@@ -75,7 +90,7 @@ def points_of(definition: Definition) -> list[Point]:
 def keys_of_format_2(definition: Definition) -> list[str]:
     """Keys of all points in a journal of format 2: hashes of command lines."""
     keys = []
-    for _, repetition, options, args in _runs(definition):
+    for program, _, repetition, options, args in _runs(definition):
         line = ["-np", str(options.pop("ranks"))]
         is_module = options.pop("module", False)
         for name, value in options.items():
@@ -85,7 +100,7 @@ def keys_of_format_2(definition: Definition) -> list[str]:
             elif value is not None and value is not False:
                 line += [f"{flag}={text}" for text in texts_of(name, value)]
         line += ["-m"] if is_module else []
-        keys.append(_hash(json.dumps([line, [definition.program, *args], _nth(definition, repetition)])))
+        keys.append(_hash(json.dumps([line, [program.program, *args], _nth(definition, repetition)])))
     return keys
 
 
@@ -98,15 +113,24 @@ def _nth(definition: Definition, repetition: int) -> int:
     return repetition if definition.repetitions > 1 else 0
 
 
-def _runs(definition: Definition) -> Iterator[tuple[tuple[Value, ...], int, dict[str, Any], list[str]]]:
-    """Values of the axes, repetition, options and the program's arguments of each point."""
-    for combination in definition.combinations():
-        for repetition in range(definition.repetitions):
-            yield combination.values, repetition, *_run(definition, combination.settings, repetition)
+_Run = tuple[StudyProgram, tuple[Value, ...], int, dict[str, Any], list[str]]
 
 
-def _run(definition: Definition, settings: Settings, repetition: int) -> tuple[dict[str, Any], list[str]]:
-    options: dict[str, Any] = dict(definition.options)
+def _runs(definition: Definition, combinations: Sequence[Combination] | None = None) -> Iterator[_Run]:
+    """Program, values of the axes, repetition, options and the program's arguments of each point."""
+    combinations = definition.combinations() if combinations is None else combinations
+    for program in definition.programs:
+        name = () if definition.weight_kind is None else (program.name,)
+        for combination in combinations:
+            for repetition in range(definition.repetitions):
+                options, args = _run(definition, program, combination.settings, repetition)
+                yield program, (*name, *combination.values), repetition, options, args
+
+
+def _run(
+    definition: Definition, program: StudyProgram, settings: Settings, repetition: int
+) -> tuple[dict[str, Any], list[str]]:
+    options = _options(definition, program)
     arguments: dict[str, Value] = {}
     for key, value in settings.items():
         group, dot, name = key.partition(".")
@@ -126,15 +150,24 @@ def _run(definition: Definition, settings: Settings, repetition: int) -> tuple[d
     if str(options.get("compute", "")).startswith("record:"):
         raise UsageError('compute = "record:FILE": all points would write that file; record a run, and replay it here')
     ranks = options.get("ranks")
-    if isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1:
-        raise UsageError(f"ranks = {ranks!r}: how many? Say a whole number, as an axis or in [options]")
+    if ranks != ALL and (isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1):
+        raise UsageError(f'ranks = {ranks!r}: how many? Say a whole number or "{ALL}", as an axis or in [options]')
     if definition.repetitions > 1:
         options["seed"] = _seed(options.get("seed", 0)) + repetition
-    if definition.is_module:
+    if program.is_module:
         options["module"] = True
     if power := definition.prices.power_settings:
         options["set"] = power | _mapping("set", options.get("set"))
-    return options, _arguments(definition.args, arguments)
+    return options, _arguments(program.args, arguments)
+
+
+def _options(definition: Definition, program: StudyProgram) -> dict[str, Any]:
+    """Options at every point of a program: its own stand above the study's."""
+    options: dict[str, Any] = dict(definition.options)
+    for key, value in program.options.items():
+        is_mapped = key in GROUPS and key in options
+        options[key] = _mapping(key, options[key]) | _mapping(key, value) if is_mapped else value
+    return options
 
 
 def _seed(seed: Any) -> int:

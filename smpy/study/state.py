@@ -60,10 +60,6 @@ class PointCollector:
 
     Parameters
     ----------
-    points : sequence of Point
-        All points of the study.
-    to_run : sequence of Point
-        Points to run.
     state : StudyState
         State of all points; kept up to date.
     journal : Journal
@@ -71,7 +67,7 @@ class PointCollector:
     results : Results or None
         Results of other studies.
     origin : callable
-        Makes the origin of a run from its reads.
+        Makes the origin of a point's run from its reads.
     n_workers : int
         Number of points that run at a time.
     progress : callable or None
@@ -80,21 +76,24 @@ class PointCollector:
 
     def __init__(
         self,
-        points: Sequence[Point],
-        to_run: Sequence[Point],
         state: StudyState,
         journal: Journal,
         results: Results | None,
-        origin: Callable[[RunInputs], RunOrigin],
+        origin: Callable[[Point, RunInputs], RunOrigin],
         n_workers: int,
         progress: Callable[[StudyProgress], None] | None,
     ) -> None:
-        self._keys: Final = [point.key for point in points]
-        self._waiting: Final = {point.key: point for point in to_run}
+        self._keys: list[str] = []
+        self._waiting: dict[str, Point] = {}
         self._state, self._journal, self._results, self._origin = state, journal, results, origin
         self._n_workers, self._progress = n_workers, progress
         self._ended: list[tuple[Point, float]] = []
         self._next_s = 0.0
+
+    def add(self, to_run: Sequence[Point], counted: Sequence[Point]) -> None:
+        """Add points to run, and points that count for the progress: these, and others that have ended before."""
+        self._waiting |= {point.key: point for point in to_run}
+        self._keys += [point.key for point in counted]
 
     def reuse(self) -> None:
         """Take results from other studies."""
@@ -117,8 +116,12 @@ class PointCollector:
         SmpyError
             If there is no room for them.
         """
-        rows = [(self._waiting[task.key], self._origin(reads), entry) for task, entry, reads in ended]
-        self._add(rows)
+        points = [self._waiting[task.key] for task, _, _ in ended]
+        rows = [
+            (point, self._origin(point, reads), entry) for point, (_, entry, reads) in zip(points, ended, strict=True)
+        ]
+        if rows:
+            self._add(rows)
         for point, origin, entry in rows:
             if not entry.error:
                 self._ended.append((point, entry.row["wall_s"]))

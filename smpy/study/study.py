@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from warnings import warn
 
 from smpy.arguments import whole_number, word
@@ -37,6 +37,18 @@ from smpy.study.versions import versions
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class PointSearch(Protocol):
+    """Chooses points by the results of those that have ended."""
+
+    @property
+    def points(self) -> Sequence[Point]:
+        """All points that may be chosen."""
+
+    def next(self, state: StudyState) -> list[Point]:
+        """Points to run next; none: the search has ended."""
+
 
 _DEFINITION: Final = "study.json"
 _WORKERS_MAX: Final = 10_000
@@ -100,15 +112,21 @@ class Study:
         """All its points, in the order of the table."""
         return points_of(self.definition)
 
-    def check(self) -> None:
+    def check(self, points: Sequence[Point] | None = None) -> None:
         """Check options and machines: of each option, read its first and its last value.
+
+        Parameters
+        ----------
+        points : sequence of Point, optional
+            Points to check; by default, its own.
 
         Raises
         ------
         UsageError
-            If one cannot be used.
+            If one cannot be used, or there is no such program.
         """
-        for point in samples_of_options(self.points):
+        self._check_program()
+        for point in samples_of_options(self.points if points is None else points):
             try:
                 again_if_killed(partial(check_run, point.run, self.definition.folder))
             except UsageError as error:
@@ -122,6 +140,7 @@ class Study:
         cache: str | os.PathLike[str] | None = None,
         retry_failed: bool = False,
         only: Sequence[Point] | None = None,
+        search: PointSearch | None = None,
         progress: Callable[[StudyProgress], None] | None = None,
         show_dashboard: Callable[[str], None] | None = None,
     ) -> pd.DataFrame:
@@ -139,6 +158,8 @@ class Study:
             Whether points that failed run again.
         only : sequence of Point, optional
             Some of its points.
+        search : PointSearch, optional
+            Chooses the points in place of the study's axes.
         progress : callable, optional
             Called with the study's `StudyProgress` whenever a point has ended.
         show_dashboard : callable, optional
@@ -165,6 +186,7 @@ class Study:
         if cache is not None:
             cache = word("cache", cache)
         self._check_program()
+        possible = self.points if search is None else search.points
         with ExitStack() as stack:
             stack.enter_context(self._locked())
             journal = stack.enter_context(closing(self._journal()))
@@ -175,30 +197,32 @@ class Study:
             limit_bytes = self.definition.limit_bytes
             if limit_bytes is None and scheduler is None:
                 limit_bytes = memory_of_a_point(n_workers)
-            state = self._state(journal)
-            to_run = self._to_run(state, self.points if only is None else only, retry_failed, limit_bytes)
-            if to_run:
-                self.check()
+            state = self._state(journal, possible)
             reused = None if self.definition.keep else results
-            turn = PointCollector(self.points, to_run, state, journal, reused, self.origin, n_workers, progress)
-            turn.reuse()
-            tasks = [self._task(point, limit_bytes) for point in turn.left()]
+            turn = PointCollector(state, journal, reused, self.origin, n_workers, progress)
+
+            batches = self._batches(turn, state, only, search, retry_failed, limit_bytes)
+            tasks = next(batches, [])
             if tasks:
                 names = journal.variables().union(self.definition.environment)
                 variables = CarriedVariables(os.environ, names)
                 run_tasks(
-                    tasks, turn.note, variables, n_workers=n_workers, scheduler=scheduler, show_dashboard=show_dashboard
+                    *(tasks, turn.note, variables),
+                    n_workers=n_workers,
+                    scheduler=scheduler,
+                    show_dashboard=show_dashboard,
+                    more=lambda: next(batches, []),
                 )
             frame = self._table(state).frame
             write_parquet(frame, self.folder / "points.parquet")
             return frame
 
-    def state(self) -> StudyState:
-        """State of its points so far."""
+    def state(self, points: Sequence[Point] | None = None) -> StudyState:
+        """State of its points so far, or of other ones."""
         if self._has_no_journal():
             return StudyState()
         with closing(Journal(self._journal_path)) as journal:
-            return self._state(journal)
+            return self._state(journal, points)
 
     def table(self) -> StudyTable:
         """Results so far, as a table: points that have not ended are not in it."""
@@ -229,8 +253,9 @@ class Study:
 
     def _check_program(self) -> None:
         definition = self.definition
-        if not definition.is_module and not Path(definition.folder, definition.program).exists():
-            raise UsageError(f"there is no program {definition.program!r} in {definition.folder}")
+        for each in definition.programs:
+            if not each.is_module and not Path(definition.folder, each.program).exists():
+                raise UsageError(f"there is no program {each.program!r} in {definition.folder}")
         for path in definition.inputs:
             if not Path(definition.folder, path).is_file():
                 raise UsageError(f"inputs: there is no file {path!r} in {definition.folder}")
@@ -281,11 +306,12 @@ class Study:
             warn(f"{path} is {how}: all points run again", JournalWarning, stacklevel=4)
         return True
 
-    def _state(self, journal: Journal) -> StudyState:
+    def _state(self, journal: Journal, points: Sequence[Point] | None = None) -> StudyState:
+        """State of its points, or of other ones."""
         state = StudyState()
         known: dict[str, str | None] = {}
         judged: dict[str, str] = {}
-        keys = {point.key for point in self.points}
+        keys = {point.key for point in (self.points if points is None else points)}
         for key, origin, entry in journal.entries():
             if key not in keys and not entry.run:
                 key = self._key_of_format_2.get(key, "")
@@ -324,10 +350,10 @@ class Study:
         names = changed_variables(origin.variables, os.environ)
         return f"the environment variable {names[0]} has changed" if names else ""
 
-    def origin(self, reads: RunInputs) -> RunOrigin:
-        """Origin of a run, from the files and variables that it read."""
+    def origin(self, point: Point, reads: RunInputs) -> RunOrigin:
+        """Origin of a point's run, from the files and variables that it read."""
         folder = self.definition.folder
-        more = set() if self.definition.is_module else {os.path.abspath(os.path.join(folder, self.definition.program))}
+        more = set() if point.run.is_module else {os.path.abspath(os.path.join(folder, point.run.program))}
         states = {path: state_of(path) for path in self.definition.input_paths | more if path not in reads.files}
         whole = {**{path: state for path, state in states.items() if state}, **reads.files}
         variables = {**hashes_of(self.definition.environment, os.environ), **reads.variables}
@@ -343,6 +369,30 @@ class Study:
             if entry is None or self._lacks(point, entry) or self._again(entry, retry_failed, share_bytes):
                 to_run[point.key] = point
         return list(to_run.values())
+
+    def _batches(
+        self,
+        turn: PointCollector,
+        state: StudyState,
+        only: Sequence[Point] | None,
+        search: PointSearch | None,
+        retry_failed: bool,
+        limit_bytes: int | None,
+    ) -> Iterator[list[Task]]:
+        """Tasks that are known at a time: all of a study, or those that a search chooses after the ones before."""
+        if search is None:
+            to_run = self._to_run(state, self.points if only is None else only, retry_failed, limit_bytes)
+            if to_run:
+                self.check()
+            choices = iter([(to_run, self.points)])
+        else:
+            chosen = iter(partial(search.next, state), [])
+            choices = ((self._to_run(state, points, retry_failed, limit_bytes), points) for points in chosen)
+        for to_run, counted in choices:
+            turn.add(to_run, counted)
+            turn.reuse()
+            if tasks := [self._task(point, limit_bytes) for point in turn.left()]:
+                yield tasks
 
     def _lacks(self, point: Point, entry: Entry) -> bool:
         """Whether a file to keep, or a result to take from the output, is missing from a finished point."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import UsageError
 from smpy.study.cost import MachineCost, cost_of_record
-from smpy.study.definition import Definition
+from smpy.study.definition import Definition, PricedBy
 from smpy.study.journal import Entry
 from smpy.study.points import Point
 from smpy.study.results import number_of
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 SHARES: Final = ("compute_share", "communication_share", "waiting_share", "sleep_share")
 """Columns with shares of the ranks' time, named as in the summary of a run."""
 
-COSTS: Final = ("hosts", "switches", "cables", "price_eur", "energy_kwh", "energy_eur", "edp", "run_eur")
-"""Columns with parts of the machine, and costs of it and of the run."""
+COSTS: Final = ("hosts", "used_hosts", "switches", "cables", "price_eur", "energy_kwh", "energy_eur", "edp", "run_eur")
+"""Columns with parts of the machine, the number of hosts with ranks, the price that the run pays for, and its costs."""
 
 SIMULATED: Final = ("ranks", "makespan_s", "half_width_s", "messages", "bytes", *SHARES, *COSTS)
 """Columns of every run."""
@@ -98,7 +99,7 @@ def table_of(definition: Definition, points: Iterable[Point], state: StudyState,
             continue
         row: dict[str, Any] = {"point": point.number, **dict(zip(axes, point.values, strict=True))}
         row |= {"repetition": point.repetition, "error": entry.error}
-        known = {**entry.row, "ranks": point.ranks, **_costs(entry.row, cost)}
+        known = {**entry.row, "ranks": point.ranks, **costs(entry.row, cost, definition.priced_by)}
         row |= {name: known.get(name) for name in simulated}
         row |= {name: number_of(pattern, entry) for name, pattern in patterns.items()}
         row |= {name: entry.row.get(name) for name in REAL}
@@ -112,11 +113,18 @@ def table_of(definition: Definition, points: Iterable[Point], state: StudyState,
     return StudyTable(definition.name, frame, axes, tuple(patterns), folder)
 
 
-def _costs(row: Mapping[str, Any], cost: Callable[[str], MachineCost]) -> dict[str, float]:
+def costs(row: Mapping[str, Any], cost: Callable[[str], MachineCost], priced_by: PricedBy) -> dict[str, float]:
+    """Columns `COSTS` of a run, as far as its row knows them."""
     parts = row.get("parts")
     if parts is None:
         return {}
-    return cost(parts).columns(row["makespan_s"], row.get("hosts_j"), row.get("links_j"))
+    machine, makespan_s, links_j = cost(parts), row["makespan_s"], row.get("links_j")
+    used_hosts = float(row.get("used_hosts", math.nan))  # rows of older versions lack it
+    if priced_by == "machine":
+        columns = machine.columns(makespan_s, row.get("hosts_j"), links_j)
+    else:
+        columns = machine.columns(makespan_s, row.get("used_hosts_j"), links_j, used_hosts / machine.n_hosts)
+    return {**columns, "used_hosts": used_hosts}
 
 
 def kept(what: str, key: str, folder: Path) -> Path:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpy.analysis import lost
 from smpy.errors import NoRoomError, SmpyError, UsageError
+from smpy.platforms.host_names import unfolded
 from smpy.records.files import write_whole
 from smpy.records.trace import Trace
 from smpy.runs.request import RunInputs
@@ -94,6 +95,7 @@ def run_tasks(
     n_workers: int,
     scheduler: str | None = None,
     show_dashboard: Callable[[str], None] | None = None,
+    more: Callable[[], Sequence[Task]] = lambda: (),
 ) -> None:
     """Run points, each once.
 
@@ -102,7 +104,7 @@ def run_tasks(
     tasks : sequence of Task
         In the order in which they are begun.
     done : callable
-        Called with the points that have ended since its last call.
+        Called with the points that have ended since its last call, at least every second.
     variables : CarriedVariables
         Environment variables for the points.
     n_workers : int
@@ -111,6 +113,8 @@ def run_tasks(
         Address of a Dask scheduler, whose workers are used instead.
     show_dashboard : callable, optional
         Called with the address of the dashboard of this machine's workers.
+    more : callable, optional
+        Called when all have ended: returns further points, or none.
 
     Raises
     ------
@@ -125,7 +129,10 @@ def run_tasks(
     """
     with connected(n_workers, scheduler, show_dashboard) as connection:
         try:
-            _HandOut(connection, tasks, done, variables).run()
+            hand_out = _HandOut(connection, done, variables)
+            while tasks:
+                hand_out.run(tasks)
+                tasks = more()
         except _LostError as error:
             where = f"the scheduler at {scheduler}" if scheduler else "the scheduler of this study"
             raise SchedulerLostError(f"{where} has gone; what has finished is kept: run the study again") from error
@@ -152,18 +159,18 @@ class _HandOut:
     def __init__(
         self,
         connection: DaskConnection,
-        tasks: Sequence[Task],
         done: Done,
         variables: CarriedVariables,
     ) -> None:
         self._dask, self._done, self._variables = connection, done, variables
-        self._waiting = iter(tasks)
+        self._waiting: Iterator[Task] = iter(())
         self._tries: dict[str, int] = {}
         self._out: dict[Any, Task] = {}
         self._ended: SimpleQueue[Any] = SimpleQueue()
 
-    def run(self) -> None:
+    def run(self, tasks: Sequence[Task]) -> None:
         """Hand out all tasks, and report points that finish."""
+        self._waiting = iter(tasks)
         self._fill()
         while self._out:
             try:
@@ -172,6 +179,7 @@ class _HandOut:
                 self._dask.check()
                 if self._dask.client.status != "running":
                     raise _LostError from None
+                self._done(())
                 self._fill()  # there may be more workers now
                 continue
             with suppress(Empty):
@@ -343,6 +351,8 @@ def _failed(error: SmpyError, wall_s: float, task: Task) -> Entry:
 def _row(summary: Summary, wall_s: float) -> dict[str, Any]:
     machine, energy = summary.inputs.machine, summary.energy
     knows_hosts = machine is not None and energy is not None and len(energy.hosts_j) == machine.n_hosts
+    used = {name for entry, _ in summary.inputs.mapping for name in unfolded(entry)}
+    knows_used = knows_hosts and energy is not None and used <= energy.hosts_j.keys()
     return {
         "ranks": summary.n_ranks,
         "makespan_s": summary.makespan_s,
@@ -351,7 +361,9 @@ def _row(summary: Summary, wall_s: float) -> dict[str, Any]:
         "bytes": summary.bytes,
         **{f"{name}_share": share for name, share in asdict(summary.shares).items()},
         "parts": parts_record(machine) if machine else None,
+        "used_hosts": len(used),
         "hosts_j": energy.hosts_total_j if energy is not None and knows_hosts else None,
+        "used_hosts_j": sum(energy.hosts_j[name] for name in used) if energy is not None and knows_used else None,
         "links_j": energy.links_total_j if energy is not None and energy.links_j else None,
         "wall_s": wall_s,
         "peak_rss_bytes": summary.peak_rss_bytes,

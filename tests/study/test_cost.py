@@ -150,7 +150,28 @@ def test_a_record_of_the_parts_is_enough_for_the_bill(line: str) -> None:
     assert repr(cost_of_record(record, PRICES)) == repr(machine_cost(machine, PRICES))  # NaN equals no NaN
 
 
+def test_a_machine_draws_its_hosts_its_switches_and_two_links_a_cable_at_full_load() -> None:
+    line = "flat hosts=4 power.idle=100W power.busy=300W power.switch=50W"
+    assert machine_cost(read_machine(line, 1)).busy_w == 4 * 300 + 50
+    assert machine_cost(read_machine(f"{line} power.link=1W:3W", 1)).busy_w == 4 * 300 + 50 + 2 * 4 * 3
+
+
 # ---- a run ----
+
+
+def test_a_run_that_pays_for_half_the_machine_pays_half_the_price_and_the_energy_of_its_hosts() -> None:
+    cost = tree()
+    whole, half = cost.columns(3600, 7.2e6, 3.6e6), cost.columns(3600, 3.6e6, 3.6e6, 0.5)
+    for name in ("price_eur", "energy_kwh", "energy_eur", "edp", "run_eur"):
+        assert half[name] == pytest.approx(whole[name] / 2)
+    assert [half[name] for name in ("hosts", "switches", "cables")] == [
+        whole[name] for name in ("hosts", "switches", "cables")
+    ]
+
+
+def test_rent_is_paid_for_the_part_of_the_machine_that_a_run_has() -> None:
+    cost = tree(4, Prices(host_hour_eur=2))
+    assert cost.columns(1800, share=0.25)["run_eur"] == cost.columns(1800)["run_eur"] / 4
 
 
 def test_energy_is_that_of_hosts_links_and_switches() -> None:

@@ -233,3 +233,100 @@ def test_prices_are_a_table_a_preset_or_a_file_beside_the_study(tmp_path: Path) 
         definition_of(given | {"prices": 3})
     with pytest.raises(UsageError, match=r"price\.hosts_eur: unknown key: did you mean 'host_eur'"):
         definition_of(given | {"prices": {"hosts_eur": 3}})
+
+
+# ---- several programs ----
+
+PROGRAMS: dict[str, Any] = {
+    "hpl": {"program": "hpl.py", "args": ["--n", 9], "options": {"ranks": 8}, "runs_per_week": 3},
+    "fft": {"module": "fft", "options": {"ppn": 2, "algorithm": {"bcast": "ring"}}, "runs_per_week": 1.5},
+}
+MIX: dict[str, Any] = {
+    "programs": PROGRAMS,
+    "options": {"ranks": 4, "compute": "none", "algorithm": {"bcast": "binomial", "reduce": "binomial"}},
+    "axes": {"platform": ["hdr", "edr"]},
+}
+
+
+def test_each_program_runs_on_each_machine_with_its_own_arguments_and_options():
+    definition = definition_of(MIX)
+    assert definition.axis_names == ("program", "platform")
+    points = points_of(definition)
+    assert [point.values for point in points] == [("hpl", "hdr"), ("hpl", "edr"), ("fft", "hdr"), ("fft", "edr")]
+    hpl, fft = points[1].run, points[2].run
+    assert (hpl.program, hpl.is_module, hpl.args, hpl.n_ranks) == ("hpl.py", False, ("--n", "9"), 8)
+    assert (fft.program, fft.is_module, fft.args, fft.n_ranks, fft.ranks_per_host) == ("fft", True, (), 4, 2)
+    assert dict(hpl.algorithms) == {"bcast": "binomial", "reduce": "binomial"}
+    assert dict(fft.algorithms) == {"bcast": "ring", "reduce": "binomial"}
+
+
+def test_a_program_of_several_has_the_keys_of_a_study_of_it_alone():
+    alone = points_of(
+        definition_of({"program": "hpl.py", "args": ["--n", 9], "options": {**MIX["options"], "ranks": 8},
+                       "axes": MIX["axes"]})
+    )  # fmt: skip
+    assert [point.key for point in points_of(definition_of(MIX))[:2]] == [point.key for point in alone]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"runs_per_week": 0}, "program 'hpl': runs_per_week = 0 is not a number above 0: leave the program out"),
+        ({"runs_per_week": "often"}, "runs_per_week = 'often' is not a number above 0"),
+        ({"runs_per_week": float("inf")}, "is not a number above 0"),
+        ({"core_hours_share": 0.4}, "Say one of runs_per_week = 20 and core_hours_share = 0.3"),
+        ({"runs_per_weak": 4}, "did you mean 'runs_per_week'"),
+        ({"module": "hpl"}, "program 'hpl': which program"),
+        ({"options": {"platform": "hdr"}}, "options.platform: all programs have the machines of the study"),
+        ({"options": [1]}, "is not a table"),
+    ],
+)
+def test_a_program_that_makes_no_sense_is_refused_by_its_name(changes: dict[str, Any], told: str):
+    with pytest.raises(UsageError) as refused:
+        definition_of({**MIX, "programs": {**PROGRAMS, "hpl": {**PROGRAMS["hpl"], **changes}}})
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"program": "hpl.py"}, "has no 'program' of its own"),
+        ({"args": []}, "has no 'args' of its own"),
+        ({"programs": {}}, "say a table of each"),
+        ({"programs": {"hpl": "hpl.py"}}, "program 'hpl': 'hpl.py' is not a table"),
+        ({"axes": {"program": {"a": {"ranks": 1}}}}, "'program' is a column of every study's table"),
+        ({"priced_by": "host"}, "priced_by = 'host' is none of machine, hosts: did you mean 'hosts'?"),
+    ],
+)
+def test_a_study_of_programs_that_makes_no_sense_is_refused(changes: dict[str, Any], told: str):
+    with pytest.raises(UsageError) as refused:
+        definition_of({**MIX, **changes})
+    assert told in str(refused.value)
+
+
+def test_weights_of_different_kinds_are_refused():
+    share = {"program": "cg.py", "core_hours_share": 0.5}
+    with pytest.raises(UsageError, match="give all of them the same kind of weight"):
+        definition_of({**MIX, "programs": {**PROGRAMS, "cg": share}})
+
+
+# ---- all cores ----
+
+
+@pytest.mark.parametrize(
+    ("options", "n_ranks"),
+    [
+        ({"platform": "flat hosts=6 cores=8"}, 48),
+        ({"platform": "flat hosts=6 cores=8", "ppn": 3}, 18),
+        ({"platform": "flat hosts=6 cores=8", "cpus_per_task": 4}, 12),
+        ({"platform": "hdr", "set": {"host.count": 2, "host.cores": 6}}, 12),
+    ],
+)
+def test_all_ranks_are_as_many_as_the_machine_has_places(options: dict[str, Any], n_ranks: int):
+    (point, _) = points(options={"compute": "none", "ranks": "all", **options})
+    assert point.ranks == n_ranks
+
+
+def test_all_ranks_of_a_machine_that_is_sized_to_them_are_refused():
+    with pytest.raises(UsageError, match="as many hosts as its ranks need"):
+        points(options={"compute": "none", "ranks": "all", "platform": "hdr"})

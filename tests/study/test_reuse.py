@@ -21,7 +21,7 @@ def keep(study: smpy.Study, cache: Path, *read: Path) -> None:
     results = Results(cache, study.definition)
     for point in study.points:
         reads = RunInputs({str(path): state_of(str(path)) or "" for path in read})
-        results.keep(point, study.origin(reads), ENTRY)
+        results.keep(point, study.origin(point, reads), ENTRY)
     results.close()
 
 

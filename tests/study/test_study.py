@@ -152,7 +152,9 @@ def test_data_that_a_program_reads_is_of_its_identity(tmp_path: Path):
     study = Study(
         {"program": str(tmp_path / "reads.py"), "options": {"ranks": 1, "compute": "none"}, "axes": {"seed": [1]}}
     )
-    journal.add([(study.points[0].key, study.origin(run.reads), Entry({"makespan_s": run.makespan_s}))])
+    journal.add(
+        [(study.points[0].key, study.origin(study.points[0], run.reads), Entry({"makespan_s": run.makespan_s}))]
+    )
     assert not study._state(journal).stale
     (tmp_path / "data.txt").write_text("5")
     assert "data.txt has changed" in study._state(journal).stale[study.points[0].key]
@@ -182,11 +184,11 @@ def test_points_run_again_when_a_file_becomes_an_input(tmp_path: Path):
     given = study_table(tmp_path, axes={"args.n": [1]})
     study = Study(given)
     journal = Journal(tmp_path / "journal.sqlite")
-    journal.add([(study.points[0].key, study.origin(RunInputs()), Entry({}))])
+    journal.add([(study.points[0].key, study.origin(study.points[0], RunInputs()), Entry({}))])
     assert not study._state(journal).stale
     grown = Study({**given, "inputs": [str(tmp_path / "mesh")]})
     assert "mesh is an input now" in grown._state(journal).stale[study.points[0].key]
-    journal.add([(study.points[0].key, grown.origin(RunInputs()), Entry({}))])
+    journal.add([(study.points[0].key, grown.origin(grown.points[0], RunInputs()), Entry({}))])
     assert not grown._state(journal).stale
     journal.close()
 
@@ -197,11 +199,11 @@ def test_points_run_again_when_a_variable_that_the_study_names_changes(tmp_path:
     study = Study(given)
     key = study.points[0].key
     journal = Journal(tmp_path / "journal.sqlite")
-    journal.add([(key, study.origin(RunInputs()), Entry({}))])
+    journal.add([(key, study.origin(study.points[0], RunInputs()), Entry({}))])
     named = Study({**given, "environment": ["SMPY_TEST_NAMED"]})
     assert not study._state(journal).stale
     assert named._state(journal).stale[key] == "the environment variable SMPY_TEST_NAMED is an input now"
-    journal.add([(key, named.origin(RunInputs()), Entry({}))])
+    journal.add([(key, named.origin(named.points[0], RunInputs()), Entry({}))])
     assert not named._state(journal).stale
     assert journal.variables() == {"SMPY_TEST_NAMED"}
     monkeypatch.setenv("SMPY_TEST_NAMED", "2")

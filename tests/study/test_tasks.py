@@ -21,7 +21,7 @@ def task(key: str) -> Task:
 
 def hand_out(done: tasks.Done) -> tasks._HandOut:
     connection = DaskConnection(SimpleNamespace(), lambda: None, lambda: 1)
-    return tasks._HandOut(connection, [], done, CarriedVariables({}, ()))
+    return tasks._HandOut(connection, done, CarriedVariables({}, ()))
 
 
 class Ended:

@@ -1,0 +1,60 @@
+"""Throughputs of machines, in a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from smpy.study.definition import Definition
+    from smpy.study.mix import MachineThroughput
+
+_UNITS: Final = {
+    None: "runs a week",
+    "runs_per_week": "the week's runs, so many times in a week",
+    "core_hours_share": "times the work of the first machine",
+}
+
+
+def throughput_table(definition: Definition, rows: Sequence[MachineThroughput]) -> Iterator[str]:
+    """Lines of a table: of each machine its settings, its throughput, by price and energy, and the programs' shares."""
+    from smpy.records.text_table import text_table
+
+    yield f"throughput: {throughput_unit(definition)}"
+    names = [program.name for program in definition.programs if program.name]
+    head = [
+        *definition.setting_names, "throughput", "per MEUR", "per MWh", "EUR for it",
+        *(f"{name} takes" for name in names),
+    ]  # fmt: skip
+    lines = [
+        [
+            *map(str, row.values),
+            throughput_text(row),
+            number_text(row.throughput_per_eur * 1e6),
+            number_text(row.work_per_kwh * 1e3),
+            number_text(row.work_eur),
+            *(f"{row.shares[name]:.0%}" for name in names),
+        ]
+        for row in rows
+    ]
+    yield from text_table(head, lines).splitlines()
+
+
+def throughput_unit(definition: Definition) -> str:
+    """Unit of a study's throughputs."""
+    return _UNITS[definition.weight_kind]
+
+
+def throughput_text(machine: MachineThroughput) -> str:
+    """A throughput and its uncertainty."""
+    text = number_text(machine.throughput)
+    share = machine.half_width / machine.throughput
+    return (
+        text if not share > 0 else f"{text} ± {100 * share:.0f} %" if share >= 0.01 else f"{text} ± {100 * share:.1g} %"
+    )
+
+
+def number_text(number: float) -> str:
+    """A number, to four digits; "-": not known."""
+    return "-" if not math.isfinite(number) else f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"

@@ -1,0 +1,164 @@
+"""Throughput of machines for several programs with weights: closed forms, and runs of a study."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import smpy
+from smpy.errors import UsageError
+from smpy.platforms import read_machine
+from smpy.study.cost import MachineCost, machine_cost, parts_record
+from smpy.study.definition import Definition, definition_of
+from smpy.study.journal import Entry
+from smpy.study.mix import WEEK_S, MachineThroughput, ProgramRun, runs_of_a_week, throughput_of, throughputs
+from smpy.study.points import points_of
+from smpy.study.state import StudyState
+from tests.study.studies import study_table
+
+PROGRAMS = {
+    "long": {"program": "long.py", "runs_per_week": 100},
+    "short": {"program": "short.py", "runs_per_week": 4000},
+}
+MACHINE = "flat hosts={hosts} cores=4 price.host_eur=100 price.switch_eur=200 price.cable_eur=0"
+
+
+def definition(**changes: Any) -> Definition:
+    table = {
+        "programs": PROGRAMS,
+        "options": {"ranks": 8, "compute": "none"},
+        "axes": {"platform": [MACHINE.format(hosts=4), MACHINE.format(hosts=8)]},
+    }
+    return definition_of({**table, **changes})
+
+
+def shares(long: float, short: float) -> dict[str, Any]:
+    return {
+        "long": {"program": "long.py", "core_hours_share": long},
+        "short": {"program": "short.py", "core_hours_share": short},
+    }
+
+
+def told(study: Definition, times_s: dict[tuple[str, int], float], half_width_s: float | None = None) -> list[Any]:
+    """Throughputs after runs that took so long, by program and hosts of the machine."""
+    state = StudyState()
+    for point in points_of(study):
+        machine = read_machine(str(point.run.platform), 1)
+        time_s = times_s.get((str(point.values[0]), machine.n_hosts))
+        if time_s is not None:
+            row = {"makespan_s": time_s, "half_width_s": half_width_s, "parts": parts_record(machine), "used_hosts": 2}
+            state.entries[point.key] = Entry(row)
+    return throughputs(study, points_of(study), state)
+
+
+TIMES_S = {("long", 4): 600.0, ("short", 4): 30.0, ("long", 8): 300.0, ("short", 8): 30.0}
+
+
+def test_runs_of_a_week_that_take_half_a_week_are_done_twice_in_a_week():
+    small, large = told(definition(), TIMES_S)
+    assert small.throughput == pytest.approx(WEEK_S / (100 * 600 + 4000 * 30))
+    assert large.throughput == pytest.approx(WEEK_S / (100 * 300 + 4000 * 30))
+    assert small.shares == pytest.approx({"long": 60_000 / 180_000, "short": 120_000 / 180_000})
+    assert small.throughput_per_eur == pytest.approx(small.throughput / (4 * 100 + 200))
+
+
+def test_runs_on_some_of_the_hosts_go_on_beside_each_other():
+    by_machine, by_hosts = (told(definition(priced_by=by), TIMES_S) for by in ("machine", "hosts"))
+    for whole, part, n_hosts in zip(by_machine, by_hosts, (4, 8), strict=True):
+        assert part.throughput == pytest.approx(whole.throughput * n_hosts / 2)  # each run has two hosts
+        assert part.shares == pytest.approx(whole.shares)
+        assert part.price_eur == whole.price_eur
+
+
+@pytest.mark.parametrize("priced_by", ["machine", "hosts"])
+def test_shares_of_core_hours_are_those_of_the_first_machine_whose_throughput_is_1(priced_by: str):
+    small, large = told(definition(programs=shares(30, 10), priced_by=priced_by), TIMES_S)
+    assert small.throughput == pytest.approx(1)
+    assert small.shares == pytest.approx({"long": 0.75, "short": 0.25})
+    faster = 1 / (0.75 * 300 / 600 + 0.25)
+    assert large.throughput == pytest.approx(faster * (2 if priced_by == "hosts" else 1))
+
+
+def test_shares_say_nothing_before_the_first_machine_has_run():
+    later = {key: time_s for key, time_s in TIMES_S.items() if key != ("long", 4)}
+    assert told(definition(programs=shares(1, 1)), later) == []
+    assert len(told(definition(), later)) == 1
+
+
+def test_the_error_of_a_throughput_is_that_of_its_parts():
+    small, _ = told(definition(), TIMES_S, half_width_s=3.0)
+    relative = math.hypot(1 / 3 * 3 / 600, 2 / 3 * 3 / 30)
+    assert small.half_width == pytest.approx(small.throughput * relative)
+    assert math.isnan(told(definition(), TIMES_S)[0].half_width)
+
+
+def test_a_program_that_failed_leaves_its_machine_out():
+    study = definition()
+    state = StudyState()
+    for point in points_of(study):
+        machine = read_machine(str(point.run.platform), 1)
+        row = {"makespan_s": 1.0, "parts": parts_record(machine), "used_hosts": 2}
+        fails = machine.n_hosts == 4 and point.values[0] == "long"
+        state.entries[point.key] = Entry({}, "it failed") if fails else Entry(row)
+    assert [row.values for row in throughputs(study, points_of(study), state)] == [(MACHINE.format(hosts=8),)]
+
+
+def test_machines_of_another_size_for_each_program_are_refused():
+    study = definition()
+    state = StudyState()
+    for point, hosts in zip(points_of(study), (1, 1, 2, 2), strict=True):
+        row = {"makespan_s": 1.0, "parts": parts_record(read_machine(MACHINE.format(hosts=hosts), 1)), "used_hosts": 1}
+        state.entries[point.key] = Entry(row)
+    with pytest.raises(UsageError, match="say how many hosts it has"):
+        throughputs(study, points_of(study), state)
+
+
+def throughput(runs: dict[str, ProgramRun], cost: MachineCost) -> MachineThroughput:
+    return throughput_of((), runs, runs_of_a_week(definition(), {}, 0), cost)
+
+
+def test_a_mix_is_between_its_programs_alone():
+    """The harmonic mean of throughputs lies between them."""
+    cost = machine_cost(read_machine(MACHINE.format(hosts=4), 1))
+    long = ProgramRun(600, math.nan, 2400, 1, 1)
+    for short_s in (1, 10, 100, 1000):
+        short = ProgramRun(short_s, math.nan, 4 * short_s, 1, 1)
+        mixed = throughput({"long": long, "short": short}, cost)
+        alone = [WEEK_S / (100 * 600), WEEK_S / (4000 * short_s)]
+        assert 1 / mixed.throughput == pytest.approx(sum(1 / one for one in alone))
+        assert mixed.work_eur == 4100
+        assert mixed.work_per_kwh == pytest.approx(1 / 4100)
+    assert math.isnan(throughput({"long": long, "short": replace(long, run_eur=math.nan)}, cost).work_eur)
+
+
+def test_a_study_of_two_programs_runs_and_tells_hosts_that_are_used(tmp_path: Path):
+    table = study_table(tmp_path)
+    program = table.pop("program")
+    programs = {
+        "few": {"program": program, "args": ["1000"], "runs_per_week": 1},
+        "many": {"program": program, "args": ["100000"], "runs_per_week": 2, "options": {"ranks": 3}},
+    }
+    del table["args"]
+    table |= {"programs": programs, "priced_by": "hosts"}
+    table["options"]["platform"] = (
+        "fat-tree hosts=4 cores=1 nic=10Gb/s latency=1us price.host_eur=10 price.switch_eur=4 price.cable_eur=0"
+        " power.idle=100W power.busy=100W power.switch=0W"
+    )
+    table["axes"] = {"set.nic.latency": ["1us", "5us"]}
+    study = smpy.Study(table, tmp_path / "results")
+    frame = study.run(workers=1)
+    assert list(frame["program"]) == ["few", "few", "many", "many"]
+    assert list(frame["used_hosts"]) == [2, 2, 3, 3]
+    assert list(frame["hosts"]) == [4] * 4
+    assert list(frame["price_eur"]) == pytest.approx([22, 22, 33, 33])  # 44 EUR for four hosts
+    assert frame["energy_kwh"].to_numpy() == pytest.approx(
+        (frame["used_hosts"] * 100 * frame["makespan_s"] / 3.6e6).to_numpy()
+    )
+    fast, slow = throughputs(study.definition, study.points, study.state())
+    assert fast.throughput > slow.throughput
+    host_s = (frame["used_hosts"] * frame["makespan_s"]).to_numpy()
+    assert fast.throughput == pytest.approx(WEEK_S * 4 / (host_s[0] + 2 * host_s[2]))
