@@ -31,6 +31,7 @@ _BYTES: Final = {f"{prefix}B": scale for prefix, scale in (_DECIMAL | _BINARY).i
 _BANDWIDTH: Final = {f"{unit}{per}": scale for unit, scale in _BYTES.items() for per in ("ps", "/s")}
 _FREQUENCY: Final = {f"{prefix}Hz": scale for prefix, scale in _DECIMAL.items()}
 _POWER: Final = {f"{prefix}W": scale for prefix, scale in _DECIMAL.items()} | {"mW": 1e-3}
+_MONEY: Final = {f"{prefix}EUR": scale for prefix, scale in _DECIMAL.items()}
 SMALLEST: Final = 1e-30  # least number of a machine, beside 0: farther out, results computed from it are no numbers
 LARGEST: Final = 1e30
 _LONGEST_IN_DAYS_S: Final = 86400e5
@@ -149,6 +150,22 @@ def parse_power_w(text: str) -> float:
     1200.0
     """
     return _parse(text, _POWER, "power", '"350W"')
+
+
+def parse_eur(text: str) -> float:
+    """Euros of an amount such as "1.3MEUR" or "800kEUR"; a bare number is EUR.
+
+    Raises
+    ------
+    ValueError
+        If it is not a number followed by EUR with a decimal prefix.
+
+    Examples
+    --------
+    >>> parse_eur("1.3MEUR")
+    1300000.0
+    """
+    return _parse(text, _MONEY, "price", '"1.3MEUR"')
 
 
 def parse_frequency_hz(text: str) -> float:

@@ -26,6 +26,7 @@ EXIT_INTERRUPTED: Final = 130
 _SHOWN_MAX: Final = 12  # points or errors shown
 _ROWS_MAX: Final = 40
 _OWN_MODULES: Final = {
+    "buy": "smpy.cli.study_buy",
     "model": "smpy.cli.study_model",
     "scale": "smpy.cli.study_scale",
     "sensitivity": "smpy.cli.study_sensitivity",

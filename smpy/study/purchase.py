@@ -1,0 +1,314 @@
+"""Purchase of the machine with the greatest throughput that a budget allows, found with few runs.
+
+Some machines run first, far from each other. Then, one at a time, the one with the greatest expected improvement [1]_:
+the time of each program is estimated between the machines that have run (`smpy.study.kriging`). The search ends when no
+machine is estimated to be better than the best, the error of its estimate included, or when its runs are used up.
+
+References
+----------
+.. [1] Jones, Schonlau, Welch: "Efficient Global Optimization of Expensive Black-Box Functions", J. Global Optimization
+   13, 1998.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from smpy.errors import UsageError
+from smpy.study.candidates import SIZE, Candidate, Candidates
+from smpy.study.definition import Definition
+from smpy.study.kriging import krige
+from smpy.study.levels import levels_of
+from smpy.study.mix import (
+    WEEK_S,
+    MachineThroughput,
+    ProgramRun,
+    ResultReader,
+    machine_runs,
+    runs_of_a_week,
+    throughput_of,
+)
+from smpy.study.points import Point
+from smpy.study.state import StudyState
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+RUNS_MAX: Final = 40
+"""Runs of a search, unless another number is asked for."""
+
+_FIRST_MIN: Final = 4
+_FIRST_SHARE: Final = 0.5  # of the machines that can run
+_ERRORS: Final = 3.0  # standard errors above an estimate that a machine may reach
+
+
+@dataclass(frozen=True, slots=True)
+class Bought:
+    """A machine of a purchase that has run.
+
+    Attributes
+    ----------
+    candidate : Candidate
+        The machine.
+    throughput : MachineThroughput
+        Its throughput.
+    """
+
+    candidate: Candidate
+    throughput: MachineThroughput
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """Outcome of a search.
+
+    Attributes
+    ----------
+    machines : tuple of Bought
+        Machines within the budget that have run, the greatest throughput first.
+    n_runs : int
+        Number of runs that the search has asked for.
+    n_failed : int
+        Number of machines on which a program failed.
+    n_open : int
+        Number of machines that have not run and may be better than the best.
+    """
+
+    machines: tuple[Bought, ...]
+    n_runs: int
+    n_failed: int
+    n_open: int
+
+
+def affordable(found: Candidates, budget_eur: float, power_w: float | None = None) -> list[Candidate]:
+    """Machines within a budget.
+
+    Parameters
+    ----------
+    found : Candidates
+        Machines.
+    budget_eur : float
+        Most that one may cost.
+    power_w : float, optional
+        Most that one may draw with all cores and links busy.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    if not found.machines:
+        raise UsageError("no machine has room for all ranks of each program: give larger machines, or fewer ranks")
+    cheapest = min(found.machines, key=lambda machine: machine.cost.price_eur)
+    bought = [machine for machine in found.machines if machine.cost.price_eur <= budget_eur]
+    if not bought:
+        raise UsageError(
+            f"the cheapest of {len(found.machines):,} machines costs {cheapest.cost.price_eur:,.0f} EUR, above the "
+            f"budget of {budget_eur:,.0f} EUR: raise it, or give smaller machines"
+        )
+    if power_w is None:
+        return bought
+    if any(math.isnan(machine.cost.busy_w) for machine in bought):
+        raise UsageError("a machine has no power of hosts or switches: say power.idle, power.busy and power.switch")
+    fed = [machine for machine in bought if machine.cost.busy_w <= power_w]
+    if not fed:
+        least_w = min(machine.cost.busy_w for machine in bought)
+        raise UsageError(
+            f"of {len(bought):,} machines within the budget each draws {least_w / 1000:,.4g} kW or more, above "
+            f"{power_w / 1000:,.4g} kW: raise the power, or give smaller machines"
+        )
+    return fed
+
+
+class MachineSearch:
+    """Chooses the machines that run.
+
+    Parameters
+    ----------
+    definition : Definition
+        The study.
+    first : Candidate
+        Its first machine, of which shares of core hours are.
+    machines : sequence of Candidate
+        Machines within the budget.
+    runs_max : int
+        Number of runs that the search may ask for.
+
+    Raises
+    ------
+    UsageError
+        If these are too few for two machines.
+    """
+
+    def __init__(
+        self, definition: Definition, first: Candidate, machines: Sequence[Candidate], runs_max: int = RUNS_MAX
+    ) -> None:
+        self._definition, self._machines, self._runs_max = definition, machines, runs_max
+        self._first = first if definition.weight_kind == "core_hours_share" else None
+        self._n_runs, self._has_begun = 0, False
+        least = sum(len(machine.points) for machine in [*([self._first] if self._first else []), *machines[:2]])
+        if runs_max < least:
+            raise UsageError(f"{runs_max} runs: two machines take {least} (--runs)")
+        self._reader = ResultReader(definition)
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """All points that may be chosen."""
+        first = self._first.points if self._first else ()
+        return [*first, *(point for machine in self._machines for point in machine.points)]
+
+    def next(self, state: StudyState) -> list[Point]:
+        """Points to run next; none: the search has ended."""
+        points = [
+            point for machine in self._chosen(state) for point in machine.points if state.current(point.key) is None
+        ]
+        self._n_runs += len(points)
+        return points
+
+    def purchase(self, state: StudyState) -> Purchase:
+        """Outcome of the search.
+
+        Raises
+        ------
+        UsageError
+            If no machine has run.
+        """
+        runs = self._runs(state)
+        n_runs = self._runs_of_a_week(state)
+        if not runs or n_runs is None:
+            raise UsageError("no machine has run all programs: smpy study status tells why")
+        bought = [
+            Bought(self._machines[i], throughput_of(self._machines[i].values, its, n_runs, self._machines[i].cost))
+            for i, its in runs.items()
+        ]
+        bought.sort(key=lambda one: (-one.throughput.throughput, one.candidate.cost.price_eur))
+        n_open = int((self._highest(runs, n_runs)[0] > math.log(bought[0].throughput.throughput)).sum())
+        return Purchase(tuple(bought), self._n_runs, len(self._failed(state)), n_open)
+
+    def _chosen(self, state: StudyState) -> list[Candidate]:
+        runs, failed = self._runs(state), self._failed(state)
+        waiting = [i for i in range(len(self._machines)) if i not in runs and i not in failed]
+        if not self._has_begun:
+            self._has_begun = True
+            return [*([self._first] if self._first else []), *(self._machines[i] for i in self._spread(waiting))]
+        n_runs = self._runs_of_a_week(state)
+        left = self._runs_max - self._n_runs
+        if n_runs is None or not waiting or left < len(self._machines[0].points):
+            return []
+        if len(runs) < 2:
+            return [self._machines[waiting[0]]]
+        highest, mean, error = self._highest(runs, n_runs)
+        best = max(throughput_of((), its, n_runs, self._machines[i].cost).throughput for i, its in runs.items())
+        is_open = np.array([i in waiting for i in range(len(mean))]) & (highest > math.log(best))
+        if not is_open.any():
+            return []
+        gains = np.where(is_open, _expected_improvement(mean, error, math.log(best)), -1.0)
+        return [self._machines[int(np.argmax(gains))]]
+
+    def _spread(self, waiting: Sequence[int]) -> Iterator[int]:
+        """Machines to begin with: the largest, and each time the one that is farthest from those before."""
+        room = (self._runs_max - (len(self._first.points) if self._first else 0)) // len(self._machines[0].points)
+        n = min(len(waiting), max(min(_FIRST_MIN, room), int(room * _FIRST_SHARE)))
+        if n == 0:
+            return
+        at = self._coordinates[0][waiting]
+        chosen = int(np.argmax(at[:, 0]))
+        distance = np.full(len(waiting), np.inf)
+        for _ in range(n):
+            yield waiting[chosen]
+            distance = np.minimum(distance, np.square(at - at[chosen]).sum(axis=1))
+            chosen = int(np.argmax(distance))
+
+    @cached_property
+    def _coordinates(self) -> tuple[Floats, NDArray[np.intp]]:
+        """Coordinates of each machine, and the group of each coordinate: the size, numbers, and words."""
+        import pandas as pd
+
+        columns: list[Floats] = [np.log([machine.cost.n_hosts for machine in self._machines])]
+        groups = [0]
+        kinds: list[str] = []
+        for name, values in zip(
+            self._definition.setting_names,
+            zip(*(machine.values for machine in self._machines), strict=True),
+            strict=True,
+        ):
+            levels = levels_of(name, pd.Series(values, dtype=object))
+            if name == SIZE or len(levels.labels) < 2:
+                continue
+            if levels.numbers is not None and min(levels.numbers) > 0:
+                logs = np.log(levels.numbers)
+                columns.append(((logs - logs.min()) / np.ptp(logs))[levels.codes])
+                kinds.append("numbers")
+            else:
+                columns += [(levels.codes == code).astype(float) for code in range(len(levels.labels))]
+                kinds += ["words"] * len(levels.labels)
+        numbers = {kind: number + 1 for number, kind in enumerate(dict.fromkeys(kinds))}
+        groups += [numbers[kind] for kind in kinds]
+        return np.stack(columns, axis=1), np.array(groups)
+
+    def _runs(self, state: StudyState) -> dict[int, dict[str, ProgramRun]]:
+        """Runs of machines within the budget on which all programs have run, by program."""
+        places = {machine.values: i for i, machine in enumerate(self._machines)}
+        entries = machine_runs(self._definition, self.points, state)
+        return {
+            places[values]: {name: self._reader.program_run(its) for name, its in by_program.items()}
+            for values, by_program in entries.items()
+            if values in places
+        }
+
+    def _failed(self, state: StudyState) -> set[int]:
+        return {
+            i
+            for i, machine in enumerate(self._machines)
+            if any((entry := state.current(point.key)) is not None and entry.error for point in machine.points)
+        }
+
+    def _runs_of_a_week(self, state: StudyState) -> dict[str, float] | None:
+        """Runs of a week of work; None: the first machine has not run, of which shares of core hours are."""
+        if self._first is None:
+            return runs_of_a_week(self._definition, {}, 0.0)
+        entries = machine_runs(self._definition, self._first.points, state).get(self._first.values)
+        if entries is None:
+            return None
+        runs = {name: self._reader.program_run(its) for name, its in entries.items()}
+        return runs_of_a_week(self._definition, runs, self._first.cost.n_hosts)
+
+    def _highest(
+        self, runs: dict[int, dict[str, ProgramRun]], n_runs: dict[str, float]
+    ) -> tuple[Floats, Floats, Floats]:
+        """Logarithm of the throughput that each machine may reach at most, its estimate, and the estimate's error.
+
+        The error of a machine that has run is 0.
+        """
+        at, groups = self._coordinates
+        places = list(runs)
+        host_s, errors = [], []
+        for name, n in n_runs.items():
+            known = np.log([n * runs[i][name].host_s for i in places])
+            estimates, error = krige(at[places], known, at, groups)
+            estimates[places], error[places] = known, 0.0
+            host_s.append(np.exp(estimates))
+            errors.append(error)
+        total_s = np.sum(host_s, axis=0)
+        mean = np.log([WEEK_S * machine.cost.n_hosts for machine in self._machines]) - np.log(total_s)
+        error = np.sqrt(np.sum([np.square(s / total_s * e) for s, e in zip(host_s, errors, strict=True)], axis=0))
+        highest = mean + _ERRORS * error
+        highest[places] = -np.inf
+        return highest, mean, error
+
+
+def _expected_improvement(mean: Floats, error: Floats, best: float) -> Floats:
+    """Mean of what a machine is better than the best, where that is positive."""
+    share = (mean - best) / np.maximum(error, 1e-12)
+    below = np.array([0.5 * math.erfc(-one / math.sqrt(2)) for one in share])
+    density = np.exp(-0.5 * np.square(share)) / math.sqrt(2 * math.pi)
+    improvement: Floats = (mean - best) * below + error * density
+    return improvement
