@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from smpy.units import format_bytes, format_time
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 FIRST_S: Final = 1.0  # shorter runs show none
 EVERY_S: Final = 0.2
+FILE_EVERY_S: Final = 30.0  # where no terminal shows it
 ERASE: Final = "\r\x1b[K"
 
 
@@ -121,21 +122,39 @@ def share_progress(done: str) -> Iterator[Callable[[float], None]]:
 
 @contextmanager
 def study_progress(*, is_wanted: bool = True) -> Iterator[Callable[[Stand], None] | None]:
-    """Show the progress of a study in a line on a terminal."""
-    if not is_wanted or not sys.stderr.isatty():
+    """Show the progress of a study: on a terminal in a line, else in a new line every `FILE_EVERY_S`."""
+    if not is_wanted:
         yield None
         return
-
-    def show(stand: Stand) -> None:
-        failed = f", {stand.n_failed:,} of them failed" if stand.n_failed else ""
-        left = f", about {format_time(stand.left_s)} left" if stand.left_s else ""
-        text = f"smpy: {stand.n_done:,} of {stand.n_points:,} points have ended{failed}{left}"
-        _show(ERASE + text[: _columns() - 1])
-
+    if not sys.stderr.isatty():
+        yield _ProgressLog(sys.stderr)
+        return
     try:
-        yield show
+        yield lambda progress: _show(ERASE + _study_text(progress)[: _columns() - 1])
     finally:
         _show(ERASE)
+
+
+class _ProgressLog:
+    """Writes the progress of a study into a file."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+        self._next_s = monotonic() + FILE_EVERY_S
+
+    def __call__(self, progress: Stand) -> None:
+        if monotonic() < self._next_s:
+            return
+        self._next_s = monotonic() + FILE_EVERY_S
+        self._file.write(_study_text(progress) + "\n")
+        self._file.flush()
+
+
+def _study_text(progress: Stand) -> str:
+    failed = f", {progress.n_failed:,} of them failed" if progress.n_failed else ""
+    n_left = progress.n_points - progress.n_done
+    left = f", about {format_time(progress.left_s)} left" if progress.left_s else ""
+    return f"smpy: {progress.n_done:,} of {progress.n_points:,} points have ended{failed}, {n_left:,} are left{left}"
 
 
 def _show(text: str) -> None:

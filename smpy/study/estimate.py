@@ -15,7 +15,7 @@ from smpy.study.points import Point
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_RIDGE: Final = 1e-2  # where points are few, exponents stay near 0
+_RIDGE: Final = 0.5  # keeps exponents near 0 where points are few
 _SHORTEST_S: Final = 1e-3
 _TEXTS_MAX: Final = 32  # values of an axis that has a fitted factor for each of them
 _NUMBER: Final = re.compile(r"\d++\.?\d*+(?:[eE][-+]?\d+)?", re.ASCII)
@@ -46,7 +46,7 @@ def seconds_of(points: Sequence[Point], ended: Sequence[tuple[Point, float]]) ->
     log_s = np.log([max(wall_s, _SHORTEST_S) for _, wall_s in ended])
     mean = known.mean(axis=0)
     known, others = known - mean, others - mean
-    ridge = _RIDGE * len(ended) * np.eye(known.shape[1])
+    ridge = _RIDGE * np.eye(known.shape[1])
     slopes = np.linalg.solve(known.T @ known + ridge, known.T @ (log_s - log_s.mean()))
     lowest, highest = log_s.min() - math.log(100), log_s.max() + math.log(100)  # stays near known times
     estimates_s: NDArray[np.float64] = np.exp(np.clip(log_s.mean() + others @ slopes, lowest, highest))
