@@ -78,8 +78,26 @@ def cg_network(axes: Axes, frame: pd.DataFrame) -> None:
     axes.legend()
 
 
+def workload(axes: Axes, frame: pd.DataFrame) -> None:
+    largest = frame[frame["set.host.count"] == frame["set.host.count"].max()]
+    times_s = largest.pivot(index="program", columns="network", values="makespan_s")
+    times_s = times_s[list(dict.fromkeys(frame["network"]))]
+    times_s.div(times_s.iloc[:, 0], axis=0).plot.bar(ax=axes, rot=0)
+    axes.set(xlabel="", ylabel="time, of that on the first network")
+    axes.legend(fontsize=7)
+
+
 DRAWN: dict[str, Callable[[Axes, pd.DataFrame], None]] = {
-    it.__name__: it for it in (hpl_capacity, hpl_equal_price, collectives, stencil_strong, stencil_weak, cg_network)
+    it.__name__: it
+    for it in (
+        hpl_capacity,
+        hpl_equal_price,
+        collectives,
+        stencil_strong,
+        stencil_weak,
+        cg_network,
+        workload,
+    )
 }
 
 

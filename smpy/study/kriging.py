@@ -109,7 +109,7 @@ def krige(known: Floats, values: Floats, others: Floats, groups: NDArray[np.intp
 def _fitted(known: Floats, values: Floats, lengths: Floats, nugget: float) -> _Fit:
     n = len(known)
     correlation = _correlation(known, known, lengths) * (1 - nugget) + nugget * np.eye(n)
-    lower = np.linalg.cholesky(correlation)
+    lower: Floats = np.linalg.cholesky(correlation)
     basis, right = np.linalg.solve(lower, _trend(known, known)), np.linalg.solve(lower, values)
     trend: Floats = np.linalg.lstsq(basis, right, rcond=None)[0]
     left = right - basis @ trend

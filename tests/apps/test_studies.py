@@ -10,7 +10,9 @@ import pytest
 import smpy
 
 STUDIES = Path(__file__).parents[2] / "apps" / "studies"
-DEFINED = sorted(path for path in STUDIES.glob("*.toml") if "program" in tomllib.loads(path.read_text()))
+DEFINED = sorted(
+    path for path in STUDIES.glob("*.toml") if {"program", "programs"} & set(tomllib.loads(path.read_text()))
+)
 
 
 @pytest.mark.parametrize("path", DEFINED, ids=lambda path: path.stem)

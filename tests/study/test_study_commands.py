@@ -156,3 +156,87 @@ def test_a_study_none_of_whose_points_has_ended_has_no_page_and_no_table(tmp_pat
         assert done.exit_code == 2
         assert "no point of the study has ended: run it first" in done.output
     assert not [path for path in tmp_path.iterdir() if path.suffix in (".html", ".csv", ".json")]
+
+
+# ---- a purchase ----
+
+WORKLOAD = """
+priced_by = "hosts"
+prices = {host_eur = 1000, switch_eur = 500, cable_eur = 10, power = {idle = "50W", busy = "200W", switch = "100W"}}
+[programs.few]
+program = "program.py"
+args = ["1000"]
+runs_per_week = 100
+[programs.many]
+program = "program.py"
+args = ["100000"]
+runs_per_week = 50
+[options]
+ranks = 2
+compute = "none"
+[axes]
+set.host.count = [3, 5]
+[axes.network]
+slow = {platform = "flat cores=1 nic=1Gb/s latency=1us"}
+fast = {platform = "flat cores=1 nic=10Gb/s latency=1us"}
+"""
+
+
+def workload(folder: Path, text: str = WORKLOAD) -> Path:
+    study_table(folder)  # the program
+    path = folder / "workload.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_purchase_names_the_best_machine_and_tells_its_price_power_and_runs(
+    tmp_path: Path, told: Callable[..., Result]
+):
+    path = workload(tmp_path)
+    done = told("study", "buy", path, "--budget", "4.6kEUR", "--workers", 1, "--json", "bought.json")
+    assert done.exit_code == 0, done.output
+    assert "the best of 4 machines (2 more cost or draw too much)" in done.output
+    assert "machine        set.host.count = 4, network = fast" in done.output
+    assert "4 hosts, 4 cores, 1 switches, 4 cables: 4,540 EUR, 0.9 kW" in done.output
+    assert "the error of a time is not known" in done.output
+    record = json.loads(Path("bought.json").read_text())
+    assert record["machines"] == 4
+    assert record["runs"] <= 8
+    assert record["best"][0]["settings"] == {"set.host.count": 4, "network": "fast"}
+    assert record["best"][0]["power_w"] == 900
+    again = told("study", "buy", path, "--budget", "4.6kEUR", "--workers", 1)
+    assert "runs           0 of 8" in again.output
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "error"),
+    [
+        (["--budget", "1kEUR"], WORKLOAD, "costs 3,530 EUR, above the budget of 1,000 EUR: raise it"),
+        (["--budget", "5keur"], WORKLOAD, "the case of units matters, did you mean 'kEUR'?"),
+        (["--budget", "5k$"], WORKLOAD, "unknown unit 'k$'; write it such as \"1.3MEUR\""),
+        (["--budget", "0"], WORKLOAD, "'0' is not above 0"),
+        (["--budget", "9kEUR", "--power", "1kw"], WORKLOAD, "did you mean 'kW'?"),
+        (["--budget", "9kEUR", "--power", "10W"], WORKLOAD, "each draws 0.7 kW or more, above 0.01 kW"),
+        (["--budget", "9kEUR", "--runs", "3"], WORKLOAD, "3 runs: two machines take 4"),
+        (["--budget", "9kEUR"], WORKLOAD.replace("host_eur = 1000, ", ""), "there is no price.host_eur of hosts"),
+        (["--budget", "9kEUR"], WORKLOAD.replace("runs_per_week = 50", "runs_per_week = 0"), "is not a number above 0"),
+        (["--budget", "9kEUR"], WORKLOAD.replace('"program.py"', '"progam.py"'), "there is no program 'progam.py'"),
+        (["--budget", "9kEUR"], WORKLOAD.replace("nic=10Gb/s", "nic=10gb/s"), "did you mean"),
+    ],
+)
+def test_a_purchase_that_cannot_be_is_refused_in_a_sentence_before_anything_runs(
+    tmp_path: Path, told: Callable[..., Result], options: list[str], text: str, error: str
+):
+    done = told("study", "buy", workload(tmp_path, text), *options)
+    assert done.exit_code == 2
+    assert error in done.output
+    assert done.output.count("\n") == 1
+    assert not (tmp_path / "workload.study").exists()
+
+
+def test_a_run_of_a_workload_tells_the_throughput_of_each_machine(tmp_path: Path, told: Callable[..., Result]):
+    done = told("study", "run", workload(tmp_path), "--workers", 1)
+    assert done.exit_code == 0, done.output
+    head, *rows = done.output.partition("throughput: the week's runs, so many times in a week\n")[2].splitlines()
+    assert head.split()[:3] == ["set.host.count", "network", "throughput"]
+    assert [row.split()[:2] for row in rows] == [["3", "slow"], ["3", "fast"], ["5", "slow"], ["5", "fast"]]
