@@ -18,9 +18,9 @@ def parts_text(parts: PartsList | None) -> str:
         return "not known: this topology has no formula for them"
     return ", ".join(
         [
-            _count(parts.n_hosts, "host"),
-            _count(parts.n_switches, "switch", "switches") + _ports_text(parts),
-            _count(parts.n_cables, "cable"),
+            count_text(parts.n_hosts, "host"),
+            count_text(parts.n_switches, "switch", "switches") + _ports_text(parts),
+            count_text(parts.n_cables, "cable"),
         ]
     )
 
@@ -44,12 +44,13 @@ def _ports_text(parts: PartsList) -> str:
     """Number of ports of each kind of switch, if known."""
     known = [kind for kind in parts.switches if kind.ports is not None]
     if len(known) == len(parts.switches) == 1:
-        return f" of {_count(known[0].ports or 0, 'port')}"
-    kinds = [f"{kind.count:,} of {_count(kind.ports or 0, 'port')}" for kind in known]
+        return f" of {count_text(known[0].ports or 0, 'port')}"
+    kinds = [f"{kind.count:,} of {count_text(kind.ports or 0, 'port')}" for kind in known]
     return f" ({', '.join([*kinds[:_KINDS_MAX], *['...'] * (len(kinds) > _KINDS_MAX)])})" if kinds else ""
 
 
-def _count(count: int, one: str, many: str = "") -> str:
+def count_text(count: float, one: str, many: str = "") -> str:
+    """A number of parts, and their name."""
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from smpy.cli.click_classes import GroupedCommand
+from smpy.cli.cost_text import count_text
 from smpy.cli.results import errors_told, json_option, tell
 from smpy.cli.study import folder_option, open_study, run_points, study_argument, workers_option
 from smpy.cli.throughput_text import number_text, throughput_text, throughput_unit
@@ -71,13 +72,13 @@ def command(
         budget_eur = _amount("--budget", budget, parse_eur)
         power_w = None if power is None else _amount("--power", power, parse_power_w)
         study = open_study(what, folder)
-        found = candidates(study.definition)
-        machines = affordable(found, budget_eur, power_w)
-        search = MachineSearch(study.definition, found.first, machines, runs_max)
-        study.check([*found.first.points, *machines[0].points, *machines[-1].points])
+        offers = candidates(study.definition)
+        machines = affordable(offers, budget_eur, power_w)
+        search = MachineSearch(study.definition, offers.first, machines, runs_max)
+        study.check([*offers.first.points, *machines[0].points, *machines[-1].points])
         run_points(study, is_quiet=quiet, workers=workers, search=search)
         purchase = search.purchase(study.state(search.points))
-        text = "\n".join(_lines(study.definition, found, machines, purchase, runs_max))
+        text = "\n".join(_lines(study.definition, offers, machines, purchase, runs_max))
         tell(text, _record(study.definition, machines, purchase), json_path)
 
 
@@ -92,17 +93,22 @@ def _amount(option: str, text: str, parse: Callable[[str], float]) -> float:
 
 
 def _lines(
-    definition: Definition, found: Candidates, machines: list[Candidate], purchase: Purchase, runs_max: int
+    definition: Definition, offers: Candidates, machines: list[Candidate], purchase: Purchase, runs_max: int
 ) -> Iterator[str]:
     best = purchase.machines[0]
-    too_small = f", {found.n_too_small:,} have no room for the ranks" if found.n_too_small else ""
-    dear = len(found.machines) - len(machines)
+    too_small = f", {offers.n_too_small:,} have no room for the ranks" if offers.n_too_small else ""
+    dear = len(offers.machines) - len(machines)
     yield f"smpy: the best of {len(machines):,} machines ({dear:,} more cost or draw too much{too_small})"
     yield f"  machine        {_settings(definition, best)}"
     cost = best.candidate.cost
     power = "" if cost.busy_w != cost.busy_w else f", {cost.busy_w / 1000:,.4g} kW"
-    parts = f"{cost.n_hosts:,} hosts, {cost.n_cores:,} cores, {cost.n_switches:,} switches, {cost.n_cables:,} cables"
-    yield f"  parts          {parts}: {cost.price_eur:,.0f} EUR{power}"
+    parts = [
+        count_text(cost.n_hosts, "host"),
+        count_text(cost.n_cores, "core"),
+        count_text(cost.n_switches, "switch", "switches"),
+        count_text(cost.n_cables, "cable"),
+    ]
+    yield f"  parts          {', '.join(parts)}: {cost.price_eur:,.0f} EUR{power}"
     yield f"  throughput     {throughput_text(best.throughput)} ({throughput_unit(definition)})"
     yield f"  per price      {number_text(best.throughput.throughput_per_eur * 1e6)} for 1 MEUR"
     if best.throughput.work_per_kwh == best.throughput.work_per_kwh:

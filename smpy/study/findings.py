@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, prod
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from smpy.study.definition import PROGRAM
 from smpy.study.levels import Levels, brief, levels_of
 from smpy.study.pair_causes import cause_of
 from smpy.study.pair_sentences import duration_text, pair_sentences, times
@@ -171,16 +172,35 @@ def settings(table: StudyTable) -> list[Configuration]:
 
 
 def findings(table: StudyTable) -> list[Finding]:
-    """Findings at the top of a report.
+    """Findings at the top of a report; those of several programs are each of one.
 
     Parameters
     ----------
     table : StudyTable
         Table with any number of points.
     """
-    configurations = settings(table)
+    if PROGRAM not in table.axes:
+        return [*_counts(table), *_comparisons(table)]
     return [
         *_counts(table),
+        *(
+            Finding(f"{name}: {finding.text}", finding.point)
+            for name, of_one in _by_program(table)
+            for finding in _comparisons(of_one)
+        ),
+    ]
+
+
+def _by_program(table: StudyTable) -> Iterator[tuple[str, StudyTable]]:
+    """Each program of a study, and the table of its points."""
+    axes = tuple(axis for axis in table.axes if axis != PROGRAM)
+    for name, frame in table.frame.groupby(PROGRAM, sort=False):
+        yield str(name), replace(table, frame=frame, axes=axes)
+
+
+def _comparisons(table: StudyTable) -> list[Finding]:
+    configurations = settings(table)
+    return [
         *_extremes(configurations),
         *_front(configurations),
         *_energy_front(configurations),

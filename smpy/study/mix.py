@@ -191,7 +191,7 @@ def machine_runs(
     definition: Definition, points: Sequence[Point], state: StudyState
 ) -> dict[tuple[Value, ...], dict[str, list[Entry]]]:
     """Entries of machines on which all points have run well: by the machine's values, and by program."""
-    found: dict[tuple[Value, ...], dict[str, list[Entry]]] = {}
+    by_machine: dict[tuple[Value, ...], dict[str, list[Entry]]] = {}
     incomplete = set()
     for point in points:
         name, values = ("", point.values) if definition.weight_kind is None else (point.values[0], point.values[1:])
@@ -199,8 +199,8 @@ def machine_runs(
         if entry is None or entry.error:
             incomplete.add(values)
         else:
-            found.setdefault(values, {}).setdefault(str(name), []).append(entry)
-    return {values: entries for values, entries in found.items() if values not in incomplete}
+            by_machine.setdefault(values, {}).setdefault(str(name), []).append(entry)
+    return {values: entries for values, entries in by_machine.items() if values not in incomplete}
 
 
 def throughputs(definition: Definition, points: Sequence[Point], state: StudyState) -> list[MachineThroughput]:

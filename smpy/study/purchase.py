@@ -88,12 +88,12 @@ class Purchase:
     n_open: int
 
 
-def affordable(found: Candidates, budget_eur: float, power_w: float | None = None) -> list[Candidate]:
+def affordable(offers: Candidates, budget_eur: float, power_w: float | None = None) -> list[Candidate]:
     """Machines within a budget.
 
     Parameters
     ----------
-    found : Candidates
+    offers : Candidates
         Machines.
     budget_eur : float
         Most that one may cost.
@@ -105,13 +105,13 @@ def affordable(found: Candidates, budget_eur: float, power_w: float | None = Non
     UsageError
         If there is none.
     """
-    if not found.machines:
+    if not offers.machines:
         raise UsageError("no machine has room for all ranks of each program: give larger machines, or fewer ranks")
-    cheapest = min(found.machines, key=lambda machine: machine.cost.price_eur)
-    bought = [machine for machine in found.machines if machine.cost.price_eur <= budget_eur]
+    cheapest = min(offers.machines, key=lambda machine: machine.cost.price_eur)
+    bought = [machine for machine in offers.machines if machine.cost.price_eur <= budget_eur]
     if not bought:
         raise UsageError(
-            f"the cheapest of {len(found.machines):,} machines costs {cheapest.cost.price_eur:,.0f} EUR, above the "
+            f"the cheapest of {len(offers.machines):,} machines costs {cheapest.cost.price_eur:,.0f} EUR, above the "
             f"budget of {budget_eur:,.0f} EUR: raise it, or give smaller machines"
         )
     if power_w is None:

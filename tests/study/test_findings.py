@@ -219,3 +219,14 @@ def test_the_front_of_time_and_energy_is_told(tmp_path: Path):
     ) in told(table)
     table = table_of(tmp_path, {"n": [1, 2]}, lambda n, _: {"makespan_s": n, "energy_kwh": n / 3600})
     assert "Of 2 with an energy, the fastest takes the least: 1 kJ and 1 s, with n = 1.\n" in told(table)
+
+
+def test_programs_of_a_study_are_not_compared_with_each_other(tmp_path: Path) -> None:
+    axes = {"program": ["hpl", "fft"], "network": ["slow", "fast"]}
+    times_s = {("hpl", "slow"): 8.0, ("hpl", "fast"): 7.0, ("fft", "slow"): 2.0, ("fft", "fast"): 1.0}
+    table = table_of(tmp_path, axes, lambda *at: {"makespan_s": times_s[at[:2]]})
+    texts = [finding.text for finding in findings(table)]
+    assert texts[0] == "All 4 points have run."
+    assert "hpl: The fastest takes 7 s, with network = fast." in texts
+    assert "fft: The fastest takes 1 s, with network = fast." in texts
+    assert not any("program" in text for text in texts)

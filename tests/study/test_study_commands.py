@@ -197,7 +197,7 @@ def test_a_purchase_names_the_best_machine_and_tells_its_price_power_and_runs(
     assert done.exit_code == 0, done.output
     assert "the best of 4 machines (2 more cost or draw too much)" in done.output
     assert "machine        set.host.count = 4, network = fast" in done.output
-    assert "4 hosts, 4 cores, 1 switches, 4 cables: 4,540 EUR, 0.9 kW" in done.output
+    assert "4 hosts, 4 cores, 1 switch, 4 cables: 4,540 EUR, 0.9 kW" in done.output
     assert "the error of a time is not known" in done.output
     record = json.loads(Path("bought.json").read_text())
     assert record["machines"] == 4
