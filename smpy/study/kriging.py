@@ -16,14 +16,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    Floats = NDArray[np.floating[Any]]
 
 _LENGTHS: Final = (0.3, 1.5, 8.0)
 _NUGGETS: Final = (1e-8, 1e-3, 0.1)
@@ -109,9 +109,9 @@ def krige(known: Floats, values: Floats, others: Floats, groups: NDArray[np.intp
 def _fitted(known: Floats, values: Floats, lengths: Floats, nugget: float) -> _Fit:
     n = len(known)
     correlation = _correlation(known, known, lengths) * (1 - nugget) + nugget * np.eye(n)
-    lower: Floats = np.linalg.cholesky(correlation)
+    lower = np.linalg.cholesky(correlation)
     basis, right = np.linalg.solve(lower, _trend(known, known)), np.linalg.solve(lower, values)
-    trend: Floats = np.linalg.lstsq(basis, right, rcond=None)[0]
+    trend = np.linalg.lstsq(basis, right, rcond=None)[0]
     left = right - basis @ trend
     n_free = n - basis.shape[1]
     variance = max(float(left @ left), _LEAST_VARIANCE) / max(n_free - 2, 0.5)  # of two or less it has none
@@ -120,7 +120,7 @@ def _fitted(known: Floats, values: Floats, lengths: Floats, nugget: float) -> _F
         - float(np.log(np.diag(lower)).sum())
         - 0.5 * float(np.linalg.slogdet(basis.T @ basis)[1])
     )
-    weights: Floats = np.linalg.solve(lower.T, left)
+    weights = np.linalg.solve(lower.T, left)
     return _Fit(lengths, nugget, lower, basis, trend, weights, variance, log_likelihood)
 
 
