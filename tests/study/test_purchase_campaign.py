@@ -36,14 +36,14 @@ def test_forty_runs_among_200_machines_find_the_best_of_all(tmp_path: Path):
         "name": "workload",
         "programs": {
             "compute": {"program": program, "args": [3, 40_000_000_000, 4096], "runs_per_week": 100},
-            "talk": {"program": program, "args": [3, 1_000_000_000, 40_000_000], "runs_per_week": 100},
+            "talk": {"program": program, "args": [3, 1_000_000_000, 400_000], "runs_per_week": 100},
         },
         "options": {"ranks": "all", "ppn": 1, "compute": "none"},
         "prices": {"host_eur": 5000, "switch_port_eur": 100, "cable_eur": 50},
         "axes": {
             "set.host.count": [8, 32],
             "platform": ["fat-tree cores=1 ports=12", "fat-tree cores=1 ports=12 oversubscription=3"],
-            "set.nic.bandwidth": ["10Gb/s", "40Gb/s"],
+            "set.nic.bandwidth": ["100Mb/s", "400Mb/s"],
             "cores": {
                 "slow": {"set.host.speed": "2Gf", "set.price.host_eur": 3500},
                 "fast": {"set.host.speed": "4Gf"},
