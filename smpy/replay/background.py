@@ -48,14 +48,14 @@ class OtherJobs:
     n_sources: int
 
 
-def add_background(engine: Engine, of: AnyBackground, seed: int) -> None:
+def add_background(engine: Engine, traffic: AnyBackground, seed: int) -> None:
     """Put other jobs' messages on the links of a world, before its run.
 
     Parameters
     ----------
     engine : Engine
         The world, whose ranks have their hosts.
-    of : UniformTraffic or Path or "none"
+    traffic : UniformTraffic or Path or "none"
         Uniform traffic; or the folder of a trace, whose messages set out at the dates of that run, over and over,
         between hosts without ranks, in the order of their numbers.
     seed : int
@@ -66,20 +66,20 @@ def add_background(engine: Engine, of: AnyBackground, seed: int) -> None:
     UsageError
         If the machine has no links to share, or too few free hosts.
     """
-    if of == NO_BACKGROUND:
+    if traffic == NO_BACKGROUND:
         return
-    if isinstance(of, UniformTraffic):
-        engine.add_uniform_traffic(of.share, of.size_bytes, seed=seed)
-        size = format_bytes(of.size_bytes)
-        about = f"uniform traffic of {of.share:.4g} of the bandwidth, in messages of {size} (seed {seed})"
+    if isinstance(traffic, UniformTraffic):
+        engine.add_uniform_traffic(traffic.share, traffic.size_bytes, seed=seed)
+        size = format_bytes(traffic.size_bytes)
+        about = f"uniform traffic of {traffic.share:.4g} of the bandwidth, in messages of {size} (seed {seed})"
         n_sources = engine.platform.n_hosts
     else:
-        trace = Trace(of)
+        trace = Trace(traffic)
         messages, n_hosts = _messages(trace, engine)
         period_s = max(trace.makespan_s, float(messages["date_s"][-1]))
         engine.add_listed_messages(messages, period_s, Random(seed).random() * period_s)
-        about, n_sources = f"{of} on {n_hosts:,} free hosts, from a drawn date of it on (seed {seed})", 1
-    engine.world_storage[OtherJobs] = OtherJobs(background_text(of), seed, about, n_sources)
+        about, n_sources = f"{traffic} on {n_hosts:,} free hosts, from a drawn date of it on (seed {seed})", 1
+    engine.world_storage[OtherJobs] = OtherJobs(background_text(traffic), seed, about, n_sources)
 
 
 def _messages(trace: Trace, engine: Engine) -> tuple[NDArray[Any], int]:
