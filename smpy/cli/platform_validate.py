@@ -69,10 +69,10 @@ def command(
         from smpy.platforms.machine import read_machine
         from smpy.study.validation.hpl_files import read_hpl
         from smpy.study.validation.osu_files import read_osu
-        from smpy.study.validation.simulations import MeasuredHpl, Target, measured_osu
+        from smpy.study.validation.simulations import MeasuredHpl, ComparedMachine, measured_osu
         from smpy.study.validation.validation import validate
 
-        target = Target(what, options, {OPTIONS[name].keyword: value for name, value in placement.items()})
+        target = ComparedMachine(what, options, {OPTIONS[name].keyword: value for name, value in placement.items()})
         tables = [table for path in (*osu, *more_osu) for table in read_osu(path)]
         results = [result for path in hpl for result in read_hpl(path)]
         measured = [

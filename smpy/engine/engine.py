@@ -243,8 +243,8 @@ class Engine(WindowAccesses, FileAccesses, DeviceWork, AddedRanks, AddedTimeline
         """
         platform = self.platform
         return [
-            (platform.link_name(link), *load, platform.is_shared(link), platform.link_label(link))
-            for link, *load in link_loads(self._sim)
+            (platform.link_name(load[0]), *load[1:], platform.is_shared(load[0]), platform.link_label(load[0]))
+            for load in link_loads(self._sim)
         ]
 
     def hosts_energy(self) -> Iterator[tuple[str, float, bool]]:

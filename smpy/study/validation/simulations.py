@@ -36,7 +36,7 @@ _NEAR_PEAK: Final = KernelCosts(  # nine tenths of a core's peak, as apps/hpl.py
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ComparedMachine:
     """The machine that is compared.
 
     Attributes
@@ -70,7 +70,7 @@ class MeasuredOsu:
     say.
     """
 
-    target: Target
+    target: ComparedMachine
     table: OsuTable
     n_ranks: int
 
@@ -130,7 +130,7 @@ class MeasuredHpl:
     are skipped (`smpy run --iterations skip`).
     """
 
-    target: Target
+    target: ComparedMachine
     result: HplResult
 
     @property
@@ -183,7 +183,7 @@ def _hpl_program() -> str:
     return str(program)
 
 
-def measured_osu(target: Target, table: OsuTable, n_ranks: int | None) -> Measured:
+def measured_osu(target: ComparedMachine, table: OsuTable, n_ranks: int | None) -> Measured:
     """A table with its number of ranks.
 
     Raises

@@ -13,7 +13,7 @@ from smpy.cli.main import main
 from smpy.errors import UsageError
 from smpy.study.validation.osu_benchmarks import BENCHMARKS
 from smpy.study.validation.osu_files import OsuTable
-from smpy.study.validation.simulations import Target, measured_osu
+from smpy.study.validation.simulations import ComparedMachine, measured_osu
 from smpy.study.validation.validation import validate
 
 LATENCY_S, BYTES_PER_S = 2e-6, 1e9
@@ -24,7 +24,7 @@ SIZES = (1, 1 << 10, 1 << 20)
 
 def _simulated(name: str, n_ranks: int = 2, sizes: tuple[int, ...] = SIZES, machine: str = MACHINE) -> list[float]:
     table = OsuTable(BENCHMARKS[name], "osu.txt", sizes, (1.0,) * len(sizes), window=4)
-    return measured_osu(Target(machine), table, n_ranks).simulate(())
+    return measured_osu(ComparedMachine(machine), table, n_ranks).simulate(())
 
 
 def _osu(tmp_path: Path, title: str, times_s: Sequence[float], sizes: tuple[int, ...] = SIZES) -> str:
@@ -71,7 +71,7 @@ def test_the_pair_is_on_two_hosts_if_there_are_two():
 
 def test_a_machine_agrees_with_itself(tmp_path: Path):
     table = OsuTable(BENCHMARKS["osu_latency"], "osu.txt", SIZES, tuple(_simulated("osu_latency")))
-    result = validate("itself", [measured_osu(Target(MACHINE), table, None)])
+    result = validate("itself", [measured_osu(ComparedMachine(MACHINE), table, None)])
     assert (result.mean_error, result.changes) == (0.0, ())
     assert "no number of the machine" in result.table()
 
@@ -79,7 +79,7 @@ def test_a_machine_agrees_with_itself(tmp_path: Path):
 def test_a_planted_latency_is_found(tmp_path: Path):
     real = MACHINE.replace("latency=1us", "latency=3us")
     table = OsuTable(BENCHMARKS["osu_latency"], "osu.txt", SIZES, tuple(_simulated("osu_latency", machine=real)))
-    result = validate("wrong", [measured_osu(Target(MACHINE), table, None)])
+    result = validate("wrong", [measured_osu(ComparedMachine(MACHINE), table, None)])
     assert [key for key, _ in result.changes] == ["network.latency"]
     assert float(result.changes[0][1][1:]) == pytest.approx(3, rel=0.03)
     assert result.changed_error < 0.02 < result.mean_error
@@ -91,7 +91,7 @@ def test_two_planted_numbers_are_found_together():
     sizes = tuple(1 << k for k in range(0, 23, 2))
     times_s = tuple(_simulated("osu_latency", sizes=sizes, machine=real))
     table = OsuTable(BENCHMARKS["osu_latency"], "", sizes, times_s)
-    result = validate("wrong", [measured_osu(Target(MACHINE), table, None)])
+    result = validate("wrong", [measured_osu(ComparedMachine(MACHINE), table, None)])
     assert {key for key, _ in result.changes} == {"network.latency", "network.bandwidth"}
     assert [float(value[1:]) for _, value in result.changes] == pytest.approx([2, 2], rel=0.05)
 
@@ -99,7 +99,7 @@ def test_two_planted_numbers_are_found_together():
 def test_elasticities_of_a_latency_are_its_parts():
     size = 2000  # half of its time is latency
     table = OsuTable(BENCHMARKS["osu_latency"], "", (size,), (1.0,))
-    result = validate("half", [measured_osu(Target(MACHINE), table, None)])
+    result = validate("half", [measured_osu(ComparedMachine(MACHINE), table, None)])
     elasticities = result.benchmarks[0].elasticities
     assert elasticities["network.latency"] == pytest.approx(0.5, abs=0.02)
     assert elasticities["network.bandwidth"] == pytest.approx(-0.5, abs=0.03)
@@ -163,7 +163,7 @@ def test_a_table_without_any_time_on_the_machine_is_refused():
     table = OsuTable(BENCHMARKS["osu_latency"], "osu.txt", (1,), (1.0,))
     free = f"flat hosts=2 cores=1 nic=1GB/s latency=0us network.model=constant {FREE}"
     with pytest.raises(UsageError, match="takes no time"):
-        validate("free", [_Still(measured_osu(Target(free), table, None))])
+        validate("free", [_Still(measured_osu(ComparedMachine(free), table, None))])
 
 
 class _Still:
