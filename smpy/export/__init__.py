@@ -36,7 +36,8 @@ def export(trace: Trace, form: str, path: Path | None = None) -> Path:
     Parameters
     ----------
     trace : Trace
-        Trace to write. Memory grows with it only for `goal`, and for `ti` with receives from any source or of any tag.
+        Trace to write. Memory grows with its largest rank for `otf2`, `paraver` and `goal`, and with receives from any
+        source or of any tag for `ti` and `dimemas`.
     form : str
         One of `FORMATS`.
     path : Path, optional
