@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "number_text.h"
+#include "basics/number_text.h"
 
 static char *put_number(char *at, int64_t number)
 {
