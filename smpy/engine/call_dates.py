@@ -92,5 +92,5 @@ def find_call_dates(columns: Mapping[str, NDArray[Any]], n_requests: int, overhe
     pointers = {name: ffi.from_buffer(_C_TYPES[array.dtype.str[1:]], array) for name, array in arrays.items()}
     sizes = {"n_actions": n_actions, "n_intervals": len(arrays["interval_kind"]), "overhead": overhead}
     n_intervals = lib.call_dates_find(ffi.new("dated_actions *", sizes | pointers))
-    found = {name: arrays[name] for name in ("begin_s", "end_s", "message", "over", "first_over")}
-    return CallDates(is_call=arrays["is_call"].astype(np.bool_), **found, n_intervals=n_intervals)
+    results = {name: arrays[name] for name in ("begin_s", "end_s", "message", "over", "first_over")}
+    return CallDates(is_call=arrays["is_call"].astype(np.bool_), **results, n_intervals=n_intervals)

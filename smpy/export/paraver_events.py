@@ -36,11 +36,11 @@ def whole_ns(dates_s: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def records(kind: int, date_ns: NDArray[np.int64], *values: Any) -> NDArray[np.void]:
     """Records of a kind; further values are 0."""
-    made = np.zeros(len(date_ns), RECORD)
-    made["kind"], made["date"] = kind, date_ns
+    rows = np.zeros(len(date_ns), RECORD)
+    rows["kind"], rows["date"] = kind, date_ns
     for name, value in zip(VALUES, values, strict=False):
-        made[name] = value
-    return made
+        rows[name] = value
+    return rows
 
 
 class Events:
