@@ -91,12 +91,17 @@ class Folded(np.ndarray):
     _is_on_device: bool = False
     """Whether it is in the memory of the rank's device."""
 
+    _has_marks: bool = False
+    """Whether one of the two was set: few arrays have them, and views are made often."""
+
     def __array_finalize__(self, source: Any) -> None:
-        if isinstance(source, Folded):
-            if source._threads is not None:
-                self._threads = source._threads
-            if source._is_on_device:
-                self._is_on_device = True
+        if isinstance(source, Folded) and source._has_marks:
+            self._mark(source._threads, is_on_device=source._is_on_device)
+
+    def _mark(self, threads: int | None, *, is_on_device: bool) -> None:
+        """Set what its parts share with it."""
+        self._has_marks = True
+        self._threads, self._is_on_device = threads, is_on_device
 
     @property
     def device(self) -> Any:
@@ -312,7 +317,7 @@ def perform(rule: Callable[..., Modelled], *args: Any, **kwargs: Any) -> Any:
     charge(modelled.charges, threads=threads, device_bits=device_bits)
     result = _as_folded(modelled.result, is_on_device=device_bits is not None)
     if threads is not None and isinstance(result, Folded):
-        result._threads = threads
+        result._mark(threads, is_on_device=result._is_on_device)
     return result
 
 
@@ -397,7 +402,9 @@ def folded(
     _note_in_run()
     is_on_device = checked_device(device) and is_running()
     array = without_backing(as_shape(shape), np.dtype(dtype), is_on_device=is_on_device)
-    array._threads = None if threads is None else current().threads_of(threads) if is_running() else index(threads)
+    if threads is not None:
+        number = current().threads_of(threads) if is_running() else index(threads)
+        array._mark(number, is_on_device=is_on_device)
     return array
 
 
@@ -429,7 +436,7 @@ def _of_element(shape: tuple[int, ...], element: NDArray[Any], *, is_on_device: 
     array = np.ndarray.__new__(Folded, shape, element.dtype, own, strides=(0,) * len(shape))
     if is_on_device:
         keep_on_device(own, array.nbytes)
-        array._is_on_device = True
+        array._mark(None, is_on_device=True)
     return array
 
 
