@@ -249,7 +249,8 @@ def _timeline(trace: Trace) -> str:
     from smpy.report.timeline import n_intervals
 
     n, n_messages = n_intervals(trace), trace.n_rows("messages")
-    how = "each as it was" if n <= EXACT_MAX else "a point has the colour of the kind that took most of its time"
+    coarse = "a point has the kind that took most of its time, until few are in view"
+    how = "each as it was" if n <= EXACT_MAX else coarse
     how_many = f"the {DRAWN_MAX:,} that took longest" if n_messages > DRAWN_MAX else "all"
     return (
         f'<p class="note">{n:,} intervals, {how}. Draw a box to look closer; a double click shows all. '
