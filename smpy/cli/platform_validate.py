@@ -69,7 +69,7 @@ def command(
         from smpy.platforms.machine import read_machine
         from smpy.study.validation.hpl_files import read_hpl
         from smpy.study.validation.osu_files import read_osu
-        from smpy.study.validation.simulations import MeasuredHpl, ComparedMachine, measured_osu
+        from smpy.study.validation.simulations import ComparedMachine, MeasuredHpl, measured_osu
         from smpy.study.validation.validation import validate
 
         target = ComparedMachine(what, options, {OPTIONS[name].keyword: value for name, value in placement.items()})
