@@ -73,12 +73,12 @@ def write_report(trace: Trace, path: Path, analyses: Mapping[str, Analysis | str
     rows, timeline_rows = PictureRows(trace), PictureRows(trace, with_threads=True)
     profile = trace.info.get("profile") or {}
     tiles, stamp = path.with_name(f"{path.stem}.tiles"), f"{time_ns():x}"
-    with TemporaryDirectory(prefix=".tiles-", dir=path.parent) as made:
-        picture = timeline(trace, timeline_rows, stamp, Path(made))
+    with TemporaryDirectory(prefix=".tiles-", dir=path.parent) as new_tiles:
+        picture = timeline(trace, timeline_rows, stamp, Path(new_tiles))
         remove_tiles(tiles)
-        for made_tile in Path(made).iterdir():
+        for new_tile in Path(new_tiles).iterdir():
             tiles.mkdir(exist_ok=True)
-            made_tile.replace(tiles / made_tile.name)
+            new_tile.replace(tiles / new_tile.name)
     data = {
         "ranks": rows.ranks.tolist(),
         "is_of_all": len(rows.ranks) == trace.n_ranks,

@@ -165,9 +165,9 @@ def add_intervals(to: TileRows, grid: TileGrid, rows: NDArray[Any]) -> None:
     """Add intervals to every tile that they touch."""
     first, last = grid.slab(rows["start_s"]), grid.slab(rows["end_s"], is_end=True)
     count = np.maximum(last - first, 0) + 1
-    of = np.repeat(np.arange(len(rows)), count)
-    slab = first[of] + np.arange(len(of)) - np.repeat(np.cumsum(count) - count, count)
-    to.add(grid.tile(rows["place"][of], slab), rows[of])
+    row = np.repeat(np.arange(len(rows)), count)
+    slab = first[row] + np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+    to.add(grid.tile(rows["place"][row], slab), rows[row])
 
 
 def add_messages(to: TileRows, grid: TileGrid, rows: NDArray[Any]) -> None:

@@ -67,14 +67,14 @@ class BlockBins:
         first = np.minimum(begin.astype(np.int64), self._n_bins - 1)
         last = np.minimum(np.ceil(end).astype(np.int64), self._n_bins)
         count = np.maximum(last - first, 0)
-        of = np.repeat(np.arange(len(first)), count)
-        at = first[of] + np.arange(len(of)) - np.repeat(np.cumsum(count) - count, count)
-        spent = np.minimum(end[of], at + 1) - np.maximum(begin[of], at)
+        whose = np.repeat(np.arange(len(first)), count)
+        at = first[whose] + np.arange(len(whose)) - np.repeat(np.cumsum(count) - count, count)
+        spent = np.minimum(end[whose], at + 1) - np.maximum(begin[whose], at)
         is_some = spent > 0
-        of, at, spent = of[is_some], at[is_some], spent[is_some]
+        whose, at, spent = whose[is_some], at[is_some], spent[is_some]
         state = intervals["kind"].astype(np.int64) * self._n_labels + intervals["label"]
-        parts = np.empty(len(of), dtype=_PART)
-        parts["row"], parts["bin"], parts["state"], parts["spent"] = row[of], at, state[of], spent
+        parts = np.empty(len(whose), dtype=_PART)
+        parts["row"], parts["bin"], parts["state"], parts["spent"] = row[whose], at, state[whose], spent
         self._parts = np.concatenate([self._parts, parts])
         widest = 1 << (len(self.kinds) - 1)
         n_complete = self._n_bins if is_last else int((to_s - self._first_s) * self._per_s) // widest * widest

@@ -119,10 +119,10 @@ def _settings(frame: pd.DataFrame, axes: Sequence[str]) -> _Settings:
     frame = frame[frame["makespan_s"] > 0]
     levels = [levels_of(axis, frame[axis]) for axis in axes]
     codes = np.array([axis.codes for axis in levels], dtype=np.int64).reshape(len(axes), len(frame)).T
-    settings, first, of = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+    settings, first, setting = np.unique(codes, axis=0, return_index=True, return_inverse=True)
     log_s = np.log(frame["makespan_s"].to_numpy(float))
-    order = np.lexsort((log_s, of.ravel()))
-    ends = np.searchsorted(of.ravel()[order], np.arange(len(settings) + 1))
+    order = np.lexsort((log_s, setting.ravel()))
+    ends = np.searchsorted(setting.ravel()[order], np.arange(len(settings) + 1))
     repeated = [log_s[order[ends[i] : ends[i + 1]]] for i in range(len(settings))]
     noise = float(np.median([its[-1] - its[0] for its in repeated])) if repeated else 0.0
     medians = np.array([np.log(np.median(np.exp(its))) for its in repeated])
@@ -207,7 +207,7 @@ def _interaction(apart: NDArray[np.float64], conditions: Sequence[_Condition], m
             if both
             else ((one.text, one.is_met) for one in conditions)
         )
-        best, found = (0.0, 0, 0), None
+        best, clearest = (0.0, 0, 0), None
         for text, is_met in candidates:
             n_inside = int(is_met.sum())
             if not 0 < n_inside < len(apart):
@@ -215,9 +215,9 @@ def _interaction(apart: NDArray[np.float64], conditions: Sequence[_Condition], m
             inside, outside = apart[is_met], apart[~is_met]
             score = *_clearness(inside, outside, matters), n_inside
             if score[0] >= _CLEARLY and score > best:
-                best, found = score, (text, inside, outside)
-        if found is not None:
-            where, inside, outside = found
+                best, clearest = score, (text, inside, outside)
+        if clearest is not None:
+            where, inside, outside = clearest
             return Interaction(where, *(exp(end) for its in (inside, outside) for end in (its.min(), its.max())))
     return None
 
