@@ -365,7 +365,7 @@ def _anchors(
 
 
 class _Sums(NamedTuple):
-    """Of the rows before each row, the sum of hashes of calls, and that of computing."""
+    """Sums over the rows before each row: of hashes of calls, and of computing."""
 
     calls: NDArray[np.uint64]
     computing_s: NDArray[np.float64]
