@@ -201,7 +201,7 @@ def _count(point: PredictedPoint, part: str, counter: str) -> str:
 
 def _counters_record(kernel: str, counters: Counters) -> dict[str, Any]:
     """The key "counters" of a kernel that has some."""
-    own = {name: count for (of, name), count in counters.items() if of == kernel}
+    own = {name: count for (part, name), count in counters.items() if part == kernel}
     return {"counters": own} if own else {}
 
 
