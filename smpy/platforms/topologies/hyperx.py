@@ -81,8 +81,8 @@ def switched_lattice(n_hosts: int, ports: int) -> LatticeShape:
     --------
     >>> switched_lattice(96, 40)
     LatticeShape(dimensions=(5,), hosts_per_switch=20, cables=(4,))
-    >>> switched_lattice(1000, 40).switch_ports
-    40
+    >>> switched_lattice(1000, 40)
+    LatticeShape(dimensions=(10, 10), hosts_per_switch=10, cables=(1, 1))
     """
     for n_dimensions in range(1, DIMENSIONS_MAX + 1):
         for hosts_per_switch in range(min(ports, n_hosts), 0, -1):
