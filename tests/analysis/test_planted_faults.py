@@ -120,7 +120,7 @@ else:
 rest(1e5)
 """,
         "contention in the network",
-        link="link_from_0_15_0_DOWN",
+        link="switch 0 to node-0",
     ),
     "memory-bound kernels on a shared host": Fault(  # seven ranks on a host, one has another to itself
         """

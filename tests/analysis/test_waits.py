@@ -268,7 +268,7 @@ def test_of_ranks_that_are_equal_but_for_rounding_the_first_is_named():
     seconds = {3: 1 + 1e-15, 1: 1.0, 2: 0.5}
     some = [Wait(rank, place, "late_sender", s, 1) for rank, s in seconds.items()]
     causes = [Cause(rank, place, "compute", s) for rank, s in seconds.items()]
-    lines = Waits(9.0, some, causes, (), (), "").table().splitlines()
+    lines = Waits(9.0, some, causes, (), (), "", "").table().splitlines()
     for name in ("most on rank", "most by rank"):
         head, row = next((head, row) for head, row in pairwise(lines) if name in head)
         assert row[: head.index(name) + len(name)].split()[-1] == "1"

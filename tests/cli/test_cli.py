@@ -336,7 +336,10 @@ def test_help_of_a_run_shows_each_option_once_and_below_its_heading():
         (("study", "scael"), "smpy study has no command 'scael': did you mean 'scale'?"),
         (("platform", "shwo", "default"), "smpy platform has no command 'shwo': did you mean 'show'?"),
         (("calibrate", "blass"), "smpy calibrate has no command 'blass': did you mean 'blas'?"),
-        (("platform", "xyz"), "smpy platform has no command 'xyz': its commands are check, convert, list, show"),
+        (
+            ("platform", "xyz"),
+            "smpy platform has no command 'xyz': its commands are check, convert, list, show, validate",
+        ),
     ],
 )
 def test_a_misspelt_command_is_answered_with_the_nearest_one(words: tuple[str, ...], message: str):

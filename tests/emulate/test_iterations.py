@@ -291,7 +291,7 @@ def test_skipped_time_is_one_call_for_other_tools(looped: Callable, tmp_path: Pa
     trace = Trace(tmp_path / "trace")
     n_intervals, n_calls = 0, 0
     for rank in dated_ranks(trace, Communicators(trace)):
-        skips_s = [call.end_s - call.begin_s for call in rank.calls if call.action == "skip"]
+        skips_s = [call.end_s - call.begin_s for call in rank.calls() if call.action == "skip"]
         assert sum(skips_s) == pytest.approx(0.99 * 2, rel=0.01)
         n_calls += len(skips_s)
         n_intervals += rank.intervals["kind"].tolist().count(INTERVAL_KINDS.index("skipped"))

@@ -26,7 +26,7 @@ def totals(operation: str, root: int, blocks: list[int], *, in_place: bool) -> T
         by_operation = {
             "bcast": ((n * block if rank == root else 0), block),
             "scatter": (at_root, block * kept),
-            "gather": (block * kept, at_root),
+            **dict.fromkeys(("gather", "split"), (block * kept, at_root)),
             "reduce": (block * kept, at_root),
             "scatterv": (rest if rank == root else 0, block * kept),
             "gatherv": (block * kept, rest if rank == root else 0),

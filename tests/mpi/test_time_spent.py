@@ -184,7 +184,7 @@ def test_computing_on_a_shared_core_is_computing():
 
     found = spent(*[compute] * 4, platform_file="multicore.xml")
     assert found.computing > 0
-    assert found == Spent(found.computing, *[0] * 9)
+    assert found == Spent(found.computing, *[0] * 10)
 
 
 def test_what_a_stopped_run_has_spent_is_known():

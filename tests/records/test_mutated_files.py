@@ -145,7 +145,7 @@ def _journal(folder: Path) -> Path:
     with closing(Journal(study.folder / "journal.sqlite")) as journal:
         for point in study.points:
             entry = Entry({**row, "ranks": point.ranks, "makespan_s": 1.0 + point.number}, output="rate 3\n")
-            journal.add([(point.key, study.origin(RunInputs()), entry)])
+            journal.add([(point.key, study.origin(point, RunInputs()), entry)])
     return study.folder
 
 

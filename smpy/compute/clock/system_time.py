@@ -8,7 +8,7 @@ from resource import RUSAGE_THREAD, getrusage
 class SystemTime:
     """Adds up the time that the system took of long bursts, and the page faults.
 
-    The counters are read at the end of each long burst. Of their growth since the end of the burst before, the burst has
+    The counters are read at the end of each long burst. Of their growth since the end of the one before, the burst has
     a share: its time over the thread's time. Short bursts in between and smpy itself have the rest.
 
     Attributes

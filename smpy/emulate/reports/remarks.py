@@ -27,6 +27,7 @@ _POLLS_SHARE: Final = 0.05  # share of the ranks' time; a smaller one is not wor
 _SHARED_SHARE: Final = 0.05  # share of the time; a kernel slowed down by less gets no remark
 _FAULTS_SHARE: Final = 0.1  # share of the measured computing; below it, page faults get no remark
 _FAULTS_MIN: Final = 100  # with fewer, the system works for something else
+_FAULTS_MIN_S: Final = 0.05  # a run with less, such as that of its imports, gets no remark
 _LINES_MAX: Final = 8  # in the summary
 _LEFT_MAX: Final = 1000  # in its JSON
 
@@ -169,7 +170,7 @@ def remarks_on_page_faults(system_time: SystemTime) -> Iterable[Remark]:
     system_time : SystemTime
         Share of the measured bursts that the system took.
     """
-    if not system_time.seconds or system_time.page_faults < _FAULTS_MIN:
+    if system_time.system_s < _FAULTS_MIN_S or system_time.page_faults < _FAULTS_MIN:
         return
     share = system_time.system_s / system_time.seconds
     if share >= _FAULTS_SHARE:
