@@ -468,8 +468,8 @@ static PyMethodDef functions[] = {
                "its files are the program's: the number of the signal that does it, or 0 where there is none.")},
     {"stop_sampler", sampler_end, METH_NOARGS, PyDoc_STR("stop_sampler()\n--\n\nSample no more.")},
     {"take_samples", sampler_take, METH_NOARGS,
-     PyDoc_STR("take_samples()\n--\n\n[(caller, file, function, line, count)] of the burst that has ended: calls, each after its caller;\n"
-               "line 0: a call of further functions, without samples.")},
+     PyDoc_STR("take_samples()\n--\n\n[(caller, file, function, line, count)] of the burst that has ended: calls, each after "
+               "its caller;\nline 0: a call of further functions, without samples.")},
     {"line_at", lines_at, METH_O, PyDoc_STR("line_at(number)\n--\n\nThe file and line that have a number.")},
     {"begin_call", (PyCFunction)(void (*)(void))site_begin_call, METH_FASTCALL,
      PyDoc_STR("begin_call(name, arguments, /)\n--\n\nWhether the running rank's call of this name has begun; then, it will end.")},

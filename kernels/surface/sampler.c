@@ -16,8 +16,8 @@
 
 static const long INTERVAL_NS = 2000000; /* such a timer expires at a tick of the system: at each, or at each second one */
 
-enum { FRAMES_MAX = 500, PAGE_BYTES = 4096, DEPTH_MAX = 48, CALLS_MAX = 512, FUNCTIONS_MAX = 96, FOLDERS_MAX = 16, FILE_BYTES = 1024,
-       FUNCTION_BYTES = 256, N_WORDS = 8 };
+enum { FRAMES_MAX = 500, PAGE_BYTES = 4096, DEPTH_MAX = 48, CALLS_MAX = 512, FUNCTIONS_MAX = 96, FOLDERS_MAX = 16,
+       FILE_BYTES = 1024, FUNCTION_BYTES = 256, N_WORDS = 8 };
 
 /* Words of an interpreter's frame: the code, the caller's frame, the instruction. */
 #if PY_VERSION_HEX < 0x030C0000

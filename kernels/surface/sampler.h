@@ -21,5 +21,5 @@ void sampler_stop(void);
 /* ---- functions of the module ---- */
 PyObject *sampler_start(PyObject *module, PyObject *folders); /* the signal; 0: there is no sampler */
 PyObject *sampler_end(PyObject *module, PyObject *unused);
-PyObject *sampler_take(PyObject *module, PyObject *unused);   /* [(caller, file, function, line, count)] of the burst that has ended */
+PyObject *sampler_take(PyObject *module, PyObject *unused); /* [(caller, file, function, line, count)] of the last burst */
 #endif
