@@ -55,7 +55,7 @@ def test_a_run_that_does_not_want_to_end_is_killed(program: Callable[[str], str]
     monkeypatch.setattr("smpy.runs.warm_server._GRACE_S", 0.2)
     program("import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass")
     with pytest.raises(TimeLimitError, match="did not end when it was interrupted") as raised:
-        smpy.simulate("program.py", ranks=1, timeout_s=0.3)
+        smpy.simulate("program.py", ranks=1, timeout_s=1.5)
     assert raised.value.exit_code == 128 + signal.SIGKILL
     assert raised.value.summary is None
 
