@@ -1,6 +1,6 @@
 /* device_message.h -- messages of which a side, or both, have their memory on the device of their rank.
  *
- * Where the device is direct, its link carries the message while the network does, after the latency of the link; between two
+ * The link of a direct device carries the message while the network does, after the latency of the link; between two
  * direct devices of one host the links of peers carry it, or both links to the host where there are none, and no network; on one
  * device its memory does, which is read and written. Otherwise the sender's link first carries all bytes to the host, and the
  * receiver's then from it. The receiver of an early message (protocol.h) always has it from its host.

@@ -1,6 +1,6 @@
 /* background.h -- messages of other jobs on the links of a run's machine.
  *
- * They set out by themselves, whatever the run does, and no rank waits for them: an open loop. Either they are uniform random
+ * Messages set out by themselves, whatever the run does, and no rank waits for them: an open loop. They are uniform random
  * traffic (Dally and Towles 2004, section 3.2; each host sends messages to others, all as likely, at the dates of a Poisson
  * process), or those of a list, over and over. Uniform traffic of a share s sends a message of b bytes each b / (s B) seconds in
  * the mean, where B is the least bandwidth on the way of the one before.
