@@ -19,7 +19,8 @@ from tests.runs.conftest import PRINTS_SERVER
 ENDLESS = """
     import os, sys
     from mpi4py import MPI
-    open("pid", "w").write(str(os.getpid()))
+    open("pid.new", "w").write(str(os.getpid()))
+    os.replace("pid.new", "pid")  # a test that waits for the file never reads half of it
     print("on the way", flush=True)
     while True:
         MPI.COMM_WORLD.Barrier()
@@ -147,7 +148,7 @@ def test_ctrl_c_in_a_terminal_comes_to_the_caller_alone(program: Callable[[str],
 def test_a_run_ends_with_the_process_that_asked_for_it(program: Callable[[str], str]):
     program(ENDLESS)
     caller = subprocess.Popen([sys.executable, "-c", "import smpy; smpy.simulate('program.py', ranks=2)"])
-    while not (Path("pid").exists() and Path("pid").read_text()):
+    while not Path("pid").exists():
         time.sleep(0.01)
     caller.kill()
     caller.wait()
