@@ -7,7 +7,9 @@ until they are those of the fit). In plain seconds the largest sizes decide alon
 Screening goes backward from the least squares without negative coefficients (Lawson and Hanson 1974), for work takes
 time; only terms that the caller names may have one. The term with the largest p-value of its F test leaves while that
 is not significant after Bonferroni's adjustment for the terms that might stand in its place. The errors' variance in
-the test is that of the first fit: the share that dropped terms leave unexplained is no error.
+the test is that of the first fit: the share that dropped terms leave unexplained is no error. The weights are those of
+the first fit, too: there a prediction that is far too short counts as one error of 100 %. Therefore a term also stays
+if the least sum of ratios without it is significantly larger, and by more than twice what these weights say.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ CONFIDENCE: Final = 0.95
 SIGNIFICANCE: Final = 0.05
 _REWEIGHTINGS: Final = 20
 _REWEIGHTED: Final = 1e-9
+_HALVINGS: Final = 10
 _POINTS_PER_TERM: Final = 3
+_RATIO_MAX: Final = 100.0  # of measured over predicted time
 _ROUNDING: Final = 1e-12  # relative to a time: a smaller contribution explains only rounding errors
 
 
@@ -212,6 +216,9 @@ class _Screening:
     ) -> None:
         self._order: Final = tuple(dict.fromkeys([*leading, *candidates]))
         columns = _columns(sizes, self._order)
+        self._unweighted: Final = columns
+        self._times: Final = times
+        self._weighting: Final = weighting
         self._leading: Final = leading
         self._mirrored: Final = [at for at, term in enumerate(self._order) if term in signed]
         self._weights: Final = _weights(times, weighting, lambda weights: columns @ self._nnls(columns, times, weights))
@@ -258,7 +265,24 @@ class _Screening:
         n_alternatives = len(self._order) - len(chosen) + 1
         if len(self._target) < _POINTS_PER_TERM * len(chosen):
             return least
-        return least if _p_of_f(added[least], variance, n_free) * n_alternatives > SIGNIFICANCE else None
+        if _p_of_f(added[least], variance, n_free) * n_alternatives <= SIGNIFICANCE:
+            return None
+        worse = self._misfit([at for at in chosen if at != least]) - self._misfit(chosen)
+        is_hidden = worse > 2 * added[least]  # from the weights of the first fit
+        return None if is_hidden and _p_of_f(worse, variance, n_free) * n_alternatives <= SIGNIFICANCE else least
+
+    def _misfit(self, chosen: Sequence[int]) -> float:
+        """Sum of t / p + p / t - 2 with weights of its own: about `_squares` of a good fit."""
+        if self._weighting == "none":
+            return self._squares(chosen)
+        columns = np.zeros_like(self._unweighted)
+        columns[:, list(chosen)] = self._unweighted[:, list(chosen)]
+
+        def predict_s(weights: Vector) -> Vector:
+            return columns @ self._nnls(columns, self._times, weights)
+
+        predicted = predict_s(_weights(self._times, self._weighting, predict_s))
+        return _sum_of_ratios(_reached(predicted, self._times), self._times) - 2 * len(self._times)
 
     def _squares(self, chosen: Sequence[int]) -> float:
         """The weighted sum of squared residuals."""
@@ -290,14 +314,32 @@ def _weights(times: Vector, weighting: Weighting, predict_s: Callable[[Vector], 
     if weighting == "none":
         return np.ones_like(times)
     weights = 1 / times
+    predicted = _reached(predict_s(weights), times)
     for _ in range(_REWEIGHTINGS):
-        predicted = predict_s(weights)
-        if (predicted <= 0).any():
-            break
         before, weights = weights, np.sqrt((times + predicted) / (2 * times)) / predicted
         if np.allclose(weights, before, rtol=_REWEIGHTED, atol=0):
             break
+        predicted = _improved(predicted, predict_s(weights), times)
     return weights
+
+
+def _improved(before: Vector, after: Vector, times: Vector) -> Vector:
+    """Predictions on the way from some to others: halfway, and so on, while the sum of ratios is larger."""
+    reached, least = _reached(after, times), _sum_of_ratios(before, times) * (1 + _ROUNDING)
+    for halvings in range(1, _HALVINGS):
+        if _sum_of_ratios(reached, times) <= least:
+            break
+        reached = _reached(before + (after - before) / 2**halvings, times)
+    return reached
+
+
+def _sum_of_ratios(predicted: Vector, times: Vector) -> float:
+    return float((times / predicted + predicted / times).sum())
+
+
+def _reached(predicted: Vector, times: Vector) -> Vector:
+    """Predictions, which on the way to a fit may be negative, and then count as far too short."""
+    return np.maximum(predicted, times / _RATIO_MAX)
 
 
 def _columns(sizes: Mapping[str, ArrayLike], terms: Sequence[str]) -> Vector:

@@ -152,6 +152,15 @@ def test_a_predicted_time_is_never_negative(seed, noise):
     assert found.predict_s(sizes).min() > 0
 
 
+def test_an_intercept_stays_for_the_one_small_size_that_it_decides():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        n = np.append(3, np.exp(rng.uniform(7, 15, 40)).round())
+        noise = rng.lognormal(0, 0.7, len(n))
+        found = screen({"n": n}, (1e-9 * n * np.log2(n) + 6e-6) * noise, ["n*log2(n)", "n", "1"], leading=["n*log2(n)"])
+        assert np.abs(np.log(found.relative_residuals + 1)).max() < np.log(20)
+
+
 def test_a_negative_coefficient_is_found_where_it_is_allowed():
     rng = np.random.default_rng(3)
     n = _sizes(rng, "n", 40)["n"]
