@@ -53,7 +53,7 @@ class CalibrationPlan:
     result : Path
         The TOML file; raw measurements stand beside it, in a CSV file of its name.
     plan : {"quick", "full", "host"}
-        Thoroughness; "host": the speeds of core and memory alone.
+        Thoroughness; "host": core, memory and neighbours without kernels.
     kernels : tuple of str
         Names of kernels; empty: all, but none of a host.
     seed : int
@@ -184,9 +184,8 @@ def calibrate(
         **{name: known[name] for name in names if name in known},
         SPEED: core_speed_kernel(),
         WORKING_SET: working_set_kernel(),
+        RANDOM_READS: random_reads_kernel(np.random.default_rng(plan.seed)),
     }
-    if request.plan == "host":
-        kernels[RANDOM_READS] = random_reads_kernel(np.random.default_rng(plan.seed))
     if recorded is None or not recorded.is_ended:
         with one_core() as cores:
             warnings = check_quiet(may_be_loaded=request.may_be_loaded)
@@ -278,11 +277,10 @@ def _measure(
             file.warn(f"{_TIME_WAS_OVER}, {plan.time_limit_s:.0f} s, before all measurements were made")
         memory_bytes = min(plan.curve_bytes, free_memory_bytes() // 4)
         file.add([all_cores(cores, memory_bytes)])
-        if request.plan == "host":
-            samples, left_out = measure_neighbours(cores, memory_bytes, is_loaded=bool(warnings))
-            file.add(samples)
-            for sentence in left_out:
-                file.warn(sentence)
+        samples, left_out = measure_neighbours(cores, memory_bytes, is_loaded=bool(warnings))
+        file.add(samples)
+        for sentence in left_out:
+            file.warn(sentence)
         file.end()
 
 

@@ -45,9 +45,9 @@ def print_result(tables: Mapping[str, Any], name: str, out: TextIO | None = None
     console.print(f"smpy: calibration {name}", markup=False)
     for key, value in [*about.items(), *_machine(tables)]:
         if key not in ("warnings", "errors", "transfers", "half_widths"):
-            console.print(f"  {key:<27}{_text(value)}", markup=False)
+            console.print(f"  {key:<26} {_text(value)}", markup=False)
     for warning in about.get("warnings", ()):
-        console.print(f"  {'warning':<27}{warning}", style="bold", markup=False)
+        console.print(f"  {'warning':<26} {warning}", style="bold", markup=False)
     if "transfers" in about:
         _print_transfers(console, about)
     kernels = _kernels(tables)

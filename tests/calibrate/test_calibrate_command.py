@@ -238,9 +238,10 @@ def test_an_empty_file_that_a_full_disk_left_is_begun_anew(tmp_path):
     assert _run("host", str(tmp_path / "node.toml")).exit_code == 0
 
 
-def test_a_host_says_how_far_neighbours_slow_it_down_and_runs_read_it(tmp_path):
+@pytest.mark.parametrize("measured", [("host",), ("blas", "--quick")])
+def test_a_calibration_says_how_far_neighbours_slow_a_core_down_and_runs_read_it(measured, tmp_path):
     result = tmp_path / "node.toml"
-    assert _run("host", str(result)).exit_code == 0
+    assert _run(*measured, str(result)).exit_code == 0
     (tmp_path / "cluster.toml").write_text('include = ["node.toml"]\n[host]\ncount = 4\n')
     machine = read_machine(str(tmp_path / "cluster.toml"), 1).build()
     assert list(machine.busy_speeds()) == [(range(4), (1.0, 0.8))]
@@ -249,13 +250,6 @@ def test_a_host_says_how_far_neighbours_slow_it_down_and_runs_read_it(tmp_path):
     assert (slowdown.core, slowdown.memory) == (1.05, 1.6)
     assert slowdown.core_bandwidth_bytes_per_s > 0
     assert "memory_slowdown" in _run("show", str(result)).output
-
-
-def test_other_calibrations_say_nothing_of_neighbours(tmp_path):
-    result = tmp_path / "node.toml"
-    assert _run("blas", "--quick", str(result)).exit_code == 0
-    assert "busy_speed" not in read_result(result)["host"]
-    assert load_slowdown(result) is None
 
 
 def test_sentences_on_neighbours_that_are_left_out_are_warnings(tmp_path, monkeypatch):
