@@ -1,11 +1,13 @@
 """The calibrations in calibration/ are what their raw data give."""
 
+import csv
 import runpy
 import shutil
 import tomllib
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -71,11 +73,25 @@ def test_a_run_that_takes_its_speed_from_a_calibration_loads_no_blas_of_its_own(
     assert "threads" not in ran.err
 
 
-@pytest.mark.parametrize("machine", ["cloud-xeon", "cloud-xeon-2"])
+@pytest.mark.parametrize("machine", ["cloud-xeon", "cloud-epyc"])
 def test_the_page_shows_what_the_recorded_runs_say(monkeypatch, machine):
     monkeypatch.syspath_prepend(str(FOLDER))
     tables = runpy.run_path(str(FOLDER / "truth.py"))["tell"](FOLDER / machine)
     assert tables in (FOLDER / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_page_shows_what_the_recorded_runs_in_threads_say():
+    times_s: dict[tuple[str, str], dict[str, list[float]]] = {}
+    with (FOLDER / "cloud-epyc" / "threads.csv").open(encoding="ascii") as file:
+        for row in csv.DictReader(file):
+            case = times_s.setdefault((row["arguments"], row["threads"]), {"mpich": [], "measured": []})
+            case[row["way"]].append(float(row["seconds"]))
+    page = (FOLDER / "README.md").read_text(encoding="utf-8")
+    for (arguments, threads), of_way in times_s.items():
+        real_s, ours_s = (median(times) for times in of_way.values())
+        row = f"| `subspace.py {arguments}` | {threads} | {real_s:.3f} | {ours_s:.3f}: {ours_s / real_s - 1:+.0%} |"
+        assert row in page
+        assert abs(ours_s / real_s - 1) < 0.1
 
 
 def test_the_page_on_exchange_shows_the_recorded_circle(monkeypatch):

@@ -27,6 +27,11 @@ SMALL = {
         ["Sub", "packing", "Bcast", "computing"],
         "summa: product of order 37, panels of 8, exact",
     ),
+    "subspace": (
+        "--n 41 --block 5 --steps 30",
+        ["computing", "Allreduce", "Allgatherv"],
+        "subspace: 5 vectors of order 41, largest eigenvalue 698.085",
+    ),
     "word_count": (
         "--lines 101 --vocabulary 99",
         ["computing", "packing", "alltoall", "gather"],
