@@ -426,28 +426,24 @@ class PlatformBuilder:
 
     def change(self, change: PartChange) -> None:
         """Change a number of all links or hosts that a pattern meets; all parts of the machine are there."""
-        if change.kind == "switch":
-            self._change_switches(change)
-            return
-        names = self._links.names.all_names() if change.kind == "link" else self._host_names
-        for part in change.matches(names):
+        names = self._host_names if change.kind == "host" else self._links.names.all_names()
+        for part in self._links_at_switches(change) if change.kind == "switch" else change.matches(names):
             if (CHANGING[change.quantity], part) in self._followers:
                 raise PlatformError(f"--set {change}: {names[part]!r} follows a profile: change the profile")
-            if change.kind == "link":
-                self._change_link(change, part, names[part])
-            else:
+            if change.kind == "host":
                 self._change_host(change, part)
+            else:
+                self._change_link(change, part, names[part])
 
-    def _change_switches(self, change: PartChange) -> None:
-        """Change all links at switches that a pattern meets, each once."""
+    def _links_at_switches(self, change: PartChange) -> list[int]:
+        """Links at switches that a pattern meets, each once."""
         links_of: dict[str, list[int]] = {}
         for link in range(len(self._links.names)):
             ends = self._links.names.ends(link)
             for switch in ends.switches if ends else ():
                 links_of.setdefault(switch, []).append(link)
         switches = list(links_of)
-        for link in sorted({link for place in change.matches(switches) for link in links_of[switches[place]]}):
-            self._change_link(change, link, self._links.names.name(link))
+        return sorted({link for place in change.matches(switches) for link in links_of[switches[place]]})
 
     def _change_link(self, change: PartChange, link: int, name: str) -> None:
         bandwidth = float(lib.platform_link_bandwidth_bytes_per_s(self._handle, link))

@@ -109,6 +109,20 @@ def test_a_link_between_two_changed_switches_changes_once() -> None:
     assert [latency_s for _, latency_s in changed.values()] == pytest.approx([3e-6] * 16)
 
 
+def test_a_link_at_a_switch_that_follows_a_profile_is_not_changed(tmp_path) -> None:
+    (tmp_path / "m.xml").write_text(
+        '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd"><platform version="4.1">'
+        '<zone id="z" routing="Full"><cluster id="c" prefix="n" suffix="" radical="0-3" speed="1Gf" bw="1GBps" '
+        'lat="1us"/>'
+        '<trace id="t">1 5e8</trace><trace_connect kind="BANDWIDTH" trace="t" element="c_link_1_UP"/></zone></platform>'
+    )
+    with pytest.raises(SmpyError, match=r"'c_link_1_UP' follows a profile: change the profile"):
+        read_machine(tmp_path / "m.xml", 1, [("switch[*].bandwidth", "x2")]).build()
+    platform = read_machine(tmp_path / "m.xml", 1, [("switch[*].latency", "x2")]).build()
+    latency_s = {platform.link_name(link): platform.link(link)[1] for link in range(platform.n_links)}
+    assert latency_s["c_link_1_UP"] == pytest.approx(2e-6)
+
+
 @pytest.mark.parametrize(
     ("machine", "key", "complaint"),
     [
