@@ -219,7 +219,8 @@ class RunConfig:
         "Machine",
         change,
         "A change of the machine for this run. Dotted keys are the machine's: network.bandwidth=x2 (all links), "
-        "host.cores=64, nic.latency=500ns, 'link[NAME].bandwidth=x4' and 'host[node-1*].speed=x0.5' (single ones). "
+        "host.cores=64, nic.latency=500ns, 'link[NAME].bandwidth=x4', 'host[node-1*].speed=x0.5' and "
+        "'host[NAME].gpu.speed=x2' (single ones). "
         "Those with a slash are SimGrid's, as a platform file's <config> has them: smpi/os=0:1us (smpi/os:0:1us, as "
         "smpirun takes it, is the same), or smpy/polls=grow (failed polls get "
         "longer, SMPI's rule) or notice (they do not delay what they wait for). Repeatable.",

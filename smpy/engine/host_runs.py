@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import Final, Generic, TypeVar
 
@@ -28,6 +29,15 @@ class HostRuns(Generic[V]):
         if value != self._values[-1]:
             self._firsts.append(first_host)
             self._values.append(value)
+
+    def changed(self, hosts: AbstractSet[int], n_hosts: int, change: Callable[[V], V]) -> HostRuns[V]:
+        """Values of all hosts after a change of those of some."""
+        after = HostRuns(self._values[0])
+        for run, value in self.runs(n_hosts):
+            other = value if hosts.isdisjoint(run) else change(value)
+            for host in run:
+                after.add(host, other if host in hosts else value)
+        return after
 
     def runs(self, n_hosts: int) -> Iterator[tuple[range, V]]:
         """Consecutive identical hosts, and their value."""

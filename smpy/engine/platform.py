@@ -159,10 +159,16 @@ class Platform:
         PlatformError
             If they cannot be read.
         """
+        compute, link = self._device_factors
         for hosts, noted in self._properties.runs(self.n_hosts):
             text = dict(noted).get(DEVICES_PROPERTY) if noted else None
-            if text is not None:
-                yield hosts, tuple(scaled(kind, *self._device_factors) for kind in read_devices(text))
+            if text is None:
+                continue
+            try:
+                kinds = read_devices(text)
+            except PlatformError as wrong:
+                raise PlatformError(f"host {self.host_names[hosts[0]]!r}: {wrong}") from None
+            yield hosts, tuple(scaled(kind, speed=compute, memory=compute, link=link) for kind in kinds)
 
     def sockets(self, host: int) -> int:
         """Number of sockets of a host, which share its cores equally."""

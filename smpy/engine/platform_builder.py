@@ -27,6 +27,7 @@ from smpy.platforms.link_classes import WireBlock, wires_of_groups
 from smpy.platforms.link_ends import LinkEndsOf, on_rail
 from smpy.platforms.link_names import LinkNamer
 from smpy.platforms.links import Coordinates, Hop, Sharing
+from smpy.platforms.models.devices import DEVICES_PROPERTY
 from smpy.platforms.models.machine_models import Models
 from smpy.platforms.models.memory import Memory
 from smpy.platforms.models.storage import Disk, Storage
@@ -426,6 +427,9 @@ class PlatformBuilder:
 
     def change(self, change: PartChange) -> None:
         """Change a number of all links or hosts that a pattern meets; all parts of the machine are there."""
+        if change.quantity not in CHANGING:
+            self._change_devices(change)
+            return
         names = self._host_names if change.kind == "host" else self._links.names.all_names()
         for part in self._links_at_switches(change) if change.kind == "switch" else change.matches(names):
             if (CHANGING[change.quantity], part) in self._followers:
@@ -434,6 +438,16 @@ class PlatformBuilder:
                 self._change_host(change, part)
             else:
                 self._change_link(change, part, names[part])
+
+    def _change_devices(self, change: PartChange) -> None:
+        """Change a number of the devices of all hosts that a pattern meets."""
+        hosts = set(change.matches(self._host_names))
+        noted = [dict(self._properties.of(host)) for host in hosts]
+        after = change.after_of_devices({each[DEVICES_PROPERTY] for each in noted if DEVICES_PROPERTY in each})
+        self._properties = self._properties.changed(
+            *(hosts, len(self._host_names)),
+            lambda before: tuple((name, after[text] if name == DEVICES_PROPERTY else text) for name, text in before),
+        )
 
     def _links_at_switches(self, change: PartChange) -> list[int]:
         """Links at switches that a pattern meets, each once."""

@@ -1,27 +1,27 @@
-"""Changes of single links, switches and hosts of a machine, by name: `--set 'link[NAME].bandwidth=x4'`."""
+"""Changes of single links, switches, hosts and their devices, by name: `--set 'link[NAME].bandwidth=x4'`."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 from smpy.errors import PlatformError, meant
+from smpy.platforms.models.devices import ALL_SPEEDS, FIELDS, changed_devices
 from smpy.platforms.profiles import Changing
 
-Quantity = Literal["bandwidth", "latency", "speed"]
-QUANTITIES: Final[dict[str, tuple[Quantity, ...]]] = {
+DEVICE_PREFIX: Final = "gpu."
+"""Beginning of quantities of a host's devices."""
+QUANTITIES: Final[dict[str, tuple[str, ...]]] = {
     "link": ("bandwidth", "latency"),
     "switch": ("bandwidth", "latency"),
-    "host": ("speed",),
+    "host": ("speed", *(f"{DEVICE_PREFIX}{key}" for key in (ALL_SPEEDS, *FIELDS))),
 }
-"""Numbers that can be changed, of links, of all links at a switch, and of hosts."""
+"""Numbers that can be changed, of links, of all links at a switch, and of hosts and their devices."""
 
-CHANGING: Final[dict[Quantity, Changing]] = dict(
-    zip(get_args(Quantity), (Changing.BANDWIDTH, Changing.LATENCY, Changing.SPEED), strict=True)
-)
+CHANGING: Final = {"bandwidth": Changing.BANDWIDTH, "latency": Changing.LATENCY, "speed": Changing.SPEED}
 """Quantities as profiles name them."""
 
 _HALF: Final = re.compile("_(UP|DOWN)$")
@@ -30,6 +30,8 @@ _HALF: Final = re.compile("_(UP|DOWN)$")
 @dataclass(frozen=True, slots=True)
 class PartChange:
     """Change of one number of all links or hosts whose names a pattern meets, or of the links at such switches.
+
+    A device's number is that of all devices of such hosts.
 
     Parameters
     ----------
@@ -40,16 +42,20 @@ class PartChange:
     quantity : str
         Number that changes, one of `QUANTITIES`.
     number : float
-        Its value, in bytes/s, s or flop/s, or its factor.
+        Its value, in SI base units, or its factor; for true and false 1 and 0.
     is_factor : bool
         Whether the number multiplies the present value.
     """
 
     kind: Literal["link", "switch", "host"]
     pattern: str
-    quantity: Quantity
+    quantity: str
     number: float
     is_factor: bool
+
+    def __post_init__(self) -> None:
+        if self.quantity not in QUANTITIES.get(self.kind, ()):
+            raise ValueError(f"a {self.kind} has no {self.quantity!r} to change")
 
     def __str__(self) -> str:
         return f"{self.kind}[{self.pattern}].{self.quantity}"
@@ -91,3 +97,17 @@ class PartChange:
         if not (0 < after < math.inf or (after == 0 and self.quantity == "latency")):
             raise PlatformError(f"--set {self}: it makes {after:g} of {before:g} for {name!r}, which is out of range")
         return after
+
+    def after_of_devices(self, texts: Iterable[str]) -> dict[str, str]:
+        """Properties that tell the devices of hosts, by those before the change.
+
+        Raises
+        ------
+        PlatformError
+            If there are none, or no device can have the number.
+        """
+        try:
+            key = self.quantity.removeprefix(DEVICE_PREFIX)
+            return changed_devices(texts, key, self.number, is_factor=self.is_factor)
+        except PlatformError as wrong:
+            raise PlatformError(f"--set {self}: {wrong}") from None

@@ -270,6 +270,13 @@ def test_a_replay_on_hosts_without_devices_says_so(traced: Trace):
         replay(traced, platform=HOSTS)
 
 
+def test_a_replay_changes_the_devices_of_hosts_by_name(traced: Trace):
+    faster = replay(traced, options=[("host[node-0].gpu.speed_64", "x2")])
+    assert faster.makespan_s == pytest.approx(traced.makespan_s, rel=1e-4)  # the other rank is as slow
+    both = replay(traced, options=[("host[node-?].gpu.speed", "x2")])
+    assert traced.makespan_s - both.makespan_s == pytest.approx(4 * 0.027, rel=1e-9)
+
+
 def test_bounds_name_devices_and_their_links(traced: Trace):
     shares = {bound.part: bound.share for bound in bounds(traced, replay).bounds}
     kernels_s, copies_s = 4 * 0.054, 4 * 2 * (LINK_S + 72e6 / LINK_BYTES_PER_S)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from smpy.cli.main import main
 from smpy.errors import PlatformError, UsageError
 from smpy.platforms import Description, read_machine
+from smpy.platforms.machine_json import machine_from_json, machine_to_json
 from smpy.platforms.models.devices import Device, devices_text, read_devices
 from smpy.platforms.own_format.writing import write_toml
 
@@ -109,6 +111,63 @@ def test_set_changes_devices_of_all_hosts(tmp_path: Path, key: str, value: str, 
     assert getattr(changed, field) == number
 
 
+def test_set_multiplies_the_speeds_with_all_types_of_numbers(tmp_path: Path):
+    ((_, (changed, other)),) = devices(machine(tmp_path, "[host]\ncount = 3\n" + TABLES, ("host.gpu.speed", "x2")))
+    assert changed == replace(FAST, speed_64_flop_per_s=19.4e12, speed_16_flop_per_s=156e12)
+    assert other == replace(SLOW, speed_32_flop_per_s=4e12)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "field", "number"),
+    [
+        ("speed_64", "x2", "speed_64_flop_per_s", 19.4e12),
+        ("speed", "x0.5", "speed_16_flop_per_s", 39e12),
+        ("memory_bandwidth", "1TB/s", "memory_bandwidth_bytes_per_s", 1e12),
+        ("peer_latency", "x0.5", "peer_latency_s", 2.5e-7),
+        ("count", "x2", "count", 8),
+        ("direct", "false", "direct", False),
+    ],
+)
+def test_set_changes_devices_of_hosts_by_name(tmp_path: Path, key: str, value: str, field: str, number: float):
+    described = machine(tmp_path, "[host]\ncount = 3\n" + TABLES, (f"host[*-1].gpu.{key}", value))
+    before, after, same = devices(described)
+    assert [before, same] == [(range(1), (FAST, SLOW)), (range(2, 3), (FAST, SLOW))]
+    assert (after[0], getattr(after[1][0], field)) == (range(1, 2), number)
+    assert devices(machine_from_json(machine_to_json(described).encode())) == [before, after, same]
+
+
+def test_a_pattern_changes_the_devices_of_the_hosts_that_have_some(tmp_path: Path):
+    groups = TABLES + "[group.a]\ncount = 2\n[group.b]\ncount = 2\ngpu = []\n"
+    twice = replace(FAST, count=8), replace(SLOW, count=2)
+    assert devices(machine(tmp_path, groups, ("host[*].gpu.count", "x2"))) == [(range(2), twice)]
+    assert devices(machine(tmp_path, groups, ("host[*0].gpu.count", "x2"), ("host[*0].gpu.count", "x0.5"))) == [
+        (range(2), (FAST, SLOW))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("host[b-0].gpu.count", "x2", "no host that it names has a device: give it one"),
+        ("host[a-0].gpu.count", "x0.1", "it makes 0.4 of 4, which is no whole number"),
+        ("host[a-0].gpu.count", "x1e3", "a host has 4000 devices of a kind: give 1 to 1024"),
+        ("host[a-0].gpu.direct", "x2", "it cannot be multiplied: give true or false"),
+        ("host[a-0].gpu.direct", "maybe", "'maybe' is neither true nor false"),
+        ("host[a-0].gpu.speed", "1Tf", "multiply all, as in x2, or give speed_64, speed_32 or speed_16"),
+        ("host[a-0].gpu.speed_64", "1T", "speed_64"),
+        ("host[a-0].gpu.speeds", "x2", "did you mean 'gpu.speed'"),
+        ("host[a-9].gpu.speed", "x2", "the machine has no host 'a-9'"),
+        ("link[*].gpu.speed", "x2", "of a single link, bandwidth and latency can be set"),
+    ],
+)
+def test_a_change_of_devices_that_cannot_be_made_is_refused(tmp_path: Path, key: str, value: str, says: str):
+    groups = TABLES + "[group.a]\ncount = 2\n[group.b]\ncount = 2\ngpu = []\n"
+    with pytest.raises(UsageError) as refused:
+        machine(tmp_path, groups, (key, value)).build()
+    assert says in str(refused.value)
+    assert key in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("tables", "says"),
     [
@@ -129,13 +188,13 @@ def test_a_wrong_device_is_refused_at_its_key(tmp_path: Path, tables: str, says:
 
 
 def test_a_change_of_devices_that_nobody_has_is_refused(tmp_path: Path):
-    with pytest.raises(UsageError, match="has a device: give it one"):
+    with pytest.raises(UsageError, match=r"^--set host.gpu.speed_64=x2: .* no host that it names has a device: give"):
         machine(tmp_path, "[host]\ncount = 1\n", ("host.gpu.speed_64", "x2"))
-    with pytest.raises(UsageError, match="a device has no 'speed': did you mean"):
-        machine(tmp_path, TABLES, ("host.gpu.speed", "x2"))
+    with pytest.raises(UsageError, match="a device has no 'sped_64': did you mean 'speed_64'"):
+        machine(tmp_path, TABLES, ("host.gpu.sped_64", "x2"))
     keys = '[host.gpu]\nspeed_64 = "1Tf"\nlink_bandwidth = "8GB/s"\n'
     with pytest.raises(PlatformError, match="no device says it"):
-        machine(tmp_path, keys, ("host.gpu.memory", "x2"))
+        machine(tmp_path, keys, ("host.gpu.speed_64", "x2"), ("host.gpu.memory", "x2"))
 
 
 def test_a_wrong_machine_ends_with_exit_code_2(
@@ -152,7 +211,20 @@ def test_a_wrong_machine_ends_with_exit_code_2(
 
 @pytest.mark.parametrize(
     "text",
-    ["", "4", "[4]", '[{"speed": 1}]', '[{"count": true}]', '[{"count": 1.5}]', '[{"direct": 1}]', '[{"count": 1}]'],
+    [
+        *(
+            "",
+            "4",
+            "[4]",
+            '[{"speed": 1}]',
+            '[{"count": true}]',
+            '[{"count": 1.5}]',
+            '[{"direct": 1}]',
+            '[{"count": 1}]',
+        ),
+        f'[{{"speed_64_flop_per_s": 1{400 * "0"}, "link_bandwidth_bytes_per_s": 1}}]',
+        '[{"speed_64_flop_per_s": 1, "link_bandwidth_bytes_per_s": 1e-320}]',
+    ],
 )
 def test_a_property_that_describes_no_devices_is_refused(text: str):
     with pytest.raises(PlatformError, match="gpu"):

@@ -111,7 +111,7 @@ def test_all_links_changed_by_a_pattern_are_all_links_changed_by_the_machines_ke
         ("link[spine*].bandwidth=x2", r"no link 'spine\*'; its links are cluster_link_0_UP, .* \(\* stands for any"),
         ("host[node-7].speed=x2", r"the machine has no host 'node-7': did you mean 'node-\d'\?"),
         ("link[*].bandwith=x2", r"of a single link, bandwidth and latency can be set: did you mean 'bandwidth'\?"),
-        ("host[*].cores=x2", r"of a single host, speed can be set"),
+        ("host[*].cores=x2", r"of a single host, speed, gpu.speed, gpu.count, .* and gpu.direct can be set"),
         ("link[*].bandwidth=fast", r"link\[\*\].bandwidth: .*fast"),
         ("link[*0_UP].bandwidth=x0", r"it makes 0 of 1.25e\+09 for 'cluster_link_0_UP', which is out of range"),
     ],
@@ -137,9 +137,17 @@ def test_a_changed_machine_is_another_one_and_is_kept_as_text() -> None:
         write_toml(machine)
 
 
+def test_a_text_with_a_number_that_no_such_part_has_is_refused() -> None:
+    text = machine_to_json(changed(read_machine(LINE, 3), [("host[node-1].speed", "x0.5")]))
+    with pytest.raises(PlatformError, match="a host has no 'bandwidth' to change"):
+        machine_from_json(text.replace('"quantity": "speed"', '"quantity": "bandwidth"').encode())
+
+
 def test_the_bisection_of_a_machine_with_other_links_is_not_told() -> None:
     machine = read_machine(LINE, 3, [("link[cluster_link_0_UP].bandwidth", "x0.5")])
     assert overview(machine, machine.build()).bisection is None
+    machine = read_machine(LINE, 3, [("host[node-0].speed", "x0.5")])
+    assert overview(machine, machine.build()).bisection is not None
 
 
 def test_a_replay_on_a_changed_machine_is_the_run_on_it(emulated: Callable, tmp_path: Path) -> None:

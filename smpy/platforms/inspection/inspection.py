@@ -193,6 +193,7 @@ def overview(description: Description, platform: Platform) -> Overview:
     """
     hosts = host_kinds(platform)
     kernels = description.kernels
+    has_other_links = any(change.kind != "host" for change in description.part_changes)
     return Overview(
         name=description.name,
         topology=re.sub("(?<=[a-z])(?=[A-Z][a-z])", " ", type(description.zone).__name__).lower(),
@@ -206,7 +207,7 @@ def overview(description: Description, platform: Platform) -> Overview:
         loopbacks=loopback_kinds(platform),
         bundles_cables=description.zone.bundles_cables,
         reach=reach(description, platform) if platform.n_hosts > 1 else None,
-        bisection=None if description.part_changes else bisection_of(description),
+        bisection=None if has_other_links else bisection_of(description),
         kernels=tuple(cost.name for cost in kernels.costs) if kernels else (),
         kernels_reference_flop_per_s=kernels.reference_flop_per_s if kernels else 0.0,
         calibrated_cores=cores if type(cores := description.calibration.get("cores")) is int else 0,

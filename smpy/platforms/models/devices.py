@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
-from math import inf
 from typing import Any, Final, Self
 
 from smpy.errors import PlatformError, meant
+from smpy.units import LARGEST, SMALLEST
 
 DEVICES_PROPERTY: Final = "gpu"
 """Property of a host: its kinds of devices, a JSON list of objects with the fields of `Device`."""
@@ -72,9 +73,10 @@ class Device:
         """
         if not 1 <= self.count <= _DEVICES_MAX:
             raise PlatformError(f"a host has {self.count} devices of a kind: give 1 to {_DEVICES_MAX}")
-        for field in fields(self):
-            if field.type == "float" and not 0 <= getattr(self, field.name) < inf:
-                raise PlatformError(f"a device has {field.name} = {getattr(self, field.name):g}: it must be at least 0")
+        for name in _TYPES:
+            number = getattr(self, name)
+            if number and not SMALLEST <= number <= LARGEST:
+                raise PlatformError(f"a device has {name} = {number!r}: give 0, or {SMALLEST:g} to {LARGEST:g}")
         if not any(map(self.speed_flop_per_s, BITS)):
             raise PlatformError("a device has no speed: give speed_64, speed_32 or speed_16")
         if not self.link_bandwidth_bytes_per_s:
@@ -91,18 +93,23 @@ class Device:
         """
         if not isinstance(record, dict):
             raise PlatformError(f"{record!r} describes no device: it is no object")
-        types = {field.name: {"int": int, "bool": bool}.get(str(field.type), float) for field in fields(cls)}
         for name, value in record.items():
-            if name not in types:
-                raise PlatformError(f"a device has no {name!r}{meant(str(name), types)}")
-            is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not (isinstance(value, types[name]) or (types[name] is float and is_number)):
-                raise PlatformError(f"a device has {name} = {value!r}, which is no {types[name].__name__}")
-            if types[name] is int and isinstance(value, bool):
-                raise PlatformError(f"a device has {name} = {value!r}, which is no int")
+            if name not in _TYPES:
+                raise PlatformError(f"a device has no {name!r}{meant(str(name), _TYPES)}")
+            kind = _TYPES[name]
+            is_of_kind = isinstance(value, int | float if kind is float else kind)
+            if not is_of_kind or isinstance(value, bool) != (kind is bool):
+                raise PlatformError(f"a device has {name} = {value!r}, which is no {kind.__name__}")
         device = cls(**record)
         device.check()
         return device
+
+
+_TYPES: Final = {field.name: {"int": int, "bool": bool}.get(str(field.type), float) for field in fields(Device)}
+FIELDS: Final = {re.sub("(_flop_per_s|_bytes_per_s|_bytes|_s)$", "", name): name for name in _TYPES}
+"""Field of each key of a device: machine files leave the unit to the value."""
+ALL_SPEEDS: Final = "speed"
+"""Key of the speeds with all types of numbers, which a factor changes."""
 
 
 def devices_text(devices: Iterable[Device]) -> str:
@@ -148,12 +155,45 @@ def read_devices(text: str) -> tuple[Device, ...]:
         raise PlatformError(f"property {DEVICES_PROPERTY!r}: {wrong}") from None
 
 
-def scaled(device: Device, compute: float = 1.0, link: float = 1.0) -> Device:
-    """A device that computes, and whose links carry, faster by factors."""
+def scaled(device: Device, *, speed: float = 1.0, memory: float = 1.0, link: float = 1.0) -> Device:
+    """A device whose speeds, memory and links are faster by factors."""
     factors = {
-        **dict.fromkeys((f"speed_{bits}_flop_per_s" for bits in BITS), compute),
-        "memory_bandwidth_bytes_per_s": compute,
+        **dict.fromkeys((f"speed_{bits}_flop_per_s" for bits in BITS), speed),
+        "memory_bandwidth_bytes_per_s": memory,
         **dict.fromkeys(("link_bandwidth_bytes_per_s", "peer_bandwidth_bytes_per_s"), link),
         **dict.fromkeys(("link_latency_s", "peer_latency_s"), 1 / link),
     }
     return replace(device, **{name: getattr(device, name) * factor for name, factor in factors.items()})
+
+
+def changed_devices(texts: Iterable[str], key: str, number: float, *, is_factor: bool) -> dict[str, str]:
+    """Properties after a change of a key of `FIELDS`, or of `ALL_SPEEDS`, in all their devices; by those before.
+
+    Raises
+    ------
+    PlatformError
+        If there are no devices, or none can have the number; for a flag it is 1 or 0.
+    """
+    after = {text: [_changed(each, key, number, is_factor=is_factor) for each in read_devices(text)] for text in texts}
+    if not after:
+        raise PlatformError("no host that it names has a device: give it one, [[host.gpu]] in the machine's file")
+    if is_factor and number != 1 and all(read_devices(text) == tuple(devices) for text, devices in after.items()):
+        raise PlatformError("no device says it, and nothing times a factor is nothing: give its value")
+    return {text: devices_text(devices) for text, devices in after.items()}
+
+
+def _changed(device: Device, key: str, number: float, *, is_factor: bool) -> Device:
+    if key == ALL_SPEEDS and not is_factor:
+        raise PlatformError("speeds are by type: multiply all, as in x2, or give speed_64, speed_32 or speed_16")
+    values = {}
+    for name in [f"speed_{bits}_flop_per_s" for bits in BITS] if key == ALL_SPEEDS else [FIELDS[key]]:
+        before, kind = getattr(device, name), _TYPES[name]
+        after = before * number if is_factor else number
+        if kind is bool and (is_factor or after not in (0, 1)):
+            raise PlatformError("it cannot be multiplied: give true or false")
+        if kind is int and not float(after).is_integer():
+            raise PlatformError(f"it makes {after:g} of {before:g}, which is no whole number")
+        values[name] = kind(after)
+    changed = replace(device, **values)
+    changed.check()
+    return changed

@@ -21,16 +21,16 @@ from smpy.platforms.description import Description
 from smpy.platforms.models.machine_models import Models
 from smpy.platforms.models.network_models import Network, parameters_of
 from smpy.platforms.models.networks import DESCRIBED
-from smpy.platforms.own_format.devices import is_device_key, with_devices
+from smpy.platforms.own_format.devices import device_number, is_device_key, with_devices
 from smpy.platforms.own_format.models import with_settings
 from smpy.platforms.own_format.power_changes import HOST_POWER_KEYS, with_host_power
 from smpy.platforms.own_format.prices import PRICE_TABLES, prices_in
 from smpy.platforms.own_format.settings import TomlTable, TomlValue, Tree, number_of, put, quantity_of
-from smpy.platforms.part_changes import QUANTITIES, PartChange
+from smpy.platforms.part_changes import DEVICE_PREFIX, QUANTITIES, PartChange
 from smpy.platforms.profiles import Changing, Profile
 from smpy.units import parse_bandwidth_bytes_per_s, parse_speed_flop_per_s, parse_time_s
 
-_PART: Final = re.compile(r"(link|switch|host)\[(.*)\]\.(\w+)", re.DOTALL)
+_PART: Final = re.compile(r"(link|switch|host)\[(.*)\]\.((?:gpu\.)?\w+)", re.DOTALL)
 
 
 class SettingChange(NamedTuple):
@@ -65,11 +65,17 @@ class SettingChange(NamedTuple):
         known = QUANTITIES[kind]
         if quantity not in known:
             raise UsageError(
-                f"--set {self.key}={self.value}: of a single {kind}, {' and '.join(known)} can be set"
+                f"--set {self.key}={self.value}: of a single {kind}, "
+                f"{' and '.join([', '.join(known[:-1]), known[-1]])} can be set"
                 f"{meant(quantity, known)}"
             )
-        setting, alike = self.setting(), ALIKE[f"{'host' if kind == 'host' else 'network'}.{quantity}"]
-        number = setting.factor if setting.value is None else alike.read(setting)
+        setting, device_key = self.setting(), quantity.removeprefix(DEVICE_PREFIX)
+        if device_key != quantity:
+            number = device_number(device_key, setting)
+        elif setting.value is None:
+            number = setting.factor
+        else:
+            number = ALIKE[f"{'host' if kind == 'host' else 'network'}.{quantity}"].read(setting)
         return PartChange(kind, pattern, quantity, number, is_factor=setting.value is None)
 
 

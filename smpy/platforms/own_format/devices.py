@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from smpy.errors import PlatformError, UsageError, meant
 from smpy.platforms.description import Description
-from smpy.platforms.models.devices import DEVICES_PROPERTY, Device, devices_text, read_devices
-from smpy.platforms.own_format.settings import TomlTable
+from smpy.platforms.models.devices import (
+    ALL_SPEEDS,
+    DEVICES_PROPERTY,
+    FIELDS,
+    Device,
+    changed_devices,
+    devices_text,
+    read_devices,
+)
+from smpy.platforms.own_format.host_properties import with_host_properties
+from smpy.platforms.own_format.settings import TomlTable, TomlValue
 from smpy.units import (
     exact_bandwidth,
     exact_size,
@@ -23,20 +33,19 @@ from smpy.units import (
 
 Parse = Callable[[str], float]
 
-_QUANTITIES: Final[Mapping[str, tuple[str, Parse, str, Callable[[float], str]]]] = {
-    "speed_64": ("speed_64_flop_per_s", parse_speed_flop_per_s, "9.7Tf", exact_speed),
-    "speed_32": ("speed_32_flop_per_s", parse_speed_flop_per_s, "19.5Tf", exact_speed),
-    "speed_16": ("speed_16_flop_per_s", parse_speed_flop_per_s, "78Tf", exact_speed),
-    "memory": ("memory_bytes", parse_size_bytes, "40GB", exact_size),
-    "memory_bandwidth": ("memory_bandwidth_bytes_per_s", parse_bandwidth_bytes_per_s, "1.5TB/s", exact_bandwidth),
-    "link_bandwidth": ("link_bandwidth_bytes_per_s", parse_bandwidth_bytes_per_s, "32GB/s", exact_bandwidth),
-    "link_latency": ("link_latency_s", parse_time_s, "1us", exact_time),
-    "peer_bandwidth": ("peer_bandwidth_bytes_per_s", parse_bandwidth_bytes_per_s, "300GB/s", exact_bandwidth),
-    "peer_latency": ("peer_latency_s", parse_time_s, "1us", exact_time),
+_QUANTITIES: Final[Mapping[str, tuple[Parse, str, Callable[[float], str]]]] = {
+    "speed_64": (parse_speed_flop_per_s, "9.7Tf", exact_speed),
+    "speed_32": (parse_speed_flop_per_s, "19.5Tf", exact_speed),
+    "speed_16": (parse_speed_flop_per_s, "78Tf", exact_speed),
+    "memory": (parse_size_bytes, "40GB", exact_size),
+    "memory_bandwidth": (parse_bandwidth_bytes_per_s, "1.5TB/s", exact_bandwidth),
+    "link_bandwidth": (parse_bandwidth_bytes_per_s, "32GB/s", exact_bandwidth),
+    "link_latency": (parse_time_s, "1us", exact_time),
+    "peer_bandwidth": (parse_bandwidth_bytes_per_s, "300GB/s", exact_bandwidth),
+    "peer_latency": (parse_time_s, "1us", exact_time),
 }
-"""Field, reader, example and writer of each key with a unit."""
+"""Reader, example and writer of each key with a unit."""
 
-KEYS: Final = ("count", *_QUANTITIES, "direct")
 _TABLE: Final = "host.gpu"
 
 
@@ -45,7 +54,7 @@ def read_host_devices(host: TomlTable, usual: str) -> str:
     tables = host.list_of_tables("gpu")
     if tables is None:
         return usual
-    return devices_text([_device(table, Device()) for table in tables]) if tables else ""
+    return devices_text(map(_device, tables)) if tables else ""
 
 
 def device_tables(text: str) -> list[dict[str, object]]:
@@ -55,31 +64,48 @@ def device_tables(text: str) -> list[dict[str, object]]:
 
 def _table(device: Device) -> dict[str, object]:
     table: dict[str, object] = {"count": device.count}
-    for key, (field, _, _, exact) in _QUANTITIES.items():
-        if number := getattr(device, field):
+    for key, (_, _, exact) in _QUANTITIES.items():
+        if number := getattr(device, FIELDS[key]):
             table[key] = exact(number)
     return table | ({"direct": True} if device.direct else {})
 
 
-def _device(table: TomlTable, usual: Device) -> Device:
-    """A device whose missing keys take the values of `usual`."""
-    numbers = {}
-    for key, (field, parse, example, _) in _QUANTITIES.items():
-        number = getattr(usual, field)
-        is_left_out = number == 0 and table.mentions(key) and not table.is_written(key)  # 0, whatever the factor
-        numbers[field] = 0.0 if is_left_out else table.quantity(key, parse, example, number)
-    device = Device(table.integer("count", usual.count), **numbers, direct=table.flag("direct", usual.direct))
+def _device(table: TomlTable) -> Device:
+    numbers = {FIELDS[key]: _read(table, key) for key in FIELDS if table.mentions(key)}
     table.check_keys()
+    device = Device(**numbers)
     try:
         device.check()
     except PlatformError as wrong:
-        raise table.error(next(filter(table.is_written, KEYS), "count"), str(wrong)) from None
+        raise table.error(next(filter(table.is_written, FIELDS), "count"), str(wrong)) from None
     return device
+
+
+def _read(table: TomlTable, key: str) -> Any:
+    if key == "count":
+        return table.integer(key)
+    if key == "direct":
+        return table.flag(key, default=False)
+    parse, example, _ = _QUANTITIES[key]
+    return table.quantity(key, parse, example)
 
 
 def is_device_key(key: str) -> bool:
     """Whether a key of --set is one of all devices of a machine: `host.gpu.speed_64`."""
     return key.rpartition(".")[0] == _TABLE
+
+
+def device_number(key: str, setting: TomlValue) -> float:
+    """Number that a setting gives a key of devices: its factor, its value, 1 or 0 for true or false.
+
+    Raises
+    ------
+    PlatformError
+        If the value cannot be read.
+    """
+    if setting.value is None or key == ALL_SPEEDS:
+        return setting.factor
+    return float(_read(TomlTable(_TABLE, {key: setting}, setting.origin), key))
 
 
 def with_devices(machine: Description, gpu: TomlTable) -> Description:
@@ -92,43 +118,21 @@ def with_devices(machine: Description, gpu: TomlTable) -> Description:
     PlatformError
         If a value is wrong.
     """
+    zone = machine.zone
     for key, setting in gpu.values():
-        if key not in KEYS:
-            raise UsageError(f"--set {setting.key}: a device has no {key!r}{meant(key, KEYS)}")
-    zone = _changed(machine.zone, gpu)
-    if zone == machine.zone and _has_devices(machine.zone):
-        scaled = next((setting for _, setting in gpu.values() if setting.value is None and setting.factor != 1), None)
-        if scaled is not None:
-            raise scaled.error("no device says it, and nothing times a factor is nothing: give its value")
-    elif zone == machine.zone:
-        raise UsageError(
-            f"--set {_TABLE}: no host of {machine.name} has a device: give it one, [[{_TABLE}]] in its file"
-        )
+        if key not in (*FIELDS, ALL_SPEEDS):
+            raise UsageError(f"--set {setting.key}: a device has no {key!r}{meant(key, FIELDS)}")
+        number, texts = device_number(key, setting), set[str]()
+        with_host_properties(zone, partial(_with_text, texts.add))
+        try:
+            after = changed_devices(texts, key, number, is_factor=setting.value is None)
+        except PlatformError as wrong:
+            raise setting.error(str(wrong)) from None
+        zone = with_host_properties(zone, partial(_with_text, after.get))
     return replace(machine, zone=zone)
 
 
-def _changed(part: Any, gpu: TomlTable) -> Any:
-    if type(part) is tuple:
-        return tuple(_changed(inside, gpu) for inside in part)
-    if not is_dataclass(part) or isinstance(part, type):
-        return part
-    new = {field.name: _changed(getattr(part, field.name), gpu) for field in fields(part)}
-    if new.keys() >= {"properties", "state_speeds_flop_per_s"}:  # links have other properties
-        known = dict(new["properties"])
-        if DEVICES_PROPERTY in known:
-            devices = read_devices(known[DEVICES_PROPERTY])
-            known[DEVICES_PROPERTY] = devices_text(_device(gpu, device) for device in devices)
-            new["properties"] = tuple(known.items())
-    changed: Any = replace(part, **new)
-    return changed
-
-
-def _has_devices(part: Any) -> bool:
-    if type(part) is tuple:
-        return any(map(_has_devices, part))
-    if not is_dataclass(part) or isinstance(part, type):
-        return False
-    properties = getattr(part, "properties", ())
-    if DEVICES_PROPERTY in dict(properties):
-        return True
-    return any(_has_devices(getattr(part, field.name)) for field in fields(part))
+def _with_text(change: Callable[[str], str | None], known: dict[str, str], n_states: int) -> dict[str, str]:
+    del n_states
+    text = known.get(DEVICES_PROPERTY)
+    return known if text is None else known | {DEVICES_PROPERTY: change(text) or text}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
 from smpy.platforms.description import Description
 from smpy.platforms.models.power import read_states_w
 from smpy.platforms.models.prices import OFF_PROPERTY, POWER_PROPERTY
+from smpy.platforms.own_format.host_properties import with_host_properties
 from smpy.platforms.own_format.prices import read_host_power
 from smpy.platforms.own_format.settings import TomlTable
 from smpy.units import parse_power_w
@@ -24,22 +25,11 @@ def with_host_power(machine: Description, power: TomlTable) -> Description:
     PlatformError
         If a value is wrong, or hosts have several states, each with a power of its own.
     """
-    return replace(machine, zone=_changed(machine.zone, power))
+    zone = with_host_properties(machine.zone, lambda known, n_states: _properties(known, n_states, power))
+    return replace(machine, zone=zone)
 
 
-def _changed(part: Any, power: TomlTable) -> Any:
-    if type(part) is tuple:
-        return tuple(_changed(inside, power) for inside in part)
-    if not is_dataclass(part) or isinstance(part, type):
-        return part
-    new = {field.name: _changed(getattr(part, field.name), power) for field in fields(part)}
-    if new.keys() >= {"properties", "state_speeds_flop_per_s"}:  # links have other properties
-        new["properties"] = _properties(dict(new["properties"]), len(new["state_speeds_flop_per_s"]), power)
-    changed: Any = replace(part, **new)
-    return changed
-
-
-def _properties(known: dict[str, str], n_states: int, power: TomlTable) -> tuple[tuple[str, str], ...]:
+def _properties(known: dict[str, str], n_states: int, power: TomlTable) -> dict[str, str]:
     """The properties of hosts, with their power changed."""
     changed = [key for key in _OF_STATE if power.mentions(key)]
     for key in changed:
@@ -57,4 +47,4 @@ def _properties(known: dict[str, str], n_states: int, power: TomlTable) -> tuple
         known[POWER_PROPERTY] = ":".join(map(repr, watts))
     if power.mentions("off"):
         known[OFF_PROPERTY] = repr(power.quantity("off", parse_power_w, "10W", float(known.get(OFF_PROPERTY, "0"))))
-    return tuple(known.items())
+    return known
