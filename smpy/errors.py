@@ -52,6 +52,10 @@ class PlatformError(UsageError):
     is_located = False
 
 
+class NoDeviceError(UsageError):
+    """A rank's program starts work that no device of its host can do."""
+
+
 class DeadlockError(SmpyError):
     """Ranks wait for messages that nobody will send."""
 

@@ -15,6 +15,13 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """A rank's program needs what its machine lacks; `reason` is the sentence for the user."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Aborted:
     """A rank called Abort."""
 

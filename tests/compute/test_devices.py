@@ -212,8 +212,46 @@ def test_bad_input_is_one_sentence_with_a_suggestion(failure: Callable, source: 
     assert says in failure(source)
 
 
-def test_a_device_that_a_host_lacks_is_named_with_the_host(failure: Callable):
-    assert "rank 0 runs on node-0, which has no device: describe one" in failure("smpy.execute(1, device='gpu')", HOSTS)
+GPU_GROUP = (
+    *(("group.gpu.count", "2"), ("group.gpu.names", "gpu-*")),
+    *(("group.gpu.gpu.speed_64", "1Tf"), ("group.gpu.gpu.link_bandwidth", "10GB/s")),
+)
+TWO_GROUPS = (("group.cpu.count", "1"), *GPU_GROUP)
+
+
+NONE = "rank 0 runs on node-0, which has no device; no host of flat has one: describe it in the machine's file"
+ELSEWHERE = (
+    "rank 0 runs on cpu-0, which has no device; 2 of 3 hosts have some (gpu-[0-1]): place the rank on one of them"
+)
+NO_SPEED = (
+    "rank 1 runs on gpu-1, whose device does not compute with numbers of 32 bits: give the machine speed_32 (it has"
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "options", "sentence"),
+    [
+        ("smpy.execute(1, device='gpu')", (), NONE),
+        ("smpy.folded(1, device='gpu')", (), NONE),
+        ("smpy.copy_to_device(1)", (), NONE),
+        ("smpy.kernel(flop=1, device='gpu')(abs)(1)", TWO_GROUPS, ELSEWHERE),
+        ("rank == 0 or smpy.execute(1, device='gpu', dtype='float32')", GPU_GROUP, NO_SPEED),
+    ],
+)
+def test_a_device_that_a_host_lacks_is_one_sentence(emulated: Callable, call: str, options: tuple, sentence: str):
+    source = f"{HEAD}def work():\n    {call}\nwork()\n"
+    ran = emulated(source, 2, platform="flat", options=options, compute="models", map_by="host")
+    assert (ran.outcome.exit_code, type(ran.outcome.error)) == (2, UsageError)
+    assert str(ran.outcome.error).startswith(f"program.py:6: {sentence}")
+    assert "\n" not in str(ran.outcome.error)
+
+
+def test_a_program_may_look_for_a_device(makespan_s: Callable):
+    source = (
+        "try:\n    smpy.execute(1e12, device='gpu')\nexcept Exception as lacking:\n"
+        "    assert 'has no device' in str(lacking)\n    smpy.execute(1e9)"
+    )
+    assert makespan_s(source, platform=HOSTS) == pytest.approx(1.0)
 
 
 # ---- records, replays, bounds ----

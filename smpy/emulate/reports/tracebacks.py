@@ -10,6 +10,7 @@ from pickle import PickleError
 from typing import Final
 
 import smpy
+from smpy.emulate.reports.ranks_in_text import place_of
 from smpy.engine import running
 
 _OURS: Final = str(Path(smpy.__file__).parent) + os.sep
@@ -27,6 +28,17 @@ def report(error: BaseException) -> str:
         return _full_report(error)
     except Exception:  # noqa: BLE001  # no memory, or the program has replaced what `traceback` needs
         return _short_report(error)
+
+
+def line_of_error(error: BaseException, home: str) -> str:
+    """File and line of the innermost frame of the program that an error has left."""
+    place, at = "", error.__traceback__
+    while at is not None:
+        file = at.tb_frame.f_code.co_filename
+        if not file.startswith(_OURS) and file not in _IMPORTS:
+            place = place_of(file, at.tb_lineno, home)
+        at = at.tb_next
+    return place
 
 
 def _short_report(error: BaseException) -> str:

@@ -16,11 +16,12 @@ from smpy.emulate.modules.streams import RankOutput
 from smpy.emulate.patches import Patches
 from smpy.emulate.process.forks import end_child
 from smpy.emulate.ranks import RankState, begin, end, is_for_all, running
-from smpy.emulate.reports.tracebacks import report
+from smpy.emulate.reports.tracebacks import line_of_error, report
 from smpy.emulate.run.module_cleanup import release
 from smpy.emulate.run.program import Program
-from smpy.engine.outcomes import Aborted, Failed
+from smpy.engine.outcomes import Aborted, Failed, Refused
 from smpy.engine.running import named_call
+from smpy.errors import NoDeviceError
 
 if TYPE_CHECKING:
     from smpy.emulate.threads.rank_threads import RankThreads
@@ -151,6 +152,9 @@ class Lifetime:
             self.when_out_of_memory()
         for action in self.at_failure:
             action(state, error)
+        if isinstance(error, NoDeviceError) and not state.is_child:
+            self._stop(Refused(f"{line_of_error(error, self._program.home)}: {error}"))
+            return
         try:
             text = self._last_words(error)
         except MemoryError:
@@ -172,7 +176,7 @@ class Lifetime:
             return report(other)
         return ""
 
-    def _stop(self, how: Failed | Aborted) -> None:
+    def _stop(self, how: Failed | Aborted | Refused) -> None:
         """End the run at the running rank's date."""
         clock = self._engine.clock
         if clock is not None:
