@@ -171,9 +171,41 @@ def test_peers_exchange_over_their_own_links(makespan_s: Callable):
     assert links_s - peers_s == pytest.approx(6 * (2 * LINK_S + 1e-2 - 1e-6 - 1e-3), rel=1e-7)
 
 
+def test_buffers_of_a_device_are_replaced_and_sent_to_oneself_as_two_messages_are(makespan_s: Callable):
+    n_bytes = 8 * 10**6
+    copies_s = 2 * (LINK_S + n_bytes / LINK_BYTES_PER_S)
+    for call in ("comm.Sendrecv_replace(a, 1 - rank, 0, 1 - rank)", "comm.Sendrecv(a, 1 - rank, 0, a, 1 - rank)"):
+        host_s, device_s = (
+            makespan_s(f"a = smpy.folded(10**6, device={device!r})\n{call}", 2, map_by="host")
+            for device in ("cpu", "gpu")
+        )
+        assert device_s == pytest.approx(host_s + copies_s, rel=1e-9)
+    alone = "a = smpy.folded(10**6, device='gpu')\ncomm.Sendrecv(a, 0, 0, a, 0)"
+    takes_s = makespan_s(alone, platform=f"{MACHINE} host.gpu.direct=true")
+    assert takes_s == pytest.approx(2 * n_bytes / 1e12, abs=3e-6)  # and the calls' overheads
+
+
+def test_a_message_in_parts_takes_memory_of_devices(makespan_s: Callable):
+    source = (
+        "a = smpy.folded(10**6, device={!r})\n"
+        "part = comm.Precv_init(a, 4, 0, 0) if rank else comm.Psend_init(a, 4, 1, 0)\n"
+        "part.Start()\nif rank == 0:\n    part.Pready_range(0, 3)\npart.Wait()"
+    )
+    host_s, device_s = (makespan_s(source.format(device), 2, map_by="host") for device in ("cpu", "gpu"))
+    assert device_s == pytest.approx(host_s + 2 * (LINK_S + 8e6 / LINK_BYTES_PER_S), rel=1e-9)
+
+
 @pytest.mark.parametrize(
     "call",
     [
+        *(
+            f"comm.{call}(smpy.folded(10), a)"
+            for call in ("Scatter", "Gather", "Allgather", "Alltoall", "Scan", "Reduce")
+        ),
+        "comm.Scatterv([smpy.folded(10), [10]], a)",
+        "MPI.SUM.Reduce_local(smpy.folded(10), a)",
+        "MPI.Win.Create(a)",
+        "w = MPI.Win.Create(smpy.folded(10)); w.Lock(0); w.Get_accumulate(smpy.folded(10), a, 0)",
         "comm.Bcast(a)",
         "comm.Allreduce(a, smpy.folded(10))",
         "comm.Allreduce(smpy.folded(10), a)",

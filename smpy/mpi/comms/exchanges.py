@@ -39,10 +39,11 @@ class Exchanges(CommCore):
     ) -> None:
         """Send one buffer and receive into another at the same time."""
         number = number_of(self, "Sendrecv")
-        out = None if dest == PROC_NULL else to_send(sendbuf, "Sendrecv")
-        into = None if source == PROC_NULL else to_fill(recvbuf, "Sendrecv")
+        out = None if dest == PROC_NULL else to_send(sendbuf, "Sendrecv", may_be_on_device=True)
+        into = None if source == PROC_NULL else to_fill(recvbuf, "Sendrecv", may_be_on_device=True)
         dest, sendtag, source, recvtag = _checked(number, dest, sendtag, source, recvtag, "Sendrecv")
-        if out is not None and into is not None and _is_oneself(number, dest, source):
+        is_on_device = any(part is not None and part.memory.is_on_device for part in (out, into))
+        if out is not None and into is not None and not is_on_device and _is_oneself(number, dest, source):
             envelope = _copied(out, into, source, sendtag)
         else:
             load = None if out is None else out.outgoing()
@@ -61,8 +62,8 @@ class Exchanges(CommCore):
     ) -> Request:
         """Start to send one buffer and to receive into another."""
         number = number_of(self, "Isendrecv")
-        out = None if dest == PROC_NULL else to_send(sendbuf, "Isendrecv")
-        into = None if source == PROC_NULL else to_fill(recvbuf, "Isendrecv")
+        out = None if dest == PROC_NULL else to_send(sendbuf, "Isendrecv", may_be_on_device=True)
+        into = None if source == PROC_NULL else to_fill(recvbuf, "Isendrecv", may_be_on_device=True)
         dest, sendtag, source, recvtag = _checked(number, dest, sendtag, source, recvtag, "Isendrecv")
         return _exchange_of(number, None if out is None else out.outgoing(), dest, sendtag, into, source, recvtag)
 
@@ -103,8 +104,8 @@ class Exchanges(CommCore):
 def _replaced(buf: Any, dest: int, source: int, call: str) -> BufferSegment | None:
     """The buffer that is sent and overwritten, read-only without a source; None without either peer."""
     if source != PROC_NULL:
-        return to_fill(buf, call)
-    return None if dest == PROC_NULL else to_send(buf, call)
+        return to_fill(buf, call, may_be_on_device=True)
+    return None if dest == PROC_NULL else to_send(buf, call, may_be_on_device=True)
 
 
 def _copy_of(part: BufferSegment) -> Load:

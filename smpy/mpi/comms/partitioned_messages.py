@@ -73,5 +73,5 @@ class PartitionedMessages(CommCore):
 def _all_parts(buf: Any, n_partitions: int, call: str, *, is_written: bool) -> BufferSegment:
     if n_partitions < 1:
         fail("ERR_ARG", f"{call}(partitions={n_partitions}): there is at least one")
-    one = part_of(buf, is_written=is_written, n_blocks=n_partitions)
+    one = part_of(buf, is_written=is_written, n_blocks=n_partitions, may_be_on_device=True)
     return BufferSegment(one.memory, one.start, n_partitions * one.count, one.datatype)

@@ -53,7 +53,7 @@ class Receives(CommCore):
         number = number_of(self, "Recv_init")
         if source == PROC_NULL:
             return new_prequest(partial(from_nobody))
-        part = to_fill(buf, "Recv_init")
+        part = to_fill(buf, "Recv_init", may_be_on_device=True)
         source, tag = check_source(number, source, tag, "Recv_init")
         return new_prequest(
             lambda: new_request(current().irecv(number, source, tag, part.incoming())),

@@ -158,6 +158,6 @@ def _starting(
     number = number_of(comm, call)
     if dest == PROC_NULL:
         return new_prequest(partial(to_nobody))
-    part = to_send(buf, call)
+    part = to_send(buf, call, may_be_on_device=True)
     dest, tag = check_dest(number, dest, tag, call)
     return new_prequest(lambda: start(number, part))

@@ -43,6 +43,7 @@ def vector_of(spec: Any, *, is_written: bool, n_blocks: int) -> BufferSegments:
         counts = displacements = None
         memory = memory_of(spec, is_written)
         datatype = of_format(memory.format)
+    memory.check_place()
     if counts is None:
         each, more = divmod(inferred_count(memory.nbytes, datatype, 1), n_blocks) if n_blocks else (0, 0)
         counts = [each + (block < more) for block in range(n_blocks)]
@@ -89,6 +90,7 @@ def several_of(spec: Sequence[Any], *, is_written: bool, n_blocks: int) -> Buffe
     if exporter is BOTTOM and (counts is None or displacements is None):
         raise ValueError("message: BOTTOM requires counts and displacements")
     memory = bottom(exporter) if is_bottom(exporter) else memory_of(exporter, is_written)
+    memory.check_place()
     if counts is None and displacements is None:
         counts, places = [1] * n_blocks, [0] * n_blocks
     else:

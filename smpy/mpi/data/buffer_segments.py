@@ -119,7 +119,6 @@ class BufferSegment:
         """Packed bytes of some blocks, or None when none has content; the format of the view is arbitrary."""
         memory, nbytes, count = self.memory, n_blocks * self.nbytes, n_blocks * self.count
         if memory.is_folded:
-            memory.must_be_on_host()
             current().has_folded = True
             return None
         if not nbytes:
@@ -170,7 +169,6 @@ class BufferSegment:
     def put(self, carried: Carried | None, block: int = 0) -> None:
         """Write packed bytes into the entries from `block` on; bytes from or for folded memory are ignored."""
         if self.memory.is_folded:
-            self.memory.must_be_on_host()
             current().has_folded = True
         elif carried:
             layout = self.layout
@@ -269,7 +267,6 @@ class BufferSegments(Sequence[BufferSegment]):
         """Ranges of the whole memory that have content; None: all of it."""
         memory = self._memory
         if memory.is_folded:
-            memory.must_be_on_host()
             current().has_folded = True
             return ()
         return private_ranges(memory.address, memory.nbytes) if is_any() and memory.nbytes else None

@@ -123,9 +123,9 @@ class LentMemory:
             raise ValueError(f"message: {what} would begin {-first} bytes before the buffer")
         raise ValueError(f"message: {what} would need {last} bytes, the buffer has {self.nbytes}")
 
-    def must_be_on_host(self) -> None:
+    def check_place(self, *, may_be_on_device: bool = False) -> None:
         """Refuse memory of a device in calls that only take memory of the host."""
-        if self.is_on_device:
+        if self.is_on_device and not may_be_on_device:
             fail(
                 "ERR_BUFFER",
                 "an array on a device: of MPI's calls, sends and receives take one; for others copy it to the host "
@@ -165,15 +165,6 @@ class Everywhere(LentMemory):
         """Raise an error for bytes that can have no addresses."""
         del last
         fail("ERR_BUFFER", f"message: {what} at address {first} below BOTTOM: displacements are addresses there")
-
-    def must_be_on_host(self) -> None:
-        """Refuse memory of a device in calls that only take memory of the host."""
-        if self.is_on_device:
-            fail(
-                "ERR_BUFFER",
-                "an array on a device: of MPI's calls, sends and receives take one; for others copy it to the host "
-                "first (to_host)",
-            )
 
     def stretch(self, first: int, last: int) -> memoryview:
         """Bytes between two addresses."""

@@ -86,12 +86,12 @@ def _fail_tag(end: str, rank: int, tag: int, call: str) -> NoReturn:
 def outgoing_of(spec: Any, call: str) -> Load:
     """Payload end of a send of the entries that a specification names."""
     load = None if isinstance(spec, (list, tuple)) else _whole_buffer(spec)
-    return to_send(spec, call).outgoing() if load is None else load
+    return to_send(spec, call, may_be_on_device=True).outgoing() if load is None else load
 
 
 def incoming_of(spec: Any, call: str) -> Load:
     """Payload end of a receive into the entries that a specification names."""
-    return to_fill(spec, call).incoming()
+    return to_fill(spec, call, may_be_on_device=True).incoming()
 
 
 def _whole_buffer(exporter: Any) -> Load | None:
@@ -114,25 +114,25 @@ def lent(data: bytes) -> Load:
     return Load(len(data), int(address_of(keep)), keep)
 
 
-def to_send(spec: Any, call: str) -> BufferSegment:
+def to_send(spec: Any, call: str, *, may_be_on_device: bool = False) -> BufferSegment:
     """Entries that a specification names, to be sent."""
     try:
-        return part_of(spec, is_written=False)
+        return part_of(spec, is_written=False, may_be_on_device=may_be_on_device)
     except Exception as error:
         error.add_note(f"in {call}: the message to send")
         raise
 
 
-def to_fill(spec: Any, call: str) -> BufferSegment:
+def to_fill(spec: Any, call: str, *, may_be_on_device: bool = False) -> BufferSegment:
     """Entries that a specification names, to be overwritten."""
     try:
-        return part_of(spec, is_written=True)
+        return part_of(spec, is_written=True, may_be_on_device=may_be_on_device)
     except Exception as error:
         error.add_note(f"in {call}: the buffer to receive into")
         raise
 
 
-def part_of(spec: Any, *, is_written: bool, n_blocks: int = 1) -> BufferSegment:
+def part_of(spec: Any, *, is_written: bool, n_blocks: int = 1, may_be_on_device: bool = False) -> BufferSegment:
     """Entries that a message specification names.
 
     Parameters
@@ -143,6 +143,8 @@ def part_of(spec: Any, *, is_written: bool, n_blocks: int = 1) -> BufferSegment:
         Whether the entries will be overwritten.
     n_blocks : int
         Number of blocks in the memory: a count is per block.
+    may_be_on_device : bool
+        Whether the call takes the memory of a simulated device.
 
     Raises
     ------
@@ -151,10 +153,12 @@ def part_of(spec: Any, *, is_written: bool, n_blocks: int = 1) -> BufferSegment:
     """
     if not isinstance(spec, (list, tuple)):
         memory = memory_of(spec, is_written)
+        memory.check_place(may_be_on_device=may_be_on_device)
         count, datatype = _whole(memory.format, memory.nbytes, n_blocks)
         return BufferSegment(memory, 0, count, datatype)
     exporter, count, displacement, named = taken_apart(spec, (list, tuple))
     memory, datatype = memory_and_datatype(exporter, named, is_written)
+    memory.check_place(may_be_on_device=may_be_on_device)
     entries = 0 if displacement is None else index(displacement)
     if entries < 0:
         raise ValueError(f"message: negative displacement {entries}")

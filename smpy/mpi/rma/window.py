@@ -79,6 +79,7 @@ class Win(Exporter, PutsAndGets, Accumulates, Synchronisation, WindowIdentity):
         """
         if getattr(memory, "__smpy_folded__", False):
             folded = memory_of(memory, is_written=True)
+            folded.check_place()
             flavor, nbytes = constants.WIN_FLAVOR_CREATE, folded.nbytes
             return cls._new_window("Create", comm, flavor, info, nbytes, disp_unit, no_memory(), folded)
         lent = no_memory() if is_bottom(memory) else _lent(memory)
