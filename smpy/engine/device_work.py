@@ -115,7 +115,20 @@ class DeviceWork(PointToPoint):
         """Wait until the running rank's operations in a stream, or in all its streams, are over."""
         rank = self.rank
         streams = range(N_STREAMS) if stream is None else (checked_stream(stream),)
-        self.wait_all([self.last_of_stream.pop((rank, each), 0) for each in streams], "synchronize")
+        if self.has_threads:
+            numbers = [self._after(rank, each) for each in streams if (rank, each) in self.last_of_stream]
+        else:
+            numbers = [self.last_of_stream.pop((rank, each), 0) for each in streams]
+        self.wait_all(numbers, "synchronize")
+
+    def _after(self, rank: int, stream: int) -> int:
+        """Request of an empty kernel that follows a stream's operations, for which several threads may wait."""
+        number = int(lib.sim_append_device_kernel(self._sim, self.timeline, stream, 0, 0.0, 0.0))
+        check(number)
+        if last := self.last_of_stream[rank, stream]:
+            lib.sim_release(self._sim, last)
+            self.last_of_stream[rank, stream] = 0
+        return number
 
     def device_busy_s(self) -> list[float]:
         """Time in which each device that a rank has has computed, by its number in the kernel."""

@@ -147,7 +147,7 @@ class Loop:
     devices : list of Device
         Kind of each device of the machine, by its number in the kernel.
     last_of_stream : dict of (int, int) to int
-        Request of the last operation in each stream of each rank, while nobody has waited for it.
+        Request of the last operation in each stream of each rank, while nobody has waited for it; 0: a thread has.
     used_device_bytes : dict of int to int
         Memory that arrays take on each device.
     launcher : Launcher or None

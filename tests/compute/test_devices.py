@@ -89,6 +89,15 @@ def test_a_copy_overlaps_a_kernel_of_another_stream_and_follows_one_of_its_own(m
     assert makespan_s(both_ways) == pytest.approx(copy_s, rel=1e-9)
 
 
+def test_each_thread_of_a_rank_that_synchronises_waits_for_the_device(makespan_s: Callable):
+    source = (
+        "import threading, time\nsmpy.execute(1e12, device='gpu')\nthread = threading.Thread(target=smpy.synchronize)\n"
+        "thread.start()\ntime.sleep(0.5)\nsmpy.synchronize()\nassert MPI.Wtime() >= 1\nthread.join()\n"
+        "smpy.execute(1e12, device='gpu', stream=3)"
+    )
+    assert makespan_s(source) == pytest.approx(2.0, rel=1e-6)
+
+
 def test_synchronising_one_stream_leaves_the_others_alone(makespan_s: Callable):
     source = (
         "smpy.execute(1e12, device='gpu', stream=1)\nsmpy.copy_to_device(10**9)\nsmpy.synchronize(0)\nsmpy.execute(1e9)"
