@@ -130,6 +130,22 @@ def test_operations_on_arrays_of_a_device_are_its_kernels(makespan_s: Callable):
     )
 
 
+def test_an_operation_on_two_types_computes_with_the_larger_one(makespan_s: Callable):
+    arrays = "a, b = smpy.folded((1000, 1000), device='gpu'), smpy.folded((1000, 1000), 'f4', device='gpu')\n"
+    for product in ("a @ b", "b @ a"):
+        assert makespan_s(f"{arrays}{product}\nsmpy.synchronize()") == pytest.approx(2e-3, rel=1e-9)
+
+
+def test_parts_of_an_array_of_a_device_are_there_too(makespan_s: Callable):
+    source = (
+        "a = smpy.folded((10, 6 * 10**6), device='gpu')\nparts = a.view('f4'), a.real, a.imag, a.T, a[2:]\n"
+        "assert {part.device for part in parts} == {'gpu'}\n"
+        "view = a.view('f4')[1:]\ndel a, parts\ntry:\n    smpy.folded(10**8, device='gpu')\n"
+        "except Exception as full:\n    assert '520 MB that are left' in str(full)\nelse:\n    raise AssertionError"
+    )
+    makespan_s(source)
+
+
 def test_blas_on_arrays_of_a_device_takes_its_time(makespan_s: Callable):
     pytest.importorskip("scipy")
     source = (
@@ -247,6 +263,8 @@ def test_an_array_is_pickled_in_the_memory_of_the_host(makespan_s: Callable):
         ("smpy.kernel(device='gpu', threads=2)", "leave out threads"),
         ("smpy.copy_to_device(-1)", "give a number of at least 0"),
         ("smpy.folded(2, device='gpu') + smpy.folded(2)", "copy them to one of the two (to_device) before"),
+        ("import numpy\nsmpy.folded(2, device='gpu') + numpy.ones(2)", "stands for a real array there"),
+        ("import numpy\nnumpy.add(a := smpy.folded(2, device='gpu'), a, out=numpy.ones(2))", "stands for a real array"),
     ],
 )
 def test_bad_input_is_one_sentence_with_a_suggestion(failure: Callable, source: str, says: str):

@@ -91,6 +91,9 @@ class Folded(np.ndarray):
     _is_on_device: bool = False
     """Whether it is in the memory of the rank's device."""
 
+    _viewed: Any = None
+    """Array whose memory of a device this one shows with other elements."""
+
     _has_marks: bool = False
     """Whether one of the two was set: few arrays have them, and views are made often."""
 
@@ -198,7 +201,7 @@ class Folded(np.ndarray):
     def imag(self) -> Any:
         """Imaginary part, as of `numpy.ndarray`."""
         if self.__smpy_folded__ and self.dtype.kind != "c":
-            return _of_element(self.shape, np.zeros(1, self.dtype))
+            return _of_element(self.shape, np.zeros(1, self.dtype), is_on_device=self._is_on_device)
         return np.ndarray.imag.__get__(self)
 
     @imag.setter
@@ -233,7 +236,11 @@ class Folded(np.ndarray):
         if element.itemsize == self.itemsize:
             return super().view(*args, **kwargs)
         plain = np.empty((0, *self.shape[-1:]), self.dtype) if self.ndim else np.empty((), self.dtype)
-        return without_backing(self.shape[:-1] + plain.view(element).shape[1:], element)
+        viewed = without_backing(self.shape[:-1] + plain.view(element).shape[1:], element)
+        if self._has_marks:
+            viewed._mark(self._threads, is_on_device=self._is_on_device)
+            viewed._viewed = self
+        return viewed
 
     def copy(self, order: Any = "C") -> Any:
         """Copy, as `numpy.ndarray.copy` does."""
