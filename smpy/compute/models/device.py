@@ -7,7 +7,7 @@ from typing import Any, Final
 from smpy.engine.running import current, is_running, mpi_call
 from smpy.errors import UsageError, meant
 
-__all__ = ["bits_of", "checked_device", "copy_from_device", "copy_to_device", "synchronize"]
+__all__ = ["bits_of", "checked_device", "copy_from_device", "copy_to_device", "refuse_host_arguments", "synchronize"]
 
 _BITS: Final = {
     "float64": 64,
@@ -36,6 +36,20 @@ def checked_device(device: str | None) -> bool:
             f"device = {device!r}: it is 'gpu', or 'cpu' for the cores of the host{meant(str(device), ['gpu', 'cpu'])}"
         )
     return device == "gpu"
+
+
+def refuse_host_arguments(threads: int | None, random_bytes: str | float) -> None:
+    """Refuse arguments of a kernel of a device that only kernels of the host's cores have.
+
+    Raises
+    ------
+    ValueError
+        If one is given.
+    """
+    if threads is not None:
+        raise ValueError("a kernel of a device has no threads of the host: leave out threads")
+    if random_bytes:
+        raise ValueError("a device has no rate at random addresses: leave out random_bytes, and add them to bytes")
 
 
 def bits_of(dtype: Any) -> int:
