@@ -349,7 +349,17 @@ def test_a_summary_tells_how_busy_the_devices_were(emulated: Callable):
     ran = emulated(HEAD + source, 2, platform=f"flat hosts=1 cores=2 {DEVICE} host.gpu.count=3", compute="models")
     assert ran.error == ""
     (remark,) = (each for each in ran.outcome.summary.remarks if each.topic == "devices")
-    assert remark.lines == ("2 that ranks have computed 75.0% of the time, the busiest 100.0%",)
+    assert remark.lines == ("2 with ranks computed 75.0% of the time, the busiest 100.0%",)
+
+
+def test_the_part_of_devices_leaves_skipped_iterations_out(emulated: Callable):
+    source = (
+        "for k in smpy.iterations('solve', range(500)):\n    smpy.execute(1e9, device='gpu')\n    smpy.synchronize()"
+    )
+    ran = emulated(HEAD + source, 1, platform=MACHINE, compute="models", iterations=0.01)
+    assert ran.outcome.summary.makespan_s == pytest.approx(0.5)
+    (remark,) = (each for each in ran.outcome.summary.remarks if each.topic == "devices")
+    assert remark.facts["share"] == pytest.approx(1.0)
 
 
 def _spent(trace: Trace) -> list[list[float]]:

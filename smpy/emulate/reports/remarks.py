@@ -192,12 +192,13 @@ def _uncertain(engine: Engine) -> Iterable[Remark]:
 def _devices(engine: Engine) -> Iterable[Remark]:
     """Remark on the part of the time in which the devices of ranks computed."""
     busy_s = engine.device_busy_s()
-    end_s = max((date for date in engine.finish_s() if not isnan(date)), default=0.0)
-    if not busy_s or not end_s:
+    rank_s = zip(engine.finish_s(), engine.skipped_s(), strict=True)
+    performed_s = max((end_s - skipped_s for end_s, skipped_s in rank_s if not isnan(end_s)), default=0.0)
+    if not busy_s or not performed_s:
         return
-    share = sum(busy_s) / len(busy_s) / end_s
-    text = f"{len(busy_s):,} that ranks have computed {share:.1%} of the time, the busiest {max(busy_s) / end_s:.1%}"
-    yield Remark("devices", (text,), {"n": len(busy_s), "share": share, "largest_share": max(busy_s) / end_s})
+    share, largest = sum(busy_s) / len(busy_s) / performed_s, max(busy_s) / performed_s
+    text = f"{len(busy_s):,} with ranks computed {share:.1%} of the time, the busiest {largest:.1%}"
+    yield Remark("devices", (text,), {"n": len(busy_s), "share": share, "largest_share": largest})
 
 
 def _sampled(engine: Engine) -> Iterable[Remark]:
