@@ -88,6 +88,7 @@ class AddedTimelines(Loop):
 
     def skip(self, whole_s: float, rest_s: float) -> None:
         """Let `whole_s` pass for skipped iterations, of which `rest_s` is left; it must have caught up."""
+        self.has_skipped = True
         check(lib.sim_append_skip(self._sim, self.timeline, whole_s, rest_s))
         self.catch_up("skip")
 

@@ -109,7 +109,7 @@ class DeviceWork(PointToPoint):
     def has_device_work(self) -> bool:
         """Whether the running rank has started operations and has not waited for them."""
         rank = self.rank
-        return any(each == rank for each, _ in self.last_of_stream)
+        return any((rank, stream) in self.last_of_stream for stream in range(N_STREAMS))
 
     def synchronize(self, stream: int | None = None) -> None:
         """Wait until the running rank's operations in a stream, or in all its streams, are over."""

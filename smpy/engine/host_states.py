@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import nan
 from typing import Final
 
-from smpy.engine.accounts import skipped_s
 from smpy.engine.kernel import lib
 from smpy.engine.loop import Loop, check
 from smpy.errors import UsageError
@@ -59,7 +58,7 @@ class HostStates(Loop):
     def host_energy_j(self) -> float:
         """Joules of the running rank's host up to the rank's date; NaN if its power is unknown, or time was skipped."""
         host = self._host_at_its_date("host_energy_j")
-        return nan if any(skipped_s(self._sim, self.n_ranks)) else float(lib.sim_energy_of_host_j(self._sim, host))
+        return nan if self.has_skipped else float(lib.sim_energy_of_host_j(self._sim, host))
 
     def host_power_w(self) -> float:
         """Power of the running rank's host at the rank's date; NaN if unknown."""

@@ -124,6 +124,8 @@ class Loop:
         Names of regions that ranks have entered, and how the kernel names them.
     has_noise : bool
         Whether noise is drawn for any computing.
+    has_skipped : bool
+        Whether ranks have skipped iterations.
     is_traced : bool
         Whether the kernel writes a trace.
     n_looks, looker : int
@@ -163,6 +165,7 @@ class Loop:
         self.clock: ComputingClock | None = None
         self.bursts: Bursts | None = None
         self.has_folded = False
+        self.has_skipped = False
         self.is_strict = False
         self.kernels_above_peak: dict[str, tuple[float, float]] = {}
         self._host_of_rank = array("i", host_of_rank)
