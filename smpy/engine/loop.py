@@ -53,7 +53,7 @@ TROUBLE: Final = {
     lib.SIM_BAD_RANK: "a message for a rank outside its communicator",
     lib.SIM_BAD_REQUEST: "a request that is over, or that another rank has started: each rank completes its own",
     lib.SIM_BAD_SCHEDULE: "a collective's schedule is malformed, or reads or makes a number that is out of range",
-    lib.SIM_BAD_SIZE: "a message of fewer than 0 bytes",
+    lib.SIM_BAD_SIZE: "a number of bytes or seconds that is below 0 or too large",
     lib.SIM_NO_DEVICE: "work for a device on a host that has none: give it one ([[host.gpu]] of the machine)",
     lib.SIM_NO_DEVICE_SPEED: "a kernel with numbers that the device of its rank does not compute with: give it a speed",
     lib.SIM_BAD_THREADS: "computing in more threads than a rank has cores: give ranks more of them (--cpus-per-task)",
@@ -103,7 +103,7 @@ class Loop:
     ----------
     wake : callable
         Called in a thread that breaks the run off: has `leave_if_broken_off` called in the one that turns the loop.
-    kept : dict of type to object
+    world_storage : dict of type to object
         State that layers above keep for this world, each in one object of a class of its own (`running.per_world`).
     start_s : float
         Seconds that a rank takes to start MPI.
@@ -115,7 +115,7 @@ class Loop:
         Whether the machine says what a rank takes for its own data (`smpy.engine.data_work`).
     call_numbers : dict of str to int
         Names of the calls that the program has made, and how the kernel's accounts name them; "": the program itself.
-    sites : object
+    call_recorder : object
         The compiled surface, or this: hears of calls as they begin and end, by `begin_call` and `end_call`; knows lines
         by `line_at`.
     kernel_names : set of str

@@ -395,6 +395,7 @@ _REASONS: Final = {
     **dict.fromkeys(("test_any", "get_status", "iprobe", "improbe", "probe", "mprobe", "irecv_held"), _POLLS),
     **dict.fromkeys(("start", "latch"), _STARTED),
     **dict.fromkeys(("launch", "launched"), _LAUNCH),
+    **dict.fromkeys(("device_kernel", "device_copy", "device_memory"), "it has no devices of hosts"),
     "cancel": "it cannot cancel a request",
     "host_state": "it has no states of hosts",
 }

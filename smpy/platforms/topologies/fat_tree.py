@@ -350,7 +350,7 @@ def _link_name(cluster: Cluster, tree: TreeShape, first_cable: int) -> LinkNamer
     A cable is named after the nodes it joins: hosts count up from 0, switches down from twice the number of hosts.
     """
     first_node = [0, *accumulate(tree.nodes_of_level(level) for level in range(tree.n_levels + 1))]
-    ends = _wire_namer(tree)
+    ends = _nodes_of_wires(tree)
 
     def node_id(level: int, node: int) -> int:
         number = first_node[level] + node
@@ -367,7 +367,7 @@ def _link_name(cluster: Cluster, tree: TreeShape, first_cable: int) -> LinkNamer
     return cluster_link_name(cluster, tree.n_wires, wire, first_node[-1], limiter_label)
 
 
-def _wire_namer(tree: TreeShape) -> Callable[[int], tuple[int, int, int, int]]:
+def _nodes_of_wires(tree: TreeShape) -> Callable[[int], tuple[int, int, int, int]]:
     """Level and number of the node from which a cable goes up, number of its parent, and of the parallel cable."""
     above = [1, *accumulate(tree.parents, mul)]
     first_wire = [0, *accumulate(tree.wires_of_levels)]
@@ -384,7 +384,7 @@ def _wire_namer(tree: TreeShape) -> Callable[[int], tuple[int, int, int, int]]:
 
 
 def _link_ends(cluster: Cluster, tree: TreeShape) -> LinkEndsOf:
-    wires = _wire_namer(tree)
+    wires = _nodes_of_wires(tree)
 
     def wire(number: int) -> WireEnds:
         level, child, parent, cable = wires(number)

@@ -312,7 +312,7 @@ class HyperX(Zone):
 
     def _link_name(self) -> LinkNamer:
         """The name of the i-th link; a cable between switches is named after them, the one it goes up from first."""
-        cluster, trunk = self.cluster, self._trunk_namer()
+        cluster, trunk = self.cluster, self._nodes_of_trunks()
         numbers = cluster.hosts.numbers
 
         def wire(number: int, half: str) -> str:
@@ -324,7 +324,7 @@ class HyperX(Zone):
         return cluster_link_name(cluster, self.n_wires, wire, self.n_hosts, lambda number: numbers[number])
 
     def _link_ends(self) -> LinkEndsOf:
-        trunk = self._trunk_namer()
+        trunk = self._nodes_of_trunks()
 
         def wire(number: int) -> WireEnds:
             if number < self.n_hosts:
@@ -334,7 +334,7 @@ class HyperX(Zone):
 
         return cluster_link_ends(self.cluster, self.n_wires, wire)
 
-    def _trunk_namer(self) -> Callable[[int], tuple[int, int, int]]:
+    def _nodes_of_trunks(self) -> Callable[[int], tuple[int, int, int]]:
         """Numbers of the switches that a cable between switches joins, and its number among parallel ones."""
         sizes, cables = self.dimensions, self._cables
         strides = [1, *accumulate(sizes, mul)]
