@@ -44,9 +44,10 @@ enum {                                /* answers of sim_next besides a rank */
     SIM_BROKEN = -5                   /* the kernel cannot go on: see sim_error */
 };
 
-/* Loss that broke a world when a host or link was off (SIM_HOST_OFF, SIM_HOST_STOPPED, SIM_LINK_OFF); -1: nothing of that kind. */
+/* Loss that broke a world when a host or link was off (SIM_HOST_OFF, SIM_HOST_STOPPED, SIM_LINK_OFF), or a rank's device lacked
+ * something (SIM_NO_DEVICE, SIM_NO_DEVICE_SPEED); -1: nothing of that kind. */
 typedef struct {
-    int host, rank;                   /* the host, and the lowest rank on it */
+    int host, rank;                   /* the host, and the lowest rank on it; or the rank alone */
     int link, source_host, target_host; /* the link, and the ends of the transfer that needs it */
     int request;                      /* request that sends it; 0: not the send of a message */
     int64_t bytes;

@@ -7,16 +7,14 @@ from typing import Final
 
 from smpy.engine.kernel import lib
 from smpy.engine.loop import check
+from smpy.engine.machine_devices import without_device, without_speed
 from smpy.engine.point_to_point import PointToPoint
 from smpy.errors import NoDeviceError, UsageError
-from smpy.platforms.host_names import folded_names
 from smpy.platforms.models.devices import BITS, Device
 from smpy.units import format_bytes
 
 N_STREAMS: Final = int(lib.DEVICE_STREAMS)
 """Number of streams of a rank."""
-
-_SHOWN_MAX: Final = 4
 
 
 class DeviceWork(PointToPoint):
@@ -35,31 +33,8 @@ class DeviceWork(PointToPoint):
     def _device_number(self) -> int:
         number = int(lib.sim_device_of(self._sim, self.rank))
         if number < 0:
-            raise NoDeviceError(self._without_device(self.rank))
+            raise NoDeviceError(without_device(self.platform, self.rank, self._host_of_rank[self.rank]))
         return number
-
-    def _rank_on_host(self, rank: int) -> str:
-        return f"rank {rank} runs on {self.platform.host_names[self._host_of_rank[rank]]}"
-
-    def _without_device(self, rank: int) -> str:
-        return f"{self._rank_on_host(rank)}, which has no device; {self._hosts_with_devices()}"
-
-    def _without_speed(self, rank: int, bits: int) -> str:
-        device = self.devices[lib.sim_device_of(self._sim, rank)]
-        known = ", ".join(f"speed_{each}" for each in BITS if device.speed_flop_per_s(each))
-        return (
-            f"{self._rank_on_host(rank)}, whose device does not compute with numbers of {bits} bits: give the machine "
-            f"speed_{bits} (it has {known})"
-        )
-
-    def _hosts_with_devices(self) -> str:
-        """Clause that tells which hosts have devices, or how they get some."""
-        names = [self.platform.host_names[host] for hosts, _ in self.platform.devices() for host in hosts]
-        if not names:
-            return f"no host of {self.platform.name} has one: describe it in the machine's file ([[host.gpu]])"
-        shown = folded_names(names)
-        listed = ", ".join(shown[:_SHOWN_MAX]) + (", ..." if len(shown) > _SHOWN_MAX else "")
-        return f"{len(names):,} of {self.platform.n_hosts:,} hosts have some ({listed}): place the rank on one of them"
 
     def start_kernel(self, flop: float, moved_bytes: float, bits: int, stream: int = 0) -> float:
         """Start a kernel on the running rank's device; return the time that it takes there alone.
@@ -80,7 +55,7 @@ class DeviceWork(PointToPoint):
         """
         device, stream = self.device(), checked_stream(stream)
         if flop and not device.speed_flop_per_s(bits):
-            raise NoDeviceError(self._without_speed(self.rank, bits))
+            raise NoDeviceError(without_speed(self.platform, self.rank, self._host_of_rank[self.rank], device, bits))
         number = lib.sim_append_device_kernel(self._sim, self.timeline, stream, BITS.index(bits), flop, moved_bytes)
         self._started(int(number), stream)
         return device.alone_s(flop, moved_bytes, bits)

@@ -28,12 +28,12 @@ from smpy.engine import thread_ranks
 from smpy.engine.clocks import Bursts, ComputingClock
 from smpy.engine.folded_memory import TABLE
 from smpy.engine.kernel import ffi, lib
-from smpy.engine.machine_devices import tell_devices
+from smpy.engine.machine_devices import tell_devices, without_device, without_speed
 from smpy.engine.messages import Load, PartialBytes, Ranges
 from smpy.engine.model import kernel_calls, kernel_model
 from smpy.engine.outcomes import CalledInThread
 from smpy.engine.surface import surface
-from smpy.errors import DeadlockError, Interrupted, MachineFailure, SmpyError, UsageError
+from smpy.errors import DeadlockError, Interrupted, MachineFailure, NoDeviceError, SmpyError, UsageError
 
 if TYPE_CHECKING:
     from smpy.engine.launching import Launcher
@@ -54,8 +54,8 @@ TROUBLE: Final = {
     lib.SIM_BAD_REQUEST: "a request that is over, or that another rank has started: each rank completes its own",
     lib.SIM_BAD_SCHEDULE: "a collective's schedule is malformed, or reads or makes a number that is out of range",
     lib.SIM_BAD_SIZE: "a number of bytes or seconds that is below 0 or too large",
-    lib.SIM_NO_DEVICE: "work for a device on a host that has none: give it one ([[host.gpu]] of the machine)",
-    lib.SIM_NO_DEVICE_SPEED: "a kernel with numbers that the device of its rank does not compute with: give it a speed",
+    lib.SIM_NO_DEVICE: "work for a device on a host that has none",
+    lib.SIM_NO_DEVICE_SPEED: "a kernel with numbers that the device of its rank does not compute with",
     lib.SIM_BAD_THREADS: "computing in more threads than a rank has cores: give ranks more of them (--cpus-per-task)",
 }
 """Meanings of the kernel's error codes."""
@@ -348,13 +348,15 @@ class Loop:
     def _breakage(self) -> SmpyError:
         """Error to raise when the kernel cannot continue."""
         code = lib.sim_error(self._sim)
-        error = MachineFailure if code in _LOSSES else UsageError if code in _OF_DEVICES else SmpyError
+        error = MachineFailure if code in _LOSSES else NoDeviceError if code in _OF_DEVICES else SmpyError
         return error(f"at {self.now_s:.9g} s: {self._trouble()}")
 
     def _trouble(self) -> str:
         error = lib.sim_error(self._sim)
         if error in _LOSSES:
             return self._loss(error)
+        if error in _OF_DEVICES:
+            return self._lack(error)
         if error == lib.SIM_FIXED_LINKS:
             network = ffi.string(lib.sim_network_name(self._sim)).decode()
             return f"links of this platform follow profiles, and the network {network!r} cannot: take another one"
@@ -364,6 +366,15 @@ class Loop:
         return (
             f"{source} and {target} talk to each other, and the platform has no route between these hosts: declare one"
         )
+
+    def _lack(self, error: int) -> str:
+        """Message that names the rank whose device lacks what it needs."""
+        lost = ffi.new("loss_report *")
+        lib.sim_lost(self._sim, lost)
+        rank, host = lost.rank, self._host_of_rank[lost.rank]
+        if error == lib.SIM_NO_DEVICE:
+            return without_device(self.platform, rank, host)
+        return without_speed(self.platform, rank, host, self.devices[lib.sim_device_of(self._sim, rank)])
 
     def _loss(self, error: int) -> str:
         """Message that names the host or link that was off, and the rank or message that needed it."""

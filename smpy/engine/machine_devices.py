@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from smpy.engine.kernel import ffi, lib
+from smpy.platforms.host_names import folded_names
 from smpy.platforms.models.devices import BITS, Device
 
 if TYPE_CHECKING:
     from smpy.engine.platform import Platform
+
+_SHOWN_MAX: Final = 4
 
 
 def tell_devices(sim: Any, platform: Platform) -> list[Device]:
@@ -32,3 +35,24 @@ def _numbers(kind: Device) -> Any:
     numbers.peer_bytes_per_s, numbers.peer_latency_s = kind.peer_bandwidth_bytes_per_s, kind.peer_latency_s
     numbers.is_direct = kind.direct
     return numbers
+
+
+def without_device(platform: Platform, rank: int, host: int) -> str:
+    """Sentence on a rank whose host has no device, and on the hosts that have some."""
+    names = [platform.host_names[each] for hosts, _ in platform.devices() for each in hosts]
+    shown = folded_names(names)
+    listed = ", ".join(shown[:_SHOWN_MAX]) + (", ..." if len(shown) > _SHOWN_MAX else "")
+    others = (
+        f"{len(names):,} of {platform.n_hosts:,} hosts have some ({listed}): place the rank on one of them"
+        if names
+        else f"no host of {platform.name} has one: describe it in the machine's file ([[host.gpu]])"
+    )
+    return f"rank {rank} runs on {platform.host_names[host]}, which has no device; {others}"
+
+
+def without_speed(platform: Platform, rank: int, host: int, device: Device, bits: int = 0) -> str:
+    """Sentence on a rank whose device has no speed for numbers of so many bits; 0: it is not known how many."""
+    known = ", ".join(f"speed_{each}" for each in BITS if device.speed_flop_per_s(each))
+    numbers = f"numbers of {bits} bits: give the machine speed_{bits}" if bits else "such numbers: give it their speed"
+    name = platform.host_names[host]
+    return f"rank {rank} runs on {name}, whose device does not compute with {numbers} (it has {known})"

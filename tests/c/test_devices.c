@@ -107,12 +107,18 @@ static void work_without_a_device_or_a_speed_is_refused(void)
     platform *p = machine();
     const model m = plain();
     const device_numbers is = usual(0), linkless = {.flop_per_s = {1}};
+    loss_report lost;
     sim *s = world(p, &m, 2);
     assert(sim_device_of(s, 0) == -1 && sim_append_device_kernel(s, 0, 0, DEVICE_64, 1, 0) == SIM_NO_DEVICE);
     assert(sim_append_device_copy(s, 0, 0, 1, 8) == SIM_NO_DEVICE && sim_name_device(s, 0) == SIM_NO_DEVICE);
     assert(sim_device_new(s, 0, &linkless) == SIM_BAD_SIZE && sim_device_new(s, MOST_RANKS, &is) == SIM_BAD_RANK);
     assert(sim_device_new(s, 0, &is) == 0 && sim_device_of(s, 0) == 0 && sim_device_of(s, 1) == -1);
     assert(sim_append_device_kernel(s, 0, 0, DEVICE_16, 1, 0) == SIM_NO_DEVICE_SPEED);
+    sim_lost(s, &lost);
+    assert(lost.rank == 0 && lost.host == -1 && lost.link == -1);
+    assert(sim_append_device_copy(s, 1, 0, 1, 8) == SIM_NO_DEVICE);
+    sim_lost(s, &lost);
+    assert(lost.rank == 1);
     assert(sim_append_device_kernel(s, 0, DEVICE_STREAMS, DEVICE_64, 1, 0) == SIM_BAD_SIZE);
     assert(sim_append_device_kernel(s, 0, 0, DEVICE_TYPES, 1, 0) == SIM_BAD_SIZE);
     sim_free(s);

@@ -375,8 +375,11 @@ def test_a_replay_performs_the_work_of_devices_again(traced: Trace):
 
 
 def test_a_replay_on_hosts_without_devices_says_so(traced: Trace):
-    with pytest.raises(UsageError, match="work for a device on a host that has none"):
+    with pytest.raises(UsageError, match=r"rank \d runs on node-\d, which has no device; no host of flat"):
         replay(traced, platform=HOSTS)
+    single = f"{HOSTS} host.gpu.speed_32=1Tf host.gpu.link_bandwidth=10GB/s"
+    with pytest.raises(UsageError, match=r"rank \d runs on node-\d, whose device .* \(it has speed_32\)"):
+        replay(traced, platform=single)
 
 
 def test_a_replay_changes_the_devices_of_hosts_by_name(traced: Trace):

@@ -74,13 +74,20 @@ const row_kind device_memory_row = {
 
 /* ---- appended from outside ---- */
 
+/* The rank is told with the error. */
+static int refused(sim *s, int id, int error)
+{
+    s->network.lost = (loss){.host = -1, .rank = s->timelines.at[id].rank, .link = -1, .transfer = -1};
+    return error;
+}
+
 /* Can the timeline's rank use a stream of its device? 0, or an error. */
 static int check(sim *s, int id, int stream)
 {
     if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
     if (stream < 0 || stream >= DEVICE_STREAMS) return SIM_BAD_SIZE;
     const int number = sim_device_of(s, s->timelines.at[id].rank);
-    return number == -1 ? SIM_NO_DEVICE : number < -1 ? number : 0;
+    return number == -1 ? refused(s, id, SIM_NO_DEVICE) : number < -1 ? number : 0;
 }
 
 static int append(sim *s, int id, const row_kind *row, const action *what)
@@ -112,7 +119,7 @@ int sim_append_device_kernel(sim *s, int id, int stream, int type, double flop, 
     if (error < 0) return error;
     if (type < 0 || type >= DEVICE_TYPES || !(flop >= 0) || !(bytes >= 0) || bytes >= 9e18) return SIM_BAD_SIZE;
     const device *d = &s->devices.at[sim_device_of(s, s->timelines.at[id].rank)];
-    if (device_alone_s(d, type, flop, bytes) < 0) return SIM_NO_DEVICE_SPEED;
+    if (device_alone_s(d, type, flop, bytes) < 0) return refused(s, id, SIM_NO_DEVICE_SPEED);
     const action what = {.device = {.stream = (uint8_t)stream, .detail = (uint8_t)type, .flop = flop, .bytes = rint(bytes)}};
     return append(s, id, &device_kernel_row, &what);
 }

@@ -20,7 +20,7 @@ typedef struct {
     uint8_t *is_off;                     /* [link]; NULL: all are on */
 } present_links;
 
-/* Rank or transfer that was lost because a host or link is off; -1: nothing of that kind. */
+/* Rank or transfer that was lost because a host or link is off, or a device lacks something; -1: nothing of that kind. */
 typedef struct {
     int host, rank;
     int link, transfer;
