@@ -98,6 +98,16 @@ def test_each_thread_of_a_rank_that_synchronises_waits_for_the_device(makespan_s
     assert makespan_s(source) == pytest.approx(2.0, rel=1e-6)
 
 
+def test_work_goes_on_behind_its_iteration_by_one_and_by_no_more(makespan_s: Callable, emulated: Callable):
+    loop = "smpy.execute(1e9)\nfor k in smpy.iterations('solve', range(500)):\n    smpy.synchronize(0)\n"
+    source = f"{loop}    smpy.execute(1e9, device='gpu')\n"
+    assert makespan_s(source, iterations=0.01) == pytest.approx(1.5, rel=2e-3)  # what goes on is over behind a gap
+    source = f"{loop}    smpy.execute(1e6)\n    if k == 1:\n        smpy.execute(1e15, device='gpu', stream=1)\n"
+    ran = emulated(HEAD + source, 1, platform=MACHINE, compute="models", iterations=0.01)
+    assert "iterations 'solve': a request of rank 0" in str(ran.outcome.error)
+    assert "outlives its iteration by more than one" in str(ran.outcome.error)
+
+
 def test_synchronising_one_stream_leaves_the_others_alone(makespan_s: Callable):
     source = (
         "smpy.execute(1e12, device='gpu', stream=1)\nsmpy.copy_to_device(10**9)\nsmpy.synchronize(0)\nsmpy.execute(1e9)"

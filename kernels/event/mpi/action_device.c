@@ -29,6 +29,7 @@ static int step(sim *s, int id, action *a)
         const double alone_s = device_alone_s(d, a->device.detail, a->device.flop, a->device.bytes);
         work.part[0] = (device_part){number, DEVICE_COMPUTES, alone_s};
     }
+    mpi_of(s)->requests.at[work.number].date_s = s->clock.now_s;
     action_end(s, id);
     const int error = device_begin(s, &work);
     return error < 0 ? error : MADE_A_CALL;

@@ -18,6 +18,7 @@ static int step(sim *s, int id, action *a)
     const storage_range range = *a->file_access.range;
     const int request = a->file_access.request;
     action_end(s, id);
+    mpi_of(s)->requests.at[request].date_s = s->clock.now_s;
     const int error = storage_access(s, &range, begins, request_complete, request);
     return error < 0 ? error : MADE_A_CALL;
 }

@@ -446,8 +446,9 @@ class SkippedLoop:
             ):
                 continue
             file, line = left.line
+            what = {LeftKind.SEND: "send", LeftKind.RECV: "receive"}.get(left.kind, "request")
             raise UsageError(
-                f"iterations {self.name!r}: a {'send' if left.is_send else 'receive'} of rank {left.rank} "
+                f"iterations {self.name!r}: a {what} of rank {left.rank} "
                 f"({file}:{line}) outlives its iteration by more than one: run it without --iterations"
             )
 
