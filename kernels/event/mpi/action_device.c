@@ -9,7 +9,7 @@
 
 enum { TO_HOST, TO_DEVICE };     /* detail of a copy */
 
-/* It comes first in its stream: as others count it, it is posted now. */
+/* The operation comes first in its stream: watchers hear of its posting now. */
 static void begins(sim *s, int request)
 {
     tell_posted(s, request);

@@ -7,7 +7,7 @@
 
 /* Starting an access to a file: a request, which is complete when the access is over. */
 
-/* It has come first in its queue, or has none: as others count it, it is posted now. */
+/* The access comes first in its queue, or has none: watchers hear of its posting now. */
 static void begins(sim *s, int request)
 {
     tell_posted(s, request);

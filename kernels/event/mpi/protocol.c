@@ -97,7 +97,7 @@ static void pair_ended(sim *s, const transfer *t)
 
 static const transfer_owner brought_in = {.ended = pair_ended};
 
-/* An early message is there, and so is its receive: 0, or an error. */
+/* Ends an early message that has arrived and matched, after its copy to the receiver's device if it has one: 0, or an error. */
 static int meet(sim *s, int send, int recv)
 {
     if (mpi_of(s)->requests.at[recv].is_on_device) return device_message_bring(s, &brought_in, send, recv);

@@ -38,7 +38,7 @@ typedef struct {
     int n_live, n_background;
 } transfers;
 
-/* Begins a transfer that others than the network carry, who end it: its number, or an error. */
+/* Begins a transfer that devices carry instead of the network, and end: its number, or an error. */
 int transfer_begin(sim *s, const transfer *what);
 /* Hands a transfer to the network: 0, or an error. Its order, owner, hosts, bytes and the owner's numbers are kept. */
 int transfer_start(sim *s, int source_host, int target_host, int64_t bytes, const transfer_owner *owner, int number0, int number1);

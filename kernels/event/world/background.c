@@ -77,7 +77,7 @@ static int send(sim *s, background *b, int number, const background_message *m)
     if (error < 0) return error;
     b->source[number].n_under_way++;
     b->counts.messages++;
-    b->counts.bytes += m->bytes;
+    if (__builtin_add_overflow(b->counts.bytes, m->bytes, &b->counts.bytes)) b->counts.bytes = INT64_MAX;
     return 0;
 }
 

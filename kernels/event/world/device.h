@@ -1,7 +1,7 @@
 /* device.h -- accelerators of hosts: operations that they perform beside their ranks, in streams.
  *
  * A device has servers, each of which serves its operations in equal shares: one computes, one carries bytes to the host, one from
- * it, and two carry bytes to and from the other devices of the host. What computes is time-sliced: a kernel takes as long as its
+ * it, and two carry bytes to and from the other devices of the host. Computing is time-sliced: a kernel takes as long as its
  * operations at the speed of their type or as its bytes at the bandwidth of the device's memory, whichever is more, and n kernels
  * at once each take n times as long. The ranks of a host have its devices in turn.
  *
