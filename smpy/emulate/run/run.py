@@ -14,10 +14,10 @@ from greenlet import greenlet
 
 import smpy
 from smpy.collectives.world_schedules import algorithms_in
-from smpy.compute.clock.iterations import IterationSkipping
 from smpy.compute.clock.library_threads import LibraryThreads
 from smpy.compute.clock.measured_clock import new_clock
 from smpy.compute.clock.observed_bursts import ObservedBursts
+from smpy.compute.clock.skipped_loops import IterationSkipping
 from smpy.compute.models.modelling import Modelling
 from smpy.emulate.config import description_of, new_world, with_host_speed
 from smpy.emulate.modules.codes import CodeSupply
