@@ -323,8 +323,8 @@ class RunConfig:
         "--free-imports",
         "Computing",
         None,
-        "What ranks import inside functions takes no time. Where computing is measured, each takes as long as the "
-        "first one otherwise.",
+        "What ranks import inside functions takes no time. Where computing is measured, each rank takes the time of a "
+        "module once otherwise.",
     )
     governor: tuple[str, float] | None = _option(
         "--governor NAME[:SECONDS]",
