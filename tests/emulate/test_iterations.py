@@ -354,9 +354,11 @@ def test_a_loop_that_may_be_left_is_refused_though_no_performed_item_leaves_it(l
 
 
 @pytest.mark.parametrize("call", ["enumerate({})", "zip(range(9), {})", "itertools.islice({}, 5)"])
-def test_items_taken_by_position_are_refused(looped: Callable, call: str) -> None:
-    items = call.format("smpy.iterations('x', range(9))")
-    refused = looped(f"import itertools\nfor k in {items}:\n    w.barrier()\n")
+@pytest.mark.parametrize("loop", ["for k in {}:", "items = {}\nfor k in items:", "for k in told({}):"])
+def test_items_taken_by_position_are_refused(looped: Callable, call: str, loop: str) -> None:
+    items = loop.format(call.format("smpy.iterations('x', range(9))"))
+    told = "def told(items):\n    for k in items:\n        yield k\n"
+    refused = looped(f"import itertools\n{told}{items}\n    w.barrier()\n")
     assert "takes items by their position, and skipped ones are missing: put it inside" in error(refused)
 
 
@@ -368,6 +370,12 @@ def test_a_loop_over_pairs_is_skipped(looped: Callable, call: str) -> None:
 def test_a_break_of_a_loop_inside_leaves_it_alone(looped: Callable) -> None:
     source = "for k in smpy.iterations('x', range(9)):\n    w.barrier()\n    for i in 1, 2:\n        break\n"
     assert summary(looped(source))
+
+
+def test_looking_at_the_statement_is_no_computing_of_the_rank(looped: Callable) -> None:
+    source = "".join(f"n{i} = [{i}, {i} + 1, (2, 3)]\n" for i in range(2000))
+    source += "began = MPI.Wtime()\nfor k in smpy.iterations('x', range(2)):\n    pass\nprint(MPI.Wtime() - began)\n"
+    assert float(looped(source, 1, compute="measured").out) < 2e-3
 
 
 def test_an_exception_that_ends_the_program_is_told_as_it_is(looped: Callable) -> None:
@@ -393,15 +401,43 @@ thread.join()
     assert "iterations 'x': a thread makes this loop" in error(looped(source, 1))
 
 
-def test_a_generator_is_refused(looped: Callable) -> None:
+def test_a_generator_is_refused() -> None:
     with pytest.raises(TypeError, match="a generator has no length"):
         smpy.iterations("x", (k for k in range(3)))  # type: ignore[arg-type]
-    assert "has no length" in error(looped("smpy.iterations('x', iter([1]))\n", 1))
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("smpy.iterations('x', iter([1]))", "a list_iterator has no length: give a range, a list or another sequence"),
+        ("smpy.iterations('x', [1], periods=[0])", "a period is of 1 item or more"),
+        ("for k in smpy.iterations('x', range(9)):\n    break", "line 5 can leave this loop, so the number of its "),
+    ],
+    ids=["no length", "no period", "break"],
+)
+def test_misuse_is_one_sentence_and_exit_code_2(looped: Callable, source: str, says: str) -> None:
+    refused = looped(source, 2)
+    assert error(refused).startswith(f"iterations 'x': {says}")
+    assert "\n" not in error(refused)
+    assert refused.outcome.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "change", ["items.append(k)", "items.pop() if k == 0 else None"], ids=["adds items", "takes items"]
+)
+def test_a_loop_that_changes_its_own_items_is_refused(looped: Callable, change: str) -> None:
+    source = f"items = list(range(50))\nfor k in smpy.iterations('x', items):\n    w.barrier()\n    {change}\n"
+    assert "items that a loop adds or takes cannot be skipped" in error(looped(source))
+
+
+def test_a_sampled_loop_inside_the_mark_is_refused(looped: Callable) -> None:
+    source = "for k in smpy.iterations('x', smpy.sample('y', range(50))):\n    w.barrier()\n"
+    assert "smpy.sample yields some of its items, and so does this" in error(looped(source, 1, compute="measured"))
 
 
 @pytest.mark.parametrize(
     ("periods", "kind", "message"),
-    [((0,), ValueError, "of 1 item or more"), ((3, -3), ValueError, "1 item"), ((2.5,), TypeError, "float")],
+    [((0,), ValueError, "of 1 item or more"), ((3, -3), ValueError, "1 item"), ((2.5,), TypeError, "whole number")],
 )
 def test_periods_are_whole_numbers_from_1_on(periods: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
@@ -446,6 +482,7 @@ for k in smpy.iterations("x", range(50), comm=both):
         (["--noise-model", "ticks:1ms:20us"], "ticks fall into few iterations, and skipping misses them"),
         (["--compute", "record:bursts"], "a file of bursts has those of all iterations in order"),
         (["--compute", "replay:bursts"], "a file of bursts has those of all iterations in order"),
+        (["--governor", "ondemand"], "ondemand finds no load in skipped time"),
     ],
 )
 def test_options_that_need_all_iterations_are_refused(options: list[str], message: str, tmp_path: Path) -> None:

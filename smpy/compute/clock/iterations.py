@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from operator import index
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from smpy.compute.clock.loop_statement import refuse_exits
 from smpy.compute.clock.skipped_loops import OVER, WINDOW_ENDS, IterationSkipping, SkippedLoop
 from smpy.engine import thread_ranks
 from smpy.engine.running import current, is_running, named_call
-from smpy.errors import UsageError
+from smpy.errors import ArgumentTypeError, ArgumentValueError, UsageError
 
 __all__ = ["iterations"]
 
@@ -46,13 +46,14 @@ def iterations(name: str, iterable: Collection[T], *, comm: Any = None, periods:
     Raises
     ------
     TypeError
-        If the iterable has no length, or a period is no whole number.
+        If the iterable has no length, or a period is no whole number. In a simulated run, this and what follows ends
+        the run.
     ValueError
         If a period is less than 1.
     UsageError
-        With `--iterations skip`: if ranks disagree on the loop's name or length, a thread makes the loop, its ``for``
-        statement has a ``break`` or ``return``, it is left by an exception, or a request or message outlives its item
-        by more than one.
+        With `--iterations skip`: if ranks disagree on the loop's name or length, its length changes, a thread makes the
+        loop, its ``for`` statement has a ``break`` or ``return``, it is left by an exception, or a request, a message,
+        an access to a window or work of a device outlives its item by more than one.
 
     Examples
     --------
@@ -60,17 +61,36 @@ def iterations(name: str, iterable: Collection[T], *, comm: Any = None, periods:
     6
     """
     try:
-        len(iterable)
-    except TypeError:
-        raise TypeError(
-            f"iterations {name!r}: a {type(iterable).__name__} has no length: give a range, a list or another sequence"
-        ) from None
-    if any(index(period) < 1 for period in periods):
-        raise ValueError(f"iterations {name!r}: a period is of 1 item or more")
+        _check(name, iterable, periods)
+    except UsageError as misuse:
+        _end_run(misuse)
     skipping = current().world_storage.get(IterationSkipping) if is_running() else None
     if skipping is None:
         return iterable
     return _SkippingLoop(skipping, name, iterable, comm, tuple(periods))
+
+
+def _check(name: str, iterable: Collection[Any], periods: Collection[int]) -> None:
+    try:
+        len(iterable)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"iterations {name!r}: a {type(iterable).__name__} has no length: give a range, a list or another sequence"
+        ) from None
+    for period in periods:
+        try:
+            is_possible = index(period) >= 1
+        except TypeError:
+            raise ArgumentTypeError(f"iterations {name!r}: a period of {period!r} items: say a whole number") from None
+        if not is_possible:
+            raise ArgumentValueError(f"iterations {name!r}: a period is of 1 item or more")
+
+
+def _end_run(misuse: UsageError) -> NoReturn:
+    """End the run by a sentence: a rank's traceback says no more than the name of the loop. Outside a run, raise it."""
+    if is_running() and current().is_here():
+        current().give_up(misuse)
+    raise misuse
 
 
 class _SkippingLoop:
@@ -82,15 +102,40 @@ class _SkippingLoop:
         self._skipping, self._name, self._items, self._comm, self._periods = skipping, name, items, comm, periods
 
     def __iter__(self) -> Iterator[Any]:
-        refuse_exits(self._name, sys._getframe(1))
-        items = self._items if isinstance(self._items, Sequence) else list(self._items)
-        loop, member = _join(self._skipping, self._name, len(items), self._comm, self._periods)
+        return self._iterations()
+
+    def _iterations(self) -> Iterator[Any]:
         try:
+            refuse_exits(self._name, sys._getframe(1))
+            self._refuse_sampled()
+            items = self._items if isinstance(self._items, Sequence) else list(self._items)
+            n_items = len(items)
+            self._check_length(n_items)
+            loop, member = _join(self._skipping, self._name, n_items, self._comm, self._periods)
             while (item := _next_item(loop, member)) != OVER:
+                self._check_length(n_items)
                 yield items[item]
+            self._check_length(n_items)
+        except UsageError as misuse:
+            _end_run(misuse)
         except GeneratorExit:
-            _refuse_break(loop.name, sys._getframe(1).f_code.co_filename)
+            _refuse_break(self._name, sys._getframe(1).f_code.co_filename)
             raise
+
+    def _refuse_sampled(self) -> None:
+        from smpy.compute.clock.sampling import SampledLoop  # programs import this module outside runs, too
+
+        if isinstance(self._items, SampledLoop):
+            raise UsageError(
+                f"iterations {self._name!r}: smpy.sample yields some of its items, and so does this: mark it by one"
+            )
+
+    def _check_length(self, n_items: int) -> None:
+        if len(self._items) != n_items:
+            raise UsageError(
+                f"iterations {self._name!r}: its {type(self._items).__name__} of {len(self._items):,} items gave "
+                f"{n_items:,} when the loop began: items that a loop adds or takes cannot be skipped"
+            )
 
 
 def _refuse_break(name: str, left_in: str) -> None:
@@ -122,7 +167,7 @@ def _join(
 ) -> tuple[SkippedLoop, int]:
     engine = current()
     if engine.timeline != engine.first_timeline(engine.rank):
-        engine.give_up(UsageError(f"iterations {name!r}: a thread makes this loop: let the rank's own program make it"))
+        raise UsageError(f"iterations {name!r}: a thread makes this loop: let the rank's own program make it")
     if comm is not None and comm.Is_inter():
         raise UsageError(f"iterations {name!r}: comm= is an intercommunicator: say the communicator of one group")
     if comm is None and engine.rank >= engine.n_first_ranks:

@@ -8,15 +8,17 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from smpy.engine.running import named_call
 from smpy.errors import UsageError
 
 if TYPE_CHECKING:
     from types import FrameType
 
 _GENERATOR: Final = 0x20  # CO_GENERATOR of inspect, whose import takes time
-_BY_POSITION: Final = ("enumerate", "zip", "islice", "takewhile")
+_BY_POSITION: Final = ("enumerate", "zip", "zip_longest", "islice", "takewhile", "pairwise", "batched")
 
 
+@named_call("")
 def refuse_exits(name: str, frame: FrameType | None) -> None:
     """Refuse a loop whose `for` statement may leave it, or takes items by position; generators may stand between."""
     while frame is not None:
@@ -26,7 +28,7 @@ def refuse_exits(name: str, frame: FrameType | None) -> None:
                 f"iterations {name!r}: line {exit_line} can leave this loop, so the number of its iterations is not "
                 "known: mark a loop that makes all of them, or run without --iterations"
             )
-        if loop is not None and (call := _called_name(loop.iter)) in _BY_POSITION:
+        if loop is not None and (call := _iterator_name(loop.iter, frame)) in _BY_POSITION:
             raise UsageError(
                 f"iterations {name!r}: {call} takes items by their position, and skipped ones are missing: put it "
                 f"inside, as in iterations({name!r}, list({call}(...)))"
@@ -47,8 +49,10 @@ def _for_statement(path: str, line: int) -> ast.For | None:
     return None
 
 
-def _called_name(node: ast.expr) -> str:
-    """Last part of the name of the function that an expression calls; "": it is no such call."""
+def _iterator_name(node: ast.expr, frame: FrameType) -> str:
+    """Last part of the name of the function that an expression calls, or of the type of its variable; "": neither."""
+    if isinstance(node, ast.Name):
+        return type(frame.f_locals.get(node.id, frame.f_globals.get(node.id))).__name__
     return ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
 
 

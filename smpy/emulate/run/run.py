@@ -48,7 +48,7 @@ from smpy.engine.loop import OUT_OF_MEMORY
 from smpy.engine.memory import check_fits, keep_freed_memory, peak_rss_bytes, rss_bytes
 from smpy.engine.outcomes import Aborted, CalledInThread, Failed
 from smpy.engine.platform import Platform
-from smpy.errors import DeadlockError, Interrupted, NoRoomError, RankFailure, SmpyError
+from smpy.errors import DeadlockError, Interrupted, NoRoomError, RankFailure, SmpyError, UsageError
 from smpy.option_texts import noise_model_text
 from smpy.options import RunConfig
 from smpy.platforms.description import Description
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from smpy.emulate.reports.trace_recording import TraceRecording
 
 EXIT_FAILURE: Final = 1
+EXIT_USAGE: Final = 2
 RANK_BYTES: Final = 10_000  # of the measured time of a program that only calls a barrier
 
 # Ranks that had not ended when their world did. Dropping a suspended greenlet would run the program's `finally` blocks
@@ -370,7 +371,7 @@ def _end_of(stopped: object, engine: Engine, lifetime: Lifetime, home: str) -> t
                 "compiled code or belongs to multiprocessing, and cannot be simulated; call MPI in a threading.Thread"
             )
         case SmpyError():
-            return EXIT_FAILURE, stopped
+            return EXIT_USAGE if isinstance(stopped, UsageError) else EXIT_FAILURE, stopped
         case Failed(rank, text):
             reason = f":\n{text}" if text else "; its sys.excepthook has told why"
             return EXIT_FAILURE, RankFailure(f"rank {rank} failed at {engine.now_s:.9g} s{reason}")
