@@ -24,6 +24,7 @@ from smpy.study.parameters import read_parameters
 from smpy.study.sensitivity import sensitivity
 
 MACHINE = "flat hosts=8 cores=1"
+DEVICE = "host.gpu.speed_64=1Tf host.gpu.link_bandwidth=50GB/s host.gpu.link_latency=1us"
 PLANTED = (Path(__file__).parent / "planted_loops.py").read_text()
 KINDS = ["alike", "pipeline", "shrinking", "period 7", "jump", "ramp", "noise", "rare", "period 24", "nested"]
 MANY = ("noise", "shrinking", "period 24")
@@ -453,6 +454,41 @@ def test_what_outlives_its_iteration_by_more_than_one_is_refused(looped: Callabl
     source = f"kept = []\nfor k in smpy.iterations('x', range(50)):\n{body}"
     assert f"iterations 'x': a {what} of rank" in error(looped(source))
     assert "outlives its iteration by more than one" in error(looped(source))
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        ("smpy.execute(LENGTH * 1e12, device='gpu')", "request"),
+        ("smpy.copy_to_device(int(LENGTH * 50e9))", "request"),
+        ("kept.append(w.Iallreduce(numpy.ones(int(LENGTH * 1e9) // 8), numpy.empty(int(LENGTH * 1e9) // 8)))", "coll"),
+        ("kept.append(file.Iwrite(numpy.ones(int(LENGTH * 1e8), 'b')))", "request"),
+        ("window.Put(numpy.ones(int(LENGTH * 1e9), 'b'), 1 - w.rank)", "request"),
+    ],
+    ids=["kernels of a device", "copies to a device", "non-blocking collectives", "writes to a file", "accesses"],
+)
+def test_work_that_falls_behind_the_loop_is_refused_and_work_that_keeps_up_is_not(
+    looped: Callable, call: str, what: str
+) -> None:
+    source = f"""
+import numpy
+kept = []
+file = MPI.File.Open(w, "out", MPI.MODE_WRONLY | MPI.MODE_CREATE)
+window = MPI.Win.Allocate(4 * 10**6, comm=w)
+window.Lock_all()
+for k in smpy.iterations("x", range(50)):
+    smpy.inject_seconds(1e-3)
+    {call}
+window.Unlock_all()
+MPI.Request.Waitall(kept)
+smpy.synchronize()
+"""
+    machine = f"flat hosts=2 cores=1 nic=1GB/s {DEVICE} storage.read_bandwidth=1GB/s storage.write_bandwidth=100MB/s"
+    behind = looped(source.replace("LENGTH", "3e-3"), 2, platform=machine)
+    assert f"iterations 'x': a {what}" in error(behind)
+    assert "outlives its iteration by more than one" in error(behind)
+    part, whole = (looped(source.replace("LENGTH", "1e-4"), 2, platform=machine, iterations=i) for i in (0.01, None))
+    assert summary(part).makespan_s == pytest.approx(summary(whole).makespan_s, rel=0.01)
 
 
 def test_ranks_that_were_spawned_say_their_communicator(looped: Callable, tmp_path: Path) -> None:

@@ -232,21 +232,18 @@ class SkippedLoop:
         return True
 
     def _refuse_outliving(self, engine: Engine) -> None:
-        """Refuse requests and messages that were posted in the loop, before the last item."""
+        """Refuse what was started in the loop, before the last item, and is not over: more of it would be under way."""
         last_s = self._rows[len(self._items) - 1]
         member_of = {rank: member for member, rank in enumerate(self._world_ranks)}
         for left in engine.left_over():
             member = member_of.get(left.rank, -1)
-            if (
-                member < 0
-                or left.kind == LeftKind.COLLECTIVE
-                or not self._began_s[member] <= left.date_s < last_s[member]
-            ):
+            if left.is_done or member < 0 or not self._began_s[member] < left.date_s < last_s[member]:
                 continue
             file, line = left.line
+            kind = "receive" if left.kind == LeftKind.RECV else left.kind.name.lower()
             raise UsageError(
-                f"iterations {self.name!r}: a {'send' if left.is_send else 'receive'} of rank {left.rank} "
-                f"({file}:{line}) outlives its iteration by more than one: run it without --iterations"
+                f"iterations {self.name!r}: a {kind} of rank {left.rank} ({file}:{line}) outlives its iteration by "
+                "more than one: run it without --iterations"
             )
 
     def _count(self, engine: Engine) -> None:
