@@ -204,6 +204,8 @@ def test_an_array_is_pickled_in_the_memory_of_the_host(makespan_s: Callable):
         ("smpy.execute(1, device='gpu', stream=16)", "a rank has streams 0 to 15"),
         ("smpy.execute(1, device='gpu', threads=2)", "leave out threads"),
         ("smpy.kernel(device='gpu', threads=2)", "leave out threads"),
+        ("smpy.execute(1, random_bytes=8, device='gpu')", "a device has no rate of random access"),
+        ("smpy.kernel(random_bytes='8 * n', device='gpu')", "a device has no rate of random access"),
         ("smpy.copy_to_device(-1)", "give a number of at least 0"),
         ("smpy.folded(2, device='gpu') + smpy.folded(2)", "copy them to one of the two (to_device) before"),
     ],

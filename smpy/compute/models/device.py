@@ -7,7 +7,7 @@ from typing import Any, Final
 from smpy.engine.running import current, is_running, mpi_call
 from smpy.errors import UsageError, meant
 
-__all__ = ["bits_of", "checked_device", "copy_from_device", "copy_to_device", "synchronize"]
+__all__ = ["bits_of", "checked_device", "copy_from_device", "copy_to_device", "refuse_work_of_host", "synchronize"]
 
 _BITS: Final = {
     "float64": 64,
@@ -36,6 +36,20 @@ def checked_device(device: str | None) -> bool:
             f"device = {device!r}: it is 'gpu', or 'cpu' for the cores of the host{meant(str(device), ['gpu', 'cpu'])}"
         )
     return device == "gpu"
+
+
+def refuse_work_of_host(threads: int | None, *, has_random: bool) -> None:
+    """Refuse what a kernel of a device cannot have.
+
+    Raises
+    ------
+    ValueError
+        If it has threads, or words at random addresses: a device has no rate for them.
+    """
+    if threads is not None:
+        raise ValueError("a kernel of a device has no threads of the host: leave out threads")
+    if has_random:
+        raise ValueError("a device has no rate of random access: count what it moves in bytes, without random_bytes")
 
 
 def bits_of(dtype: Any) -> int:

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from smpy.compute.clock.measured_clock import THRESHOLD_S
-from smpy.compute.models.device import bits_of, checked_device
+from smpy.compute.models.device import bits_of, checked_device, refuse_work_of_host
 from smpy.compute.models.modelling import Modelling
 from smpy.compute.models.roofline import (
     cache_bandwidth_bytes_per_s,
@@ -74,14 +74,15 @@ def execute(
     Raises
     ------
     ValueError
-        If a number is negative, infinite or NaN, or a kernel of a device has threads.
+        If a number is negative, infinite or NaN, or a kernel of a device has threads or random bytes.
     TypeError
         If one is no number at all.
     UsageError
         If there are more threads than cores of the rank, its host has no device, or that no speed for the type.
     """
     if device is not None and checked_device(device):
-        _execute_on_device(flop, bytes, working_set_bytes, threads, dtype, stream)
+        refuse_work_of_host(threads, has_random=random_bytes != 0)
+        _execute_on_device(flop, bytes, working_set_bytes, dtype, stream)
         return
     is_plain = not bytes and not working_set_bytes and not random_bytes and threads is None
     if not is_plain or surface is None or not surface.compute(flop):
@@ -104,13 +105,9 @@ def _execute(
 
 
 @named_call("execute")
-def _execute_on_device(
-    flop: float, moved_bytes: float, working_set_bytes: float, threads: int | None, dtype: Any, stream: int
-) -> None:
+def _execute_on_device(flop: float, moved_bytes: float, working_set_bytes: float, dtype: Any, stream: int) -> None:
     check_work(flop, moved_bytes, working_set_bytes)
     bits = bits_of(dtype)
-    if threads is not None:
-        raise ValueError("a kernel of a device has no threads of the host: leave out threads")
     if is_running():
         current().start_kernel(flop, moved_bytes, bits, stream)
 

@@ -8,7 +8,7 @@ from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
 
-from smpy.compute.models.device import bits_of, checked_device
+from smpy.compute.models.device import bits_of, checked_device, refuse_work_of_host
 from smpy.compute.models.execute import check_work
 from smpy.compute.models.expressions import over_arguments
 from smpy.compute.models.kernel_models import Unmeasured, charge_kernel, takes_time
@@ -84,8 +84,8 @@ def kernel(
     """
     expressions = dict(zip(_WORK, (flop, bytes, working_set_bytes, random_bytes), strict=True))
     place = _Place(threads, bits_of(dtype) if checked_device(device) else 0, stream)
-    if place.device_bits and threads is not None:
-        raise ValueError("a kernel of a device has no threads of the host: leave out threads")
+    if place.device_bits:
+        refuse_work_of_host(threads, has_random=random_bytes != 0)
 
     def decorate(function: Callable[P, R]) -> Callable[P, R | None]:
         called = name or function.__name__
