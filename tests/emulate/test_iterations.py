@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -324,6 +325,11 @@ def test_analyses_tell_the_share_that_was_skipped_and_leave_it_out(looped: Calla
     assert {cause.kind for cause in waits(part).causes} <= {"compute", "overhead", "transfer"}
     path_s = {row.kind: row.seconds for row in critical_path(part).rows}
     assert path_s["skipped"] == pytest.approx(0.99 * 2, rel=0.01)
+
+
+def test_the_summary_tells_the_half_width_beside_noise(looped: Callable) -> None:
+    text = summary(looped(ALIKE.replace("500", "50"), noise_model=("normal", 0.05, 0.0), seed=3)).render()
+    assert re.search(r"s simulated, ± .+ \(95 %: skipped iterations\), with noise drawn from seed 3 \(--noise-", text)
 
 
 # ---- refusals ----

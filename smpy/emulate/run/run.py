@@ -423,6 +423,7 @@ def _inputs(
     host_of_rank: Sequence[int],
     frozen: BurstFileMode,
 ) -> Inputs:
+    has_kernel_noise = _has_kernel_noise(engine)
     return Inputs(
         version=smpy.__version__,
         program=config.program,
@@ -436,7 +437,8 @@ def _inputs(
         replayed_from=None if config.replay is None else str(config.replay),
         bursts_sha256=frozen.sha256,
         noise_model=None if config.noise_model is None else noise_model_text(config.noise_model),
-        noise_seed=config.seed if engine.has_noise or (config.noise and _has_noise(engine)) else None,
+        noise_seed=config.seed if engine.has_noise or has_kernel_noise else None,
+        has_kernel_noise=has_kernel_noise,
         background=_background(config, engine),
         kernels_file=None if config.kernels is None else str(config.kernels),
         mapping=mapping_of(host_of_rank, platform.host_names),
@@ -462,7 +464,7 @@ def _remarks_on_background(config: RunConfig, engine: Engine) -> Iterable[Remark
     return () if remark is None else (remark,)
 
 
-def _has_noise(engine: Engine) -> bool:
+def _has_kernel_noise(engine: Engine) -> bool:
     modelling = engine.world_storage.get(Modelling)
     return modelling is not None and modelling.draws is not None and modelling.draws.n_drawn > 0
 
