@@ -300,6 +300,14 @@ def test_skipped_time_is_one_call_for_other_tools(looped: Callable, tmp_path: Pa
     assert n_calls < n_intervals  # some wait for the others first
 
 
+def test_skipped_time_is_no_time_in_which_devices_are_idle(looped: Callable) -> None:
+    source = "for k in smpy.iterations('x', range(500)):\n    smpy.execute(1e9, device='gpu')\n    smpy.synchronize()\n"
+    part = summary(looped(source, platform=f"{MACHINE} {DEVICE}"))
+    assert part.iterations[0].simulated == 5
+    (remark,) = (each for each in part.remarks if each.topic == "devices")
+    assert remark.facts["share"] == pytest.approx(1, rel=1e-3)
+
+
 def test_the_energy_of_skipped_iterations_is_unknown(looped: Callable) -> None:
     source = ALIKE.replace("inject_seconds(1e-3 * (1 + w.rank))", "execute(1e7)") + "print(smpy.host_energy_j() > 0)"
     power = ("power.idle", "100W"), ("power.busy", "200W")

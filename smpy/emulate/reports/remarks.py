@@ -190,9 +190,10 @@ def _uncertain(engine: Engine) -> Iterable[Remark]:
 
 
 def _devices(engine: Engine) -> Iterable[Remark]:
-    """Remark on the part of the time in which the devices of ranks computed."""
+    """Remark on the part of the time in which the devices of ranks computed; skipped iterations have none of both."""
     busy_s = engine.device_busy_s()
-    end_s = max((date for date in engine.finish_s() if not isnan(date)), default=0.0)
+    dates = zip(engine.finish_s(), engine.skipped_s(), strict=True)
+    end_s = max((end_s - skipped_s for end_s, skipped_s in dates if not isnan(end_s)), default=0.0)
     if not busy_s or not end_s:
         return
     share = sum(busy_s) / len(busy_s) / end_s
