@@ -192,7 +192,9 @@ def background_text(value: UniformTraffic | Path | Literal["none"]) -> str:
     return f"./{text}" if isinstance(value, Path) and (text == NO_BACKGROUND or text.startswith("share=")) else text
 
 
-GOVERNORS: Final = ("performance", "powersave", "ondemand", "conservative")
+LOAD_GOVERNORS: Final = ("ondemand", "conservative")
+"""Governors that follow the load of hosts."""
+GOVERNORS: Final = ("performance", "powersave", *LOAD_GOVERNORS)
 _PERIOD_S: Final = 0.1  # SimGrid's plugin/dvfs/sampling-rate
 
 

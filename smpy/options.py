@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from smpy.errors import UsageError
 from smpy.option_texts import (
+    LOAD_GOVERNORS,
     OneOf,
     UniformTraffic,
     WholeNumber,
@@ -324,8 +325,8 @@ class RunConfig:
         "--free-imports",
         "Computing",
         None,
-        "What ranks import inside functions takes no time. Where computing is measured, each takes as long as the "
-        "first one otherwise.",
+        "What ranks import inside functions takes no time. Where computing is measured, each rank takes the time of a "
+        "module once otherwise.",
     )
     governor: tuple[str, float] | None = _option(
         "--governor NAME[:SECONDS]",
@@ -558,6 +559,9 @@ class RunConfig:
         if self.iterations is not None and self.noise_model is not None and self.noise_model[0] == "ticks":
             message = "ticks fall into few iterations, and skipping misses them: leave one of them away"
             raise UsageError(f"{say('iterations')} and {say('noise_model')}: {message}")
+        if self.iterations is not None and self.governor is not None and self.governor[0] in LOAD_GOVERNORS:
+            message = f"{self.governor[0]} finds no load in skipped time: leave one of them away"
+            raise UsageError(f"{say('iterations')} and {say('governor')}: {message}")
         if self.burst_memory == "learnt" and self.host is None:
             raise UsageError(f"{say('burst_memory')}: {say('host')} names the calibration that it is learnt by")
         if self.burst_memory == "learnt" and (not self.measures_computing or self.record or self.replay):

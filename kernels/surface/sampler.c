@@ -157,13 +157,13 @@ static int is_of_program(const sampler *self, const PyCodeObject *code)
     return is_program;
 }
 
-static int copy_text(PyObject *text, text_size *size, char *to, size_t room)
+/* Copies a text, or as much of it as there is room for. */
+static void copy_text(PyObject *text, text_size *size, char *to, size_t room)
 {
-    const size_t bytes = (size_t)PyUnicode_GET_LENGTH(text) * (size_t)PyUnicode_KIND(text);
-    if (bytes > room) return 0;
-    *size = (text_size){(int)PyUnicode_KIND(text), (int)PyUnicode_GET_LENGTH(text)};
-    memcpy(to, PyUnicode_DATA(text), bytes);
-    return 1;
+    const size_t kind = (size_t)PyUnicode_KIND(text), whole = (size_t)PyUnicode_GET_LENGTH(text);
+    const size_t length = whole * kind <= room ? whole : room / kind;
+    *size = (text_size){(int)kind, (int)length};
+    memcpy(to, PyUnicode_DATA(text), length * kind);
 }
 
 /* Index of the function of a code; -1: there is no room. */
@@ -175,8 +175,8 @@ static int function_of(sampler *self, PyCodeObject *code)
     if (i == FUNCTIONS_MAX) return -1;
     function *here = &self->function[i];
     here->code = code;
-    if (!copy_text(code->co_filename, &here->file_size, here->file, sizeof here->file)) return -1;
-    if (!copy_text(code->co_qualname, &here->name_size, here->name, sizeof here->name)) return -1;
+    copy_text(code->co_filename, &here->file_size, here->file, sizeof here->file);
+    copy_text(code->co_qualname, &here->name_size, here->name, sizeof here->name);
     return self->n_functions++;
 }
 

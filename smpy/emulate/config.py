@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from smpy.collectives.choice import selection_on
 from smpy.collectives.world_schedules import choose
-from smpy.compute.clock.iterations import IterationSkipping
+from smpy.compute.clock.skipped_loops import IterationSkipping
 from smpy.compute.models.modelling import Modelling
 from smpy.engine.engine import Engine
 from smpy.engine.platform import Platform

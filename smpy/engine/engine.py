@@ -132,6 +132,7 @@ class Engine(WindowAccesses, FileAccesses, DeviceWork, AddedRanks, AddedTimeline
                 left.bytes,
                 line,
                 date_s,
+                bool(left.is_done),
             )
 
     def target_of(self, sent: LeftOver) -> int:

@@ -177,7 +177,7 @@ class LeftOver(NamedTuple):
     """Operation that a rank started and did not complete.
 
     `line` is the program's file and line, an empty name where it is
-    not known; `date_s` that of its posting or, once it is done, of
+    not known; `date_s` that of its posting or, once it `is_done`, of
     its completion.
     """
 
@@ -190,3 +190,4 @@ class LeftOver(NamedTuple):
     nbytes: int
     line: tuple[str, int]
     date_s: float
+    is_done: bool

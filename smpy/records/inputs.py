@@ -45,6 +45,8 @@ class Inputs:
         Noise on any computing, as ``--noise-model`` said.
     noise_seed : int or None
         Seed of that noise, or of the noise on the time of kernels; None: none was drawn.
+    has_kernel_noise : bool
+        Whether noise on the time of kernels was drawn.
     background : mapping or None
         Messages of other jobs: `text`, as ``--background`` said, and `seed`; None: there were none.
     recorded_to, replayed_from : str or None
@@ -74,6 +76,7 @@ class Inputs:
     kernels_file: str | None = None
     noise_model: str | None = None
     noise_seed: int | None = None
+    has_kernel_noise: bool = False
     background: Mapping[str, Any] | None = None
     recorded_to: str | None = None
     replayed_from: str | None = None

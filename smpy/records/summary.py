@@ -20,11 +20,12 @@ Its JSON is one object, one line per key. `schema` comes first and changes when 
     compute, recorded_to, replayed_from, bursts_sha256
                         way from computing to time; file of bursts that was written; file whose bursts were charged
                         instead of measured ones, and its checksum
-    keeps_memory, kernels_file, noise_model, noise_seed, is_partial, is_folded
+    keeps_memory, kernels_file, noise_model, noise_seed, has_kernel_noise, is_partial, is_folded
                         keeps_memory: freed memory stayed with the process;
                         kernels_file: the calibration given in addition to the machine;
                         noise_model: noise on any computing, as `--noise-model` said; null: none;
-                        noise_seed: seed of that, or of the noise on calibrated kernels; null: none was drawn
+                        noise_seed: seed of that, or of the noise on calibrated kernels; null: none was drawn;
+                        has_kernel_noise: noise on calibrated kernels was drawn, as `--noise` said
     background          messages of other jobs: text, as --background said, and seed; null: there were none
     repeats             for several runs (--repeat): makespans_s, and median, lowest and highest of makespan_s and
                         ..._share; null for a single run
@@ -182,6 +183,7 @@ class Summary:
             "kernels_file": self.inputs.kernels_file,
             "noise_model": self.inputs.noise_model,
             "noise_seed": self.inputs.noise_seed,
+            "has_kernel_noise": self.inputs.has_kernel_noise,
             "background": self.inputs.background,
             "is_partial": self.is_partial,
             "is_folded": self.is_folded,
@@ -251,9 +253,18 @@ class Summary:
         return f"; scaled to all iterations: {scaled}"
 
     def _plus_or_minus(self) -> str:
-        if self.inputs.noise_seed is not None:
-            model = f"--noise-model {self.inputs.noise_model}" if self.inputs.noise_model else "--noise"
-            return f", with noise drawn from seed {self.inputs.noise_seed} ({model})"
+        return self._half_width() + self._noise()
+
+    def _noise(self) -> str:
+        inputs = self.inputs
+        if inputs.noise_seed is None:
+            return ""
+        kinds = ["--noise"] if inputs.has_kernel_noise else []
+        if inputs.noise_model:
+            kinds.append(f"--noise-model {inputs.noise_model}")
+        return f", with noise drawn from seed {inputs.noise_seed} ({', '.join(kinds)})"
+
+    def _half_width(self) -> str:
         if self.uncertainty is None:
             return ""
         parts = "skipped iterations" if self.iterations else "costs of kernels"

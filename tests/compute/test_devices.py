@@ -175,6 +175,15 @@ def test_arrays_are_copied_over_the_link(makespan_s: Callable):
     assert makespan_s(source) == pytest.approx(2 * (LINK_S + 8e7 / LINK_BYTES_PER_S), rel=1e-9)
 
 
+def test_an_array_has_its_threads_in_both_memories(makespan_s: Callable):
+    times_s = (
+        makespan_s(f"a = smpy.folded((1000, 1000), threads=1){copies}\na @ a", platform=f"{MACHINE}", cpus_per_task=2)
+        for copies in ("", ".to_device('gpu').to_device('cpu')")
+    )
+    plain_s, copied_s = times_s
+    assert copied_s - plain_s == pytest.approx(2 * (LINK_S + 8e6 / LINK_BYTES_PER_S), rel=1e-9)
+
+
 def test_memory_of_a_device_is_limited_and_given_back(makespan_s: Callable, failure: Callable):
     source = "for _ in range(3):\n    a = smpy.folded(10**8, device='gpu')\n    view = a[1:]\n    del a{}"
     assert makespan_s(source.format(", view")) == 0

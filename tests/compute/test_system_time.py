@@ -36,4 +36,11 @@ def test_a_burst_has_never_more_than_the_counters_tell_nor_fails_where_they_stan
     taken.take(1.0)
     usage.ru_utime, usage.ru_stime, usage.ru_minflt = 5.1, 2.1, 1010
     taken.take(1.0)
-    assert (taken.seconds, taken.system_s, taken.page_faults) == pytest.approx((2.0, 0.1, 10))
+    assert (taken.seconds, taken.system_s, taken.page_faults) == pytest.approx((0.2, 0.1, 10))
+
+
+def test_a_burst_that_stands_for_many_leaves_the_systems_share_as_it_was(usage: SimpleNamespace):
+    taken = SystemTime()
+    usage.ru_utime, usage.ru_stime, usage.ru_minflt = 5.6, 2.4, 1800
+    taken.take(100.0)
+    assert taken.system_s / taken.seconds == pytest.approx(0.4)

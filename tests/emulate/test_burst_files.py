@@ -81,7 +81,7 @@ comm.Barrier()
     )
     assert "Record it on this machine (--compute record:FILE)" in again.error
     assert "Traceback" not in again.error
-    assert again.code == 1
+    assert again.code == 2
     assert again.out == ""
 
 

@@ -55,6 +55,12 @@ def costliest(stacks: CallStacks) -> tuple[str, ...]:
     return max(seconds, key=lambda stack: seconds[stack])
 
 
+def test_a_long_name_is_cut(emulated: Callable):
+    name = "f" * 1000
+    ran = emulated(f"{HEAD}def {name}():\n    busy()\n{name}()\ncomm.Barrier()\n", 1, compute="measured")
+    assert costliest(stacks_of(ran)) == ("<module>", "f" * 256, "busy")
+
+
 STACKS = {
     "functions": ("outer()\n", ("<module>", "outer", "busy")),
     "two callers": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from smpy.study.parameters import read_parameters
 from smpy.study.sensitivity import sensitivity
 
 MACHINE = "flat hosts=8 cores=1"
+DEVICE = "host.gpu.speed_64=1Tf host.gpu.link_bandwidth=50GB/s host.gpu.link_latency=1us"
 PLANTED = (Path(__file__).parent / "planted_loops.py").read_text()
 KINDS = ["alike", "pipeline", "shrinking", "period 7", "jump", "ramp", "noise", "rare", "period 24", "nested"]
 MANY = ("noise", "shrinking", "period 24")
@@ -298,6 +300,14 @@ def test_skipped_time_is_one_call_for_other_tools(looped: Callable, tmp_path: Pa
     assert n_calls < n_intervals  # some wait for the others first
 
 
+def test_skipped_time_is_no_time_in_which_devices_are_idle(looped: Callable) -> None:
+    source = "for k in smpy.iterations('x', range(500)):\n    smpy.execute(1e9, device='gpu')\n    smpy.synchronize()\n"
+    part = summary(looped(source, platform=f"{MACHINE} {DEVICE}"))
+    assert part.iterations[0].simulated == 5
+    (remark,) = (each for each in part.remarks if each.topic == "devices")
+    assert remark.facts["share"] == pytest.approx(1, rel=1e-3)
+
+
 def test_the_energy_of_skipped_iterations_is_unknown(looped: Callable) -> None:
     source = ALIKE.replace("inject_seconds(1e-3 * (1 + w.rank))", "execute(1e7)") + "print(smpy.host_energy_j() > 0)"
     power = ("power.idle", "100W"), ("power.busy", "200W")
@@ -323,6 +333,11 @@ def test_analyses_tell_the_share_that_was_skipped_and_leave_it_out(looped: Calla
     assert {cause.kind for cause in waits(part).causes} <= {"compute", "overhead", "transfer"}
     path_s = {row.kind: row.seconds for row in critical_path(part).rows}
     assert path_s["skipped"] == pytest.approx(0.99 * 2, rel=0.01)
+
+
+def test_the_summary_tells_the_half_width_beside_noise(looped: Callable) -> None:
+    text = summary(looped(ALIKE.replace("500", "50"), noise_model=("normal", 0.05, 0.0), seed=3)).render()
+    assert re.search(r"s simulated, ± .+ \(95 %: skipped iterations\), with noise drawn from seed 3 \(--noise-", text)
 
 
 # ---- refusals ----
@@ -354,9 +369,11 @@ def test_a_loop_that_may_be_left_is_refused_though_no_performed_item_leaves_it(l
 
 
 @pytest.mark.parametrize("call", ["enumerate({})", "zip(range(9), {})", "itertools.islice({}, 5)"])
-def test_items_taken_by_position_are_refused(looped: Callable, call: str) -> None:
-    items = call.format("smpy.iterations('x', range(9))")
-    refused = looped(f"import itertools\nfor k in {items}:\n    w.barrier()\n")
+@pytest.mark.parametrize("loop", ["for k in {}:", "items = {}\nfor k in items:", "for k in told({}):"])
+def test_items_taken_by_position_are_refused(looped: Callable, call: str, loop: str) -> None:
+    items = loop.format(call.format("smpy.iterations('x', range(9))"))
+    told = "def told(items):\n    for k in items:\n        yield k\n"
+    refused = looped(f"import itertools\n{told}{items}\n    w.barrier()\n")
     assert "takes items by their position, and skipped ones are missing: put it inside" in error(refused)
 
 
@@ -368,6 +385,12 @@ def test_a_loop_over_pairs_is_skipped(looped: Callable, call: str) -> None:
 def test_a_break_of_a_loop_inside_leaves_it_alone(looped: Callable) -> None:
     source = "for k in smpy.iterations('x', range(9)):\n    w.barrier()\n    for i in 1, 2:\n        break\n"
     assert summary(looped(source))
+
+
+def test_looking_at_the_statement_is_no_computing_of_the_rank(looped: Callable) -> None:
+    source = "".join(f"n{i} = [{i}, {i} + 1, (2, 3)]\n" for i in range(2000))
+    source += "began = MPI.Wtime()\nfor k in smpy.iterations('x', range(2)):\n    pass\nprint(MPI.Wtime() - began)\n"
+    assert float(looped(source, 1, compute="measured").out) < 2e-3
 
 
 def test_an_exception_that_ends_the_program_is_told_as_it_is(looped: Callable) -> None:
@@ -393,15 +416,43 @@ thread.join()
     assert "iterations 'x': a thread makes this loop" in error(looped(source, 1))
 
 
-def test_a_generator_is_refused(looped: Callable) -> None:
+def test_a_generator_is_refused() -> None:
     with pytest.raises(TypeError, match="a generator has no length"):
         smpy.iterations("x", (k for k in range(3)))  # type: ignore[arg-type]
-    assert "has no length" in error(looped("smpy.iterations('x', iter([1]))\n", 1))
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("smpy.iterations('x', iter([1]))", "a list_iterator has no length: give a range, a list or another sequence"),
+        ("smpy.iterations('x', [1], periods=[0])", "a period is of 1 item or more"),
+        ("for k in smpy.iterations('x', range(9)):\n    break", "line 5 can leave this loop, so the number of its "),
+    ],
+    ids=["no length", "no period", "break"],
+)
+def test_misuse_is_one_sentence_and_exit_code_2(looped: Callable, source: str, says: str) -> None:
+    refused = looped(source, 2)
+    assert error(refused).startswith(f"iterations 'x': {says}")
+    assert "\n" not in error(refused)
+    assert refused.outcome.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "change", ["items.append(k)", "items.pop() if k == 0 else None"], ids=["adds items", "takes items"]
+)
+def test_a_loop_that_changes_its_own_items_is_refused(looped: Callable, change: str) -> None:
+    source = f"items = list(range(50))\nfor k in smpy.iterations('x', items):\n    w.barrier()\n    {change}\n"
+    assert "items that a loop adds or takes cannot be skipped" in error(looped(source))
+
+
+def test_a_sampled_loop_inside_the_mark_is_refused(looped: Callable) -> None:
+    source = "for k in smpy.iterations('x', smpy.sample('y', range(50))):\n    w.barrier()\n"
+    assert "smpy.sample yields some of its items, and so does this" in error(looped(source, 1, compute="measured"))
 
 
 @pytest.mark.parametrize(
     ("periods", "kind", "message"),
-    [((0,), ValueError, "of 1 item or more"), ((3, -3), ValueError, "1 item"), ((2.5,), TypeError, "float")],
+    [((0,), ValueError, "of 1 item or more"), ((3, -3), ValueError, "1 item"), ((2.5,), TypeError, "whole number")],
 )
 def test_periods_are_whole_numbers_from_1_on(periods: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
@@ -417,6 +468,41 @@ def test_what_outlives_its_iteration_by_more_than_one_is_refused(looped: Callabl
     source = f"kept = []\nfor k in smpy.iterations('x', range(50)):\n{body}"
     assert f"iterations 'x': a {what} of rank" in error(looped(source))
     assert "outlives its iteration by more than one" in error(looped(source))
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        ("smpy.execute(LENGTH * 1e12, device='gpu')", "request"),
+        ("smpy.copy_to_device(int(LENGTH * 50e9))", "request"),
+        ("kept.append(w.Iallreduce(numpy.ones(int(LENGTH * 1e9) // 8), numpy.empty(int(LENGTH * 1e9) // 8)))", "coll"),
+        ("kept.append(file.Iwrite(numpy.ones(int(LENGTH * 1e8), 'b')))", "request"),
+        ("window.Put(numpy.ones(int(LENGTH * 1e9), 'b'), 1 - w.rank)", "request"),
+    ],
+    ids=["kernels of a device", "copies to a device", "non-blocking collectives", "writes to a file", "accesses"],
+)
+def test_work_that_falls_behind_the_loop_is_refused_and_work_that_keeps_up_is_not(
+    looped: Callable, call: str, what: str
+) -> None:
+    source = f"""
+import numpy
+kept = []
+file = MPI.File.Open(w, "out", MPI.MODE_WRONLY | MPI.MODE_CREATE)
+window = MPI.Win.Allocate(4 * 10**6, comm=w)
+window.Lock_all()
+for k in smpy.iterations("x", range(50)):
+    smpy.inject_seconds(1e-3)
+    {call}
+window.Unlock_all()
+MPI.Request.Waitall(kept)
+smpy.synchronize()
+"""
+    machine = f"flat hosts=2 cores=1 nic=1GB/s {DEVICE} storage.read_bandwidth=1GB/s storage.write_bandwidth=100MB/s"
+    behind = looped(source.replace("LENGTH", "3e-3"), 2, platform=machine)
+    assert f"iterations 'x': a {what}" in error(behind)
+    assert "outlives its iteration by more than one" in error(behind)
+    part, whole = (looped(source.replace("LENGTH", "1e-4"), 2, platform=machine, iterations=i) for i in (0.01, None))
+    assert summary(part).makespan_s == pytest.approx(summary(whole).makespan_s, rel=0.01)
 
 
 def test_ranks_that_were_spawned_say_their_communicator(looped: Callable, tmp_path: Path) -> None:
@@ -446,6 +532,7 @@ for k in smpy.iterations("x", range(50), comm=both):
         (["--noise-model", "ticks:1ms:20us"], "ticks fall into few iterations, and skipping misses them"),
         (["--compute", "record:bursts"], "a file of bursts has those of all iterations in order"),
         (["--compute", "replay:bursts"], "a file of bursts has those of all iterations in order"),
+        (["--governor", "ondemand"], "ondemand finds no load in skipped time"),
     ],
 )
 def test_options_that_need_all_iterations_are_refused(options: list[str], message: str, tmp_path: Path) -> None:

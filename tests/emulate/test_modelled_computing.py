@@ -369,6 +369,16 @@ def test_noise_is_drawn_again_only_with_another_seed(emulated: Callable, tmp_pat
     assert json.loads(runs[0].outcome.summary.to_json())["noise_seed"] is None
 
 
+def test_the_summary_names_both_kinds_of_noise(emulated: Callable, tmp_path: Path) -> None:
+    (tmp_path / "noisy.toml").write_text(NOISY)
+    options = {"kernels": tmp_path / "noisy.toml", "platform": "flat speed=4Gf", "noise_model": ("normal", 0.05, 0.0)}
+    both, one = (emulated(CALLS, 1, noise=noise, **options).outcome.summary for noise in (True, False))
+    assert "with noise drawn from seed 0 (--noise, --noise-model 5%)" in both.render()
+    assert "with noise drawn from seed 0 (--noise-model 5%)" in one.render()
+    assert json.loads(both.to_json())["has_kernel_noise"]
+    assert not json.loads(one.to_json())["has_kernel_noise"]
+
+
 def test_noise_that_no_kernel_has_is_said_to_be_none(emulated: Callable, machine: Path) -> None:
     source = f"{DGEMM}charge_kernel('dgemm', (1, 1, 1), flop=1)"
     summary = emulated(source, 1, platform=machine, noise=True).outcome.summary

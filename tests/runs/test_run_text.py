@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import smpy
 from smpy.cli.run import config_from
 from smpy.errors import UsageError
-from smpy.option_texts import UniformTraffic
+from smpy.option_texts import LOAD_GOVERNORS, UniformTraffic
 from smpy.options import KEYWORDS, OPTIONS, RunConfig
 from smpy.platforms.machine import read_machine
 from smpy.runs.run_text import command_line, from_json, options_of, run_config, to_json
@@ -76,8 +76,8 @@ def runs(draw: st.DrawFn) -> RunConfig:
     for name, option in OPTIONS.items():
         if name == "n_ranks" or draw(st.booleans()):
             fields[name] = draw(VALUES.get(name, st.booleans() if option.read is None else PATHS))
-    if fields.get("noise_model", ("",))[0] == "ticks":
-        fields.pop("iterations", None)  # which refuses ticks
+    if fields.get("noise_model", ("",))[0] == "ticks" or fields.get("governor", ("",))[0] in LOAD_GOVERNORS:
+        fields.pop("iterations", None)  # which refuses ticks, and governors that follow the load
     return RunConfig(program=draw(WORDS), args=tuple(draw(st.lists(WORDS))), **fields)  # type: ignore[arg-type]
 
 

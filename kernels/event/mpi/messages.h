@@ -137,10 +137,11 @@ void sim_deliveries_done(sim *s);
 /* ---- questions ---- */
 enum {                                                                 /* objects that a program leaves behind (sim_left_over) */
     LEFT_SEND = 1, LEFT_RECV = 2,                                      /* posted, without a match */
-    LEFT_REQUEST = 3, LEFT_COLLECTIVE = 4                              /* started, and nobody has asked whether it is complete */
+    LEFT_REQUEST = 3, LEFT_COLLECTIVE = 4                              /* started, and nobody has asked whether it is complete; of
+                                                                        * a device, or an access to a window: it is not over */
 };
 int sim_left_over(const sim *s, int after, int *kind);                 /* the next request of a program that is; 0: no more */
-double sim_request_date_s(const sim *s, int request);                  /* of its posting or, once it is done, of its completion */
+double sim_request_date_s(const sim *s, int request);                  /* of its posting; once it is done, of its completion */
 void sim_polling(const sim *s, int timeline, waiting *out); /* likewise, the object it polls for again and again, in vain */
 int sim_polls_in_vain(const sim *s, int timeline); /* its last poll was, and it has been told since only to compute and to sleep */
 /* end cdef */

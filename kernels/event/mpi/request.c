@@ -23,7 +23,7 @@ int request_new(sim *s, request is)
         }
         id = ++pool->n;
     }
-    pool->at[id] = (slot){.is = is, .waiter = -1};
+    pool->at[id] = (slot){.is = is, .waiter = -1, .date_s = s->clock.now_s};
     comm_use(&mpi_of(s)->comms, is.comm);
     return id;
 }
@@ -122,7 +122,8 @@ payload *sim_payload(sim *s, int id)
 static int left_over(const slot *x)
 {
     if (x->is_collective) return x->is_released ? 0 : LEFT_COLLECTIVE;
-    if (x->context & 1) return 0;
+    if (x->context & 1) return x->is_released || x->is.is_done ? 0 : LEFT_REQUEST; /* an access to a window, which completes it */
+    if (x->access == ACCESSES_DEVICE) return x->is.is_done ? 0 : LEFT_REQUEST;
     if (x->access) return x->is_released ? 0 : LEFT_REQUEST;
     if (!x->has_matched && !x->is.is_done) return x->is.is_send ? LEFT_SEND : LEFT_RECV;
     return x->is_released || x->is.is_detached ? 0 : LEFT_REQUEST;

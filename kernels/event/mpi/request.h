@@ -54,7 +54,7 @@ typedef struct {
         double arrived_s;        /* an early send's without a match: date at which its message arrived */
         collective_run *run;     /* run of a started collective */
     };
-    double date_s;               /* date of its posting; once it is done, of its completion */
+    double date_s;               /* date of its making, then of its posting; once it is done, of its completion */
     void (*told)(sim *s, int request); /* told when it is done, with a waiter, instead of that one's first action; or NULL */
 } slot;
 

@@ -238,13 +238,13 @@ def sample(
         ) from None
     if not is_running():
         return iterable
-    return _Loop(name, scope, chosen, iterable)
+    return SampledLoop(name, scope, chosen, iterable)
 
 
 # ---- loops ----
 
 
-class _Loop:
+class SampledLoop:
     """Iterable over the items of a sampled loop; each iteration starts anew, as over a list."""
 
     def __init__(self, name: str, scope: Scope, rule: StoppingRule, items: Collection[Any]) -> None:

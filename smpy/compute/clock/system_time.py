@@ -9,7 +9,8 @@ class SystemTime:
     """Adds up the time that the system took of long bursts, and the page faults.
 
     The counters are read at the end of each long burst. Of their growth since the end of the one before, the burst has
-    a share: its time over the thread's time. Short bursts in between and smpy itself have the rest.
+    a share: its time over the thread's time. Short bursts in between and smpy itself have the rest. A burst that stands
+    for work that `smpy.sample` did not execute is longer than the thread's time, and counts as that.
 
     Attributes
     ----------
@@ -28,8 +29,9 @@ class SystemTime:
         user_s, system_s, page_faults = self._user_s, self._system_s, self._page_faults
         self._read()
         passed_s = self._user_s - user_s + (self._system_s - system_s)
-        share = min(seconds / passed_s, 1.0) if passed_s > 0 else 0.0
-        self.seconds += seconds
+        executed_s = min(seconds, passed_s)
+        share = executed_s / passed_s if passed_s > 0 else 0.0
+        self.seconds += executed_s
         self.system_s += share * (self._system_s - system_s)
         self.page_faults += share * (self._page_faults - page_faults)
 

@@ -124,6 +124,7 @@ class Folded(np.ndarray):
         if checked_device(device) == self._is_on_device or not is_running():
             return self
         copy = without_backing(self.shape, self.dtype, is_on_device=not self._is_on_device)
+        copy._mark(self._threads, is_on_device=copy._is_on_device)
         if takes_time(is_folded=True):
             number = 0 if stream is None else stream
             current().start_copy(self.nbytes, number, to_device=copy._is_on_device)

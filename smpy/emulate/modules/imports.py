@@ -24,7 +24,8 @@ from smpy.emulate.modules.privacy import Privacy
 from smpy.emulate.modules.sources import Source, Sources, is_asking
 from smpy.emulate.modules.system import importing_for_all
 from smpy.emulate.patches import Patches
-from smpy.emulate.ranks import RankState, doing_for_all, running
+from smpy.emulate.ranks import RankState, doing_for_all, is_for_all, running
+from smpy.engine.thread_ranks import OURS
 
 
 class Importer:
@@ -87,7 +88,7 @@ class Importer:
         patches.attribute(builtins, "__import__", self.import_)
 
         def import_module(name: str, package: str | None = None) -> ModuleType:
-            return self.import_module(name, package, sys._getframe(1).f_globals)
+            return self.import_module(name, package, sys._getframe(1))
 
         patches.attribute(importlib, "import_module", import_module)
         patches.attribute(importlib, "reload", self.reload)
@@ -144,7 +145,9 @@ class Importer:
     def get(self, name: str) -> ModuleType:
         """The running rank's view of a module, imported if needed: its own copy, or the shared one."""
         if self._is_plain(name):
-            return self._modules.get(name) or self._import_shared(name)
+            shared = self._modules.get(name) or self._import_shared(name)
+            self._charge(name)
+            return shared
         if self.is_private(name):
             return self._own(name)
         parent, _, child = name.rpartition(".")
@@ -152,6 +155,7 @@ class Importer:
         module = self._modules.get(name)
         if module is None:
             module = self._substitute(name) if name in self._substitutes else self._import_shared(name)
+        self._charge(name)
         if package is not None and child not in getattr(package, "__dict__", ()):
             setattr(package, child, module)
             if name in self._imported:
@@ -170,12 +174,13 @@ class Importer:
     ) -> ModuleType:
         """`builtins.__import__`."""
         requested = _resolve(name, _package_of(globals), level) if level else name
-        late = self._late
-        if late is not None and requested in late.seconds and (state := running()) is not None:
-            late.charge(requested, state.rank)
-        if (self._plain.get(requested) and not self._brings_awaited(requested, fromlist)) or (
-            state := running()
-        ) is None:
+        if self._late is not None and self._late.seconds:
+            self._charge(requested, fromlist)
+        if (
+            self._plain.get(requested)
+            and not self._missing(requested, fromlist)
+            and not (fromlist and self._brings_awaited(requested, fromlist))
+        ) or (state := running()) is None:
             return self._shared_import(name, globals, locals, fromlist, level)
         own = state.modules.get(name)
         if (
@@ -188,30 +193,32 @@ class Importer:
         module: ModuleType | None = None
         with self._loading(state):
             if self._is_plain(requested):
-                is_late = late is not None and requested not in self._modules and _is_in_function(sys._getframe(1))
-                with importing_for_all(), late.measure(requested) if late and is_late else nullcontext():
+                measured = self._measured(self._missing(requested, fromlist), state, sys._getframe(1))
+                with importing_for_all(), measured:
                     module = self._shared_import(name, globals, locals, fromlist, level)
                     self._look_for_awaited()
         if module is not None:
-            if late is not None and requested in late.seconds:
-                late.charge(requested, state.rank)
+            self._charge(requested, fromlist)
             return module
-        module = self.get(requested)
-        if not fromlist:
-            top = name.partition(".")[0]  # first part of the name as written: `import a.b` binds a
-            requested = requested[: len(requested) - len(name) + len(top)] if name else requested
+        with self._taking_time(state, sys._getframe(1)):
             module = self.get(requested)
-        elif hasattr(module, "__path__"):
-            self._import_parts(requested, module, fromlist)
+            if not fromlist:
+                top = name.partition(".")[0]  # first part of the name as written: `import a.b` binds a
+                requested = requested[: len(requested) - len(name) + len(top)] if name else requested
+                module = self.get(requested)
+            elif hasattr(module, "__path__"):
+                self._import_parts(requested, module, fromlist)
         return self._as_seen_by(globals, requested, module, state)
 
-    def import_module(self, name: str, package: str | None, importing: Mapping[str, Any]) -> ModuleType:
-        """`importlib.import_module`, called by code with these globals."""
+    def import_module(self, name: str, package: str | None, frame: FrameType) -> ModuleType:
+        """`importlib.import_module`, called in this frame."""
         absolute = name if package is None else importlib.util.resolve_name(name, package)
         state = running()
-        if self._plain.get(absolute) or state is None or absolute.startswith("."):
+        if state is None or absolute.startswith("."):
             return self._shared_import_module(name, package)
-        return self._as_seen_by(importing, absolute, self.get(absolute), state)
+        with self._taking_time(state, frame):
+            module = self.get(absolute)
+        return self._as_seen_by(frame.f_globals, absolute, module, state)
 
     def reload(self, module: ModuleType) -> ModuleType:
         """`importlib.reload`."""
@@ -235,8 +242,10 @@ class Importer:
     def find_spec(self, name: str, package: str | None = None) -> Any:
         """`importlib.util.find_spec`, which imports the parents of a module but not the module."""
         absolute = name if package is None else importlib.util.resolve_name(name, package)
-        if running() is None or absolute.startswith(".") or self._is_plain(absolute):
-            return self._shared_find_spec(name, package)
+        state = running()
+        if state is None or absolute.startswith(".") or self._is_plain(absolute):
+            with nullcontext() if state is None else self._loading(state):
+                return self._shared_find_spec(name, package)
         parent = absolute.rpartition(".")[0]
         path = None
         if parent:
@@ -262,14 +271,56 @@ class Importer:
                 self._plain[name] = known
         return known
 
-    def _brings_awaited(self, package: str, fromlist: Sequence[str] | None) -> bool:
-        return package in self._awaited_parts and not self._awaited_parts[package].isdisjoint(fromlist or ())
+    def _brings_awaited(self, package: str, fromlist: Sequence[str]) -> bool:
+        return package in self._awaited_parts and not self._awaited_parts[package].isdisjoint(fromlist)
 
     def _import_shared(self, name: str) -> ModuleType:
-        with self._loading(_of_rank()), importing_for_all():
-            module = self._shared_import_module(name)
-            self._look_for_awaited()
+        state = _of_rank()
+        with self._loading(state):
+            measured = self._measured(name, state)
+            with importing_for_all(), measured:
+                module = self._shared_import_module(name)
+                self._look_for_awaited()
         return module
+
+    # ---- imports that take time ----
+
+    def _taking_time(self, state: RankState, frame: FrameType) -> AbstractContextManager[None]:
+        """Context of what a frame imports; it takes time if the frame is a function's."""
+        if self._late is None or not _is_in_function(frame):
+            return nullcontext()
+        return self._late.loading.take_time(state.rank)
+
+    def _missing(self, name: str, fromlist: Sequence[str] | None) -> str:
+        """First shared module that an import may execute; "": all are there."""
+        module = self._modules.get(name)
+        if module is None:
+            return name
+        if fromlist:
+            there = getattr(module, "__dict__", ())
+            for part in fromlist:
+                if part not in there and part != "*":
+                    return f"{name}.{part}"
+        return ""
+
+    def _measured(self, missing: str, state: RankState, frame: FrameType | None = None) -> AbstractContextManager[None]:
+        """Context of the import of a shared module, which measures one that takes time; others inside are a part."""
+        late = self._late
+        if late is None or not missing or is_for_all() or not late.loading.has_interrupted(state.rank):
+            return nullcontext()
+        is_late = late.loading.takes_time(state.rank) or (frame is not None and _is_in_function(frame))
+        return late.measure(missing) if is_late else nullcontext()
+
+    def _charge(self, name: str, fromlist: Sequence[str] | None = None) -> None:
+        """Let the running rank take the time of a shared module, and of such parts of it, if it has not yet."""
+        late = self._late
+        if late is None or not late.seconds or is_for_all():
+            return
+        for each in (name, *(f"{name}.{part}" for part in fromlist or ())):
+            if each in late.seconds and (state := running()) is not None:
+                late.charge(each, state.rank)
+
+    # ---- the rank's own modules ----
 
     def _substitute(self, name: str) -> ModuleType:
         with self._loading(_of_rank()):
@@ -315,7 +366,8 @@ class Importer:
             path = getattr(package, "__path__", None)
             if path is None:
                 raise ModuleNotFoundError(f"No module named {name!r}; {parent!r} is not a package", name=name)
-        source = self._sources.find(name, path)
+        with self._loading(state):
+            source = self._sources.find(name, path)
         if source is None:
             module_known = self._modules.get(name)
             if module_known is None or type(module_known) is ModuleProxy:
@@ -342,6 +394,8 @@ class Importer:
         module = source.new_module()
         state.modules[name] = module
         try:
+            with self._loading(state):
+                source.compile()
             with self._executing(state), doing_for_all(whether=False):
                 source.execute(module)
                 if name in self._changes:
@@ -460,7 +514,8 @@ def _package_of(importing: Mapping[str, Any] | None) -> str:
 
 
 def _is_in_function(frame: FrameType) -> bool:
-    return frame.f_code.co_name != "<module>"
+    """Whether it is a function's, and not one of smpy."""
+    return frame.f_code.co_name != "<module>" and not frame.f_code.co_filename.startswith(OURS)
 
 
 def _resolve(name: str, package: str, level: int) -> str:

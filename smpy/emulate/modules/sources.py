@@ -77,7 +77,7 @@ class Source:
     def prepare(self, module: ModuleType) -> Callable[[], None]:
         """Function that runs the module's code for the running rank."""
         if self._is_plain:
-            return body_of(self._code(), vars(module))
+            return body_of(self._code_supply()(), vars(module))
         loader = self.spec.loader
         return _nothing if loader is None else partial(loader.exec_module, module)
 
@@ -90,7 +90,12 @@ class Source:
             and getattr(kind, "create_module", None) is SourceFileLoader.create_module
         )
 
-    def _code(self) -> CodeType:
+    def compile(self) -> None:
+        """Compile the module for all ranks, if it executes a code object."""
+        if self._is_plain:
+            self._take_code = self._code_supply()
+
+    def _code_supply(self) -> Callable[[], CodeType]:
         if self._take_code is None:
             loader: Any = self.spec.loader  # a plain module's has `get_code`
             code: CodeType | None = loader.get_code(self.spec.name)
@@ -99,7 +104,7 @@ class Source:
             if code is None:
                 raise ImportError(f"cannot get code object of {self.spec.name!r}", name=self.spec.name)
             self._take_code = self._supply.of(code)
-        return self._take_code()
+        return self._take_code
 
 
 def is_extension(spec: ModuleSpec) -> bool:

@@ -190,7 +190,7 @@ def _uncertain(engine: Engine) -> Iterable[Remark]:
 
 
 def _devices(engine: Engine) -> Iterable[Remark]:
-    """Remark on the part of the time in which the devices of ranks computed."""
+    """Remark on the part of the time in which the devices of ranks computed; skipped iterations have none of both."""
     busy_s = engine.device_busy_s()
     rank_s = zip(engine.finish_s(), engine.skipped_s(), strict=True)
     performed_s = max((end_s - skipped_s for end_s, skipped_s in rank_s if not isnan(end_s)), default=0.0)

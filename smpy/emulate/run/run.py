@@ -14,10 +14,10 @@ from greenlet import greenlet
 
 import smpy
 from smpy.collectives.world_schedules import algorithms_in
-from smpy.compute.clock.iterations import IterationSkipping
 from smpy.compute.clock.library_threads import LibraryThreads
 from smpy.compute.clock.measured_clock import new_clock
 from smpy.compute.clock.observed_bursts import ObservedBursts
+from smpy.compute.clock.skipped_loops import IterationSkipping
 from smpy.compute.models.modelling import Modelling
 from smpy.emulate.config import description_of, new_world, with_host_speed
 from smpy.emulate.modules.codes import CodeSupply
@@ -371,7 +371,7 @@ def _end_of(stopped: object, engine: Engine, lifetime: Lifetime, home: str) -> t
                 "compiled code or belongs to multiprocessing, and cannot be simulated; call MPI in a threading.Thread"
             )
         case SmpyError():
-            return EXIT_FAILURE, stopped
+            return EXIT_USAGE if isinstance(stopped, UsageError) else EXIT_FAILURE, stopped
         case Refused(reason):
             return EXIT_USAGE, UsageError(reason)
         case Failed(rank, text):
@@ -425,6 +425,7 @@ def _inputs(
     host_of_rank: Sequence[int],
     frozen: BurstFileMode,
 ) -> Inputs:
+    has_kernel_noise = _has_kernel_noise(engine)
     return Inputs(
         version=smpy.__version__,
         program=config.program,
@@ -438,7 +439,8 @@ def _inputs(
         replayed_from=None if config.replay is None else str(config.replay),
         bursts_sha256=frozen.sha256,
         noise_model=None if config.noise_model is None else noise_model_text(config.noise_model),
-        noise_seed=config.seed if engine.has_noise or (config.noise and _has_noise(engine)) else None,
+        noise_seed=config.seed if engine.has_noise or has_kernel_noise else None,
+        has_kernel_noise=has_kernel_noise,
         background=_background(config, engine),
         kernels_file=None if config.kernels is None else str(config.kernels),
         mapping=mapping_of(host_of_rank, platform.host_names),
@@ -464,7 +466,7 @@ def _remarks_on_background(config: RunConfig, engine: Engine) -> Iterable[Remark
     return () if remark is None else (remark,)
 
 
-def _has_noise(engine: Engine) -> bool:
+def _has_kernel_noise(engine: Engine) -> bool:
     modelling = engine.world_storage.get(Modelling)
     return modelling is not None and modelling.draws is not None and modelling.draws.n_drawn > 0
 

@@ -72,7 +72,7 @@ def install_surroundings(
     loading = Loading(engine)
     late = None
     if engine.clock is not None and engine.bursts is None and not config.free_imports:
-        late = LateImports(engine, config.host_speed_flop_per_s or 0.0)
+        late = LateImports(engine, loading, config.host_speed_flop_per_s or 0.0)
     importer = Importer(privacy, sources, loading.pause, loading.execute, late)
     importer.install(patches)
     install_mpi4py(importer, patches)
