@@ -315,9 +315,7 @@ def _partners(
     """World ranks at the other side of the messages that actions post; `ANY` of other actions."""
     partner = np.full(len(actions), ANY, np.int32)
     is_post = is_named(names, actions["action"], *_SENDS, *_RECEIVES)
-    for comm in np.unique(actions["comm"][is_post]).tolist():
-        is_here = is_post & (actions["comm"] == comm)
-        partner[is_here] = communicators.world_ranks(comm, peer[is_here])
+    partner[is_post] = communicators.world_ranks(actions["comm"][is_post], peer[is_post])
     return partner
 
 
