@@ -198,7 +198,8 @@ class _Program:
         action, nbytes = row.action, row.bytes
         if action in _RECEIVES:
             nbytes = 0  # one of an object has room for any
-        if not (0 <= nbytes <= _LARGEST and 0 <= row.amount <= _LARGEST):
+        most = _LARGEST * self._amounts_per_s / _NS if action == "compute" else _LARGEST
+        if not (0 <= nbytes <= _LARGEST and 0 <= row.amount <= most):
             raise damaged(f"{self._trace.folder / 'actions.parquet'}: an amount of rank {row.rank} is not of a run")
         if action in _EXCHANGES:
             self._exchange(row)
