@@ -60,10 +60,18 @@ def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
     except (_otf2.Error, TraceReaderError) as error:
-        reason = next(reversed(output.getvalue().split("\n")[:-1]), str(error))
+        reason = _lacking(path) or next(reversed(output.getvalue().split("\n")[:-1]), str(error))
         raise UsageError(f"{path} is no whole trace in OTF2: {reason}") from error
     except (LookupError, AttributeError, TypeError, ValueError, ArithmeticError) as error:
         raise UsageError(f"{path} is damaged: a definition or an event of it makes no sense: {error!r}") from error
+
+
+def _lacking(path: Path) -> str:
+    """Sentence about a file that a trace should have, and has not; "": it has all that is known."""
+    folder = path.with_suffix("")
+    files = [path.with_suffix(".def"), *(each.with_suffix(".evt") for each in sorted(folder.glob("*.def")))]
+    lacking = next((file for file in files if not file.is_file() or not file.stat().st_size), None)
+    return f"{lacking.relative_to(path.parent)} is missing, or empty" if lacking else ""
 
 
 class _Events:

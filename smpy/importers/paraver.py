@@ -60,6 +60,7 @@ _STARTED_RECEIVES: Final = ("Irecv", "Imrecv")
 _OF_ONE: Final = ("Wait", "Waitany", "Test", "Testany")
 _OF_ALL: Final = ("Waitall", "Waitsome", "Testall", "Testsome", "Finalize")
 _GUESSED: Final = "requests have no names: a wait completes those that are over by its end"
+_UNNAMED: Final = "a call that the .pcf does not name is left out of replays"
 _NO_THREADS: Final = "threads other than a task's first are left out"
 
 
@@ -212,8 +213,10 @@ class _Reader:
                 self._run.region_ends(task.rank, date_s)
 
     def _call_name(self, kind: int, value: int) -> str:
-        name = self._names.values.get(kind, {}).get(value) or _NAMES.get(kind, {}).get(value) or f"call {value}"
-        return name.removeprefix("MPI_")
+        name = self._names.values.get(kind, {}).get(value) or _NAMES.get(kind, {}).get(value)
+        if not name:
+            self._builder.remarks[_UNNAMED] += 1
+        return (name or f"call {value}").removeprefix("MPI_")
 
     def _begin(self, task: _Task, date_ns: int, call: str, values: dict[int, int]) -> None:
         task.depth += 1

@@ -454,6 +454,17 @@ def test_a_damaged_trace_is_one_line_and_no_folder(damage, tmp_path: Path):
     assert [each.name for each in tmp_path.iterdir()] == ["run"]
 
 
+@pytest.mark.parametrize("name", ["traces.def", "traces/1.evt"])
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_a_file_that_is_missing_or_empty_is_named(name: str, tmp_path: Path, *, is_empty: bool):
+    shutil.copytree(REAL / "ping_pong", tmp_path / "run")
+    (tmp_path / "run" / name).unlink()
+    if is_empty:
+        (tmp_path / "run" / name).touch()
+    with pytest.raises(UsageError, match=rf"is no whole trace in OTF2: {name} is missing, or empty$"):
+        smpy.import_trace(tmp_path / "run" / "traces.otf2", tmp_path / "trace")
+
+
 def test_a_pipe_is_refused_at_once(tmp_path: Path):
     os.mkfifo(tmp_path / "traces.otf2")
     with pytest.raises(UsageError, match="is no plain file"):
