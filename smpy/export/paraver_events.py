@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from smpy.errors import UsageError
 from smpy.export.communicators import Communicators
 from smpy.export.dated_calls import DatedRank
 from smpy.export.mpi_calls import OF_ROOT, name_of, sizes_of
@@ -24,6 +25,7 @@ STATE, EVENT, CALL, COLLECTIVE, MESSAGE = range(5)
 """Kinds of records."""
 
 _NS: Final = 1e9
+_LARGEST: Final = 1e18  # value of an event that readers take
 _COLLECTIVES: Final = ("collective", "start")
 _NAMED_BY_DETAIL: Final = (*_COLLECTIVES, "send", "isend", "access", "file_access", "file_iaccess")
 
@@ -58,7 +60,7 @@ class Events:
 
     def __init__(self, trace: Trace, calls: CallNumbers, communicators: Communicators) -> None:
         self._calls, self._communicators = calls, communicators
-        self._queries = queries_of(trace)
+        self._folder, self._queries = trace.folder, queries_of(trace)
         self._line_of_site, self._kernel_of_site = np.array(calls.line_of_site), np.array(calls.kernel_of_site)
         self._has_operations = not trace.keeps_seconds
 
@@ -77,7 +79,7 @@ class Events:
         in_order = [
             (
                 called,
-                records(CALL, begin_ns[called], types[called], values[called], line, np.diff(flop[:-1])),
+                records(CALL, begin_ns[called], types[called], values[called], line, flop[:-1]),
             ),
             (collective, records(COLLECTIVE, begin_ns[collective], *self._sizes(dated, collective))),
             (computed, records(EVENT, begin_ns[computed], KERNEL, kernel[computed])),
@@ -89,21 +91,26 @@ class Events:
         places, parts = zip(*in_order, strict=True)
         events = np.concatenate(parts)[np.argsort(np.concatenate(places), kind="stable")]
         init = self._call_without_line("Init", 0, 0)
-        finalize = self._call_without_line("Finalize", dated.end_s, flop[-1] - flop[-2])
+        finalize = self._call_without_line("Finalize", dated.end_s, flop[-1])
         events = np.concatenate((init, events, finalize))
         events["rank"] = dated.rank
         return events
 
-    def _call_without_line(self, name: str, date_s: float, flop: int) -> NDArray[np.void]:
+    def _call_without_line(self, name: str, date_s: float, flop: float) -> NDArray[np.void]:
         """Begin and end of a call, with the operations before it."""
         kind, value = self._calls.of_call(name, is_collective=False)
         return records(CALL, whole_ns(np.full(2, date_s)), kind, [value, 0], 0, [flop, 0])
 
-    def _flop(self, dated: DatedRank, called: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Whole operations of a rank at its begin, at each of its calls, and at its end."""
+    def _flop(self, dated: DatedRank, called: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Whole operations of a rank up to each of its calls since the one before, and up to its end."""
         is_counted = dated.is_named("compute") & self._has_operations
         flop = np.append(0.0, np.cumsum(np.where(is_counted, dated.actions["amount"], 0.0)))
-        whole: NDArray[np.int64] = np.rint(flop[[0, *called, -1]]).astype(np.int64)
+        whole: NDArray[np.float64] = np.diff(np.rint(flop[[0, *called, -1]]))
+        if (whole > _LARGEST).any():
+            raise UsageError(
+                f"{self._folder} is not written for Paraver: rank {dated.rank} has more than {_LARGEST:.0e} flop "
+                "between two calls"
+            )
         return whole
 
     def _numbers(self, dated: DatedRank) -> NDArray[np.int64]:

@@ -96,6 +96,17 @@ def test_operations_add_up_to_those_of_the_run(traced: Trace, tmp_path: Path):
         assert sum(pairs.get(FLOP, 0) for _, pairs in prv.events[task]) == 2 * (1e6 * (1 + task) + 1e5)
 
 
+def test_operations_of_a_rank_may_be_more_than_a_number_has_room_for(emulated: Callable, tmp_path: Path):
+    source = "import smpy\nfrom mpi4py import MPI\nfor _ in range(12): smpy.execute(%g); MPI.COMM_WORLD.Barrier()"
+    machine = "flat hosts=2 cores=1 speed=10000Tf"
+    emulated(source % 9e17, 2, trace=tmp_path / "trace", platform=machine)
+    prv = written(Trace(tmp_path / "trace"), tmp_path)
+    assert [pairs[FLOP] for _, pairs in prv.events[0] if pairs.get(FLOP)] == [int(9e17)] * 12
+    emulated(source % 9e18, 2, trace=tmp_path / "more", platform=machine)
+    with pytest.raises(UsageError, match=r"rank 0 has more than 1e\+18 flop between two calls"):
+        export(Trace(tmp_path / "more"), "paraver", tmp_path / "x.prv")
+
+
 def test_regions_begin_and_end_in_order(traced: Trace, tmp_path: Path):
     prv = written(traced, tmp_path)
     names = values_of(tmp_path / "x.pcf")[REGION]
