@@ -17,6 +17,7 @@ import numpy as np
 from smpy.engine.call_dates import CALL_KINDS, NO_MESSAGE, NO_QUEUE, CallDates, find_call_dates
 from smpy.export.action_columns import ACTION, action_columns, coded, is_named
 from smpy.export.communicators import ANY, Communicators
+from smpy.export.polls import TESTS
 from smpy.export.rows_of_ranks import RowsOfRanks, groups_of_ranks
 from smpy.records.columns import is_known, numbers
 from smpy.records.profile import INTERVAL_KINDS
@@ -42,8 +43,8 @@ _KINDS: Final = {
     **dict.fromkeys(_ALONE, "alone"),
     "skip": "skipped",
     **dict.fromkeys((*_SENDS, *_RECEIVES), "post"),
-    **dict.fromkeys(("test", "get_status"), "test"),
-    **{name: name for name in ("wait", "wait_all", "wait_any", "test_any", "and", "collective", "start", "entry")},
+    **{name: name for name in ("wait", "wait_all", "wait_any", "test", "test_any", "and")},
+    **{name: name for name in ("collective", "start", "entry")},
 }
 """Kinds of actions, for the kernel, as long as other columns say nothing else; the kind of others is "other"."""
 
@@ -104,6 +105,8 @@ class DatedCall(NamedTuple):
         Started collectives that it completed.
     tables : dict
         Tables of a collective.
+    tested : sequence of int
+        Requests that it tests.
     """
 
     action: str
@@ -121,6 +124,7 @@ class DatedCall(NamedTuple):
     completed: Sequence[TracedMessage]
     collectives: Sequence[DatedCall]
     tables: dict[int, list[int]]
+    tested: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,6 +165,14 @@ class DatedRank:
             tables.setdefault(number, []).append(offset)
         return tables
 
+    def tested(self, action: int) -> list[int]:
+        """Requests of a test: its own, and those of the list behind it."""
+        end = action + 1
+        while end < len(self.actions) and self.names[self.actions["action"][end]] == "and":
+            end += 1
+        requests: list[int] = self.actions["request"][action:end].tolist()
+        return requests
+
     def is_named(self, *names: str) -> NDArray[np.bool_]:
         """Mask of the actions with one of some names."""
         return is_named(self.names, self.actions["action"], *names)
@@ -186,7 +198,8 @@ class DatedRank:
             completed = [posted.pop(each) for each in ended if each in posted]
             collectives = [started.pop(each) for each in ended if each in started]
             tables = self.tables(number) if action in ("collective", "start") else {}
-            parts = message, completed, collectives, tables
+            tested = self.tested(number) if action in TESTS else ()
+            parts = message, completed, collectives, tables, tested
             call = DatedCall._make((action, begin_s[number], end_s[number], *row, *parts))
             if action == "start":
                 started[number] = call
