@@ -86,16 +86,22 @@ static void complete(walk *w, int site, int first, int end, int is_poll)
     }
 }
 
-/* Goes to the end of a collective, unless another one of its site follows. A message of its site behind it says when that was. */
+/* Goes to the end of the intervals of a site: where an action of the same site follows that posts a message, to its date. */
+static void pass_until(walk *w, int site, int following)
+{
+    const dated_actions *a = w->of;
+    const int is_same = following < a->n_actions && a->site[following] == site;
+    const int message = is_same ? find_message(a, following) : DATED_NO_MESSAGE;
+    pass(w, site, message == DATED_NO_MESSAGE ? INFINITY : a->posted_s[message], 0);
+}
+
+/* Goes to the end of a collective, unless another one of its site follows. */
 static void end_collective(walk *w, int site, int following)
 {
     const dated_actions *a = w->of;
-    if (following == a->n_actions || a->site[following] != site) {
-        pass(w, site, INFINITY, 0);
-    } else if (a->kind[following] != DATED_COLLECTIVE && a->kind[following] != DATED_START) {
-        const int message = find_message(a, following);
-        pass(w, site, message == DATED_NO_MESSAGE ? INFINITY : a->posted_s[message], 0);
-    }
+    const int is_same = following < a->n_actions && a->site[following] == site;
+    if (is_same && (a->kind[following] == DATED_COLLECTIVE || a->kind[following] == DATED_START)) return;
+    pass_until(w, site, following);
 }
 
 /* The first action behind one that is not of a kind. */
@@ -149,7 +155,7 @@ static int perform(walk *w, int action)
         if (a->kind[action] == DATED_START) a->started[a->request[action]] = action;
         break;
     default:
-        pass(w, site, INFINITY, 0);
+        pass_until(w, site, next);
     }
     return next;
 }

@@ -16,7 +16,7 @@ enum {                                /* kinds of actions, by the time that they
     DATED_NONE,                       /* no call */
     DATED_INSTANT, DATED_ALONE,       /* no time; one interval */
     DATED_SKIPPED,                    /* one interval, and those of its kind behind it */
-    DATED_OTHER,                      /* all intervals of its site */
+    DATED_OTHER,                      /* all intervals of its site, up to a message that the next action of the site posts */
     DATED_POST, DATED_POST_BUFFERED, DATED_POST_AND_WAIT,
     DATED_WAIT, DATED_WAIT_ALL, DATED_WAIT_ANY, DATED_AND, /* a DATED_AND has one more request of the list before it */
     DATED_TEST, DATED_TEST_ANY,       /* waits that may have polled in vain before */
