@@ -162,7 +162,7 @@ static int perform(walk *w, int action)
 
 int call_dates_find(dated_actions *actions)
 {
-    walk w = {.of = actions};
+    walk w = {.of = actions, .now_s = actions->start_s};
     for (int action = 0, next; action < actions->n_actions; action = next) {
         next = action + 1;
         if (actions->kind[action] != DATED_NONE) {

@@ -27,6 +27,7 @@ enum { DATED_ANY_TAG = -1, DATED_NO_QUEUE = -1, DATED_NO_MESSAGE = -1, DATED_NO_
 
 typedef struct {
     int n_actions, n_intervals, overhead; /* overhead: a kind of intervals */
+    double start_s;                       /* of the rank: later than 0 if another one has started it */
     const int8_t *kind, *alone_kind;      /* of actions; kind of the intervals of a DATED_ALONE or DATED_SKIPPED */
     const int *site, *tag, *request;      /* requests have numbers from 0 */
     const int *queue;                     /* of the side of a message that the action posts, or DATED_NO_QUEUE */

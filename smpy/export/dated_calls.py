@@ -153,9 +153,14 @@ class DatedRank:
     dates: CallDates
 
     @property
+    def start_s(self) -> float:
+        """Date at which the rank started."""
+        return _start_s(self.intervals)
+
+    @property
     def end_s(self) -> float:
         """Date at which the last call ended."""
-        return float(self.dates.end_s.max(initial=0.0))
+        return float(self.dates.end_s.max(initial=self.start_s))
 
     def tables(self, action: int) -> dict[int, list[int]]:
         """Tables of a collective, from the entries behind it."""
@@ -288,8 +293,13 @@ def _dated(
         "message_tag": sides["tag"],
         **{name: sides[name] for name in ("posted_s", "ended_s")},
     }
-    dates = find_call_dates(columns, len(requests), _OVERHEAD)
+    dates = find_call_dates(columns, len(requests), _OVERHEAD, _start_s(intervals))
     return DatedRank(rank, names, actions, intervals, sides, dates)
+
+
+def _start_s(intervals: NDArray[np.void]) -> float:
+    """Date at which a rank started: later than 0 if another one has started it."""
+    return float(intervals["start_s"][0]) if len(intervals) else 0.0
 
 
 def _kinds(names: Sequence[str], actions: NDArray[np.void]) -> NDArray[np.int8]:

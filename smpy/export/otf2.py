@@ -191,7 +191,7 @@ class _Events:
     def write(self) -> None:
         """Write them all."""
         names = self._definitions.trace.info["trace"]["regions"]
-        self._enter(0.0, self._definitions.program)
+        self._enter(self._dated.start_s, self._definitions.program)
         for call in self._dated.calls():
             if call.action == "begin_region":
                 otf2 = self._definitions.otf2

@@ -93,7 +93,7 @@ class Events:
         ]
         places, parts = zip(*in_order, strict=True)
         events = np.concatenate(parts)[np.argsort(np.concatenate(places), kind="stable")]
-        init = self._call_without_line("Init", 0, 0)
+        init = self._call_without_line("Init", dated.start_s, 0)
         finalize = self._call_without_line("Finalize", dated.end_s, flop[-1])
         events = np.concatenate((init, events, finalize))
         events["rank"] = dated.rank
