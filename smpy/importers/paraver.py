@@ -302,9 +302,9 @@ class _Reader:
             for name in task.names
         ]
         self._run.polled(task.rank, task.facts[POLLS_IN_VAIN], success, probed=probed, tested=tested)
-        found = task.named.get(task.names[success - 1]) if 0 < success <= len(task.names) else None
-        if found is not None and task.call in _OF_ONE:
-            self._complete(task, found)
+        complete = task.named.get(task.names[success - 1]) if 0 < success <= len(task.names) else None
+        if complete is not None and task.call in _OF_ONE:
+            self._complete(task, complete)
 
     def _expected_in(self, task: _Task, date_ns: int) -> ParaverMessage | None:
         """The message whose receive was posted in the present call: of several, the first one posted."""

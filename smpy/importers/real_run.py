@@ -352,8 +352,8 @@ class RealRun:
         for request in others:
             state.actions.add(action_row("and", state.rank, state.site, request=request))
         if poll.success and poll.requests:
-            found = poll.requests[poll.success - 1]
-            state.waited = [request for request in state.waited if request != found]
+            complete = poll.requests[poll.success - 1]
+            state.waited = [request for request in state.waited if request != complete]
 
     def _act_on_messages(self, state: RealRank) -> None:
         """Rows of the messages that the call itself sends and receives; both together if it does both."""
