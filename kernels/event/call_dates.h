@@ -2,7 +2,8 @@
  *
  * Actions and intervals are in the order of the rank: the intervals of an action are those of its site that follow the intervals of
  * the action before. A message says when its sides were posted, and when it had arrived. Actions of one site that follow each other
- * and take no time in between share their intervals: of such collectives the last one has all of the time.
+ * and take no time in between share their intervals: of such collectives the last one has all of the time, and an action has none
+ * beyond the date at which one behind it posts a message.
  *
  * Invariants: (1) an interval belongs to one action at most, and a side of a message to the one action that posted it;
  *             (2) a request is open from the action that posted it to the one that completes it;
@@ -16,7 +17,7 @@ enum {                                /* kinds of actions, by the time that they
     DATED_NONE,                       /* no call */
     DATED_INSTANT, DATED_ALONE,       /* no time; one interval */
     DATED_SKIPPED,                    /* one interval, and those of its kind behind it */
-    DATED_OTHER,                      /* all intervals of its site, up to a message that the next action of the site posts */
+    DATED_OTHER,                      /* all intervals of its site */
     DATED_POST, DATED_POST_BUFFERED, DATED_POST_AND_WAIT,
     DATED_WAIT, DATED_WAIT_ALL, DATED_WAIT_ANY, DATED_AND, /* a DATED_AND has one more request of the list before it */
     DATED_TEST, DATED_TEST_ANY,       /* waits that may have polled in vain before */
