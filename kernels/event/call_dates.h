@@ -2,7 +2,8 @@
  *
  * Actions and intervals are in the order of the rank: the intervals of an action are those of its site that follow the intervals of
  * the action before. A message says when its sides were posted, and when it had arrived. Actions of one site that follow each other
- * and take no time in between share their intervals: of such collectives the last one has all of the time.
+ * and take no time in between share their intervals: of such collectives the last one has all of the time, and an action has none
+ * beyond the date at which one behind it posts a message.
  *
  * Invariants: (1) an interval belongs to one action at most, and a side of a message to the one action that posted it;
  *             (2) a request is open from the action that posted it to the one that completes it;
@@ -27,6 +28,7 @@ enum { DATED_ANY_TAG = -1, DATED_NO_QUEUE = -1, DATED_NO_MESSAGE = -1, DATED_NO_
 
 typedef struct {
     int n_actions, n_intervals, overhead; /* overhead: a kind of intervals */
+    double start_s;                       /* of the rank: later than 0 if another one has started it */
     const int8_t *kind, *alone_kind;      /* of actions; kind of the intervals of a DATED_ALONE or DATED_SKIPPED */
     const int *site, *tag, *request;      /* requests have numbers from 0 */
     const int *queue;                     /* of the side of a message that the action posts, or DATED_NO_QUEUE */

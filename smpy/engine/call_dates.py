@@ -60,7 +60,7 @@ class CallDates:
     n_intervals: int
 
 
-def find_call_dates(columns: Mapping[str, NDArray[Any]], n_requests: int, overhead: int) -> CallDates:
+def find_call_dates(columns: Mapping[str, NDArray[Any]], n_requests: int, overhead: int, start_s: float) -> CallDates:
     """Dates of the calls of one rank.
 
     Parameters
@@ -71,6 +71,8 @@ def find_call_dates(columns: Mapping[str, NDArray[Any]], n_requests: int, overhe
         Number of requests, which the column `request` numbers from 0.
     overhead : int
         Number of overhead among the kinds of intervals.
+    start_s : float
+        Date at which the rank started.
     """
     import numpy as np
 
@@ -90,7 +92,8 @@ def find_call_dates(columns: Mapping[str, NDArray[Any]], n_requests: int, overhe
         "first_over": np.zeros(n_actions + 1, _INT),
     }
     pointers = {name: ffi.from_buffer(_C_TYPES[array.dtype.str[1:]], array) for name, array in arrays.items()}
-    sizes = {"n_actions": n_actions, "n_intervals": len(arrays["interval_kind"]), "overhead": overhead}
-    n_intervals = lib.call_dates_find(ffi.new("dated_actions *", sizes | pointers))
+    sizes = {"n_actions": n_actions, "n_intervals": len(arrays["interval_kind"])}
+    facts = {"overhead": overhead, "start_s": start_s}
+    n_intervals = lib.call_dates_find(ffi.new("dated_actions *", sizes | facts | pointers))
     results = {name: arrays[name] for name in ("begin_s", "end_s", "message", "over", "first_over")}
     return CallDates(is_call=arrays["is_call"].astype(np.bool_), **results, n_intervals=n_intervals)

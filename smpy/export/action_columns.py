@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -40,7 +40,7 @@ class Row(NamedTuple):
     detail: int
 
 
-row_of: Final = partial(tuple.__new__, Row)
+_row_of: Final = partial(tuple.__new__, Row)
 """`Row._make`, at half its time."""
 
 
@@ -49,6 +49,13 @@ def action_columns(trace: Trace, names: dict[str, int]) -> Iterator[dict[str, ND
     for batch in trace.batches("actions", ACTION.names):
         columns = {name: numbers(batch[name], null=_NULL.get(name)) for name in ACTION.names or () if name != "action"}
         yield columns | {"action": coded(batch["action"], names)}
+
+
+def rows_of(columns: Mapping[str, NDArray[Any]] | NDArray[np.void], names: Sequence[str]) -> Iterator[Row]:
+    """Rows of columns of `actions`, in which numbers stand for some names."""
+    lists = {name: columns[name].tolist() for name in Row._fields}
+    lists["action"] = [names[code] for code in lists["action"]]
+    return map(_row_of, zip(*lists.values(), strict=True))
 
 
 def coded(column: Any, names: dict[str, int]) -> NDArray[np.int8]:

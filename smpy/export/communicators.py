@@ -70,12 +70,15 @@ class Communicators:
             raise damaged(f"{self._path}: communicator {comm} has {len(peers)} ranks to send to, and none is {peer}")
         return peer if peer == ANY else peers[peer]
 
-    def world_ranks(self, comm: int, peers: NDArray[np.int32]) -> NDArray[np.int32]:
-        """World ranks of the other ends of messages; any source stays any."""
-        for peer in (peers.min(initial=ANY), peers.max(initial=ANY)):
-            self.world_rank(comm, int(peer))
-        members = np.array([*self._members[self._other_of[comm]], ANY], np.int32)
-        ranks: NDArray[np.int32] = members[peers]
+    def world_ranks(self, comms: NDArray[np.int32], peers: NDArray[np.int32]) -> NDArray[np.int32]:
+        """World ranks of the other ends of messages, each in its communicator; any source stays any."""
+        ranks = np.empty_like(peers)
+        for comm in np.unique(comms).tolist():
+            is_here = comms == comm
+            here = peers[is_here]
+            for peer in (here.min(), here.max()):
+                self.world_rank(comm, int(peer))
+            ranks[is_here] = np.array([*self._members[self._other_of[comm]], ANY], np.int32)[here]
         return ranks
 
     def is_world(self, comm: int) -> bool:

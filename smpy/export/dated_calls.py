@@ -17,6 +17,7 @@ import numpy as np
 from smpy.engine.call_dates import CALL_KINDS, NO_MESSAGE, NO_QUEUE, CallDates, find_call_dates
 from smpy.export.action_columns import ACTION, action_columns, coded, is_named
 from smpy.export.communicators import ANY, Communicators
+from smpy.export.polls import TESTS
 from smpy.export.rows_of_ranks import RowsOfRanks, groups_of_ranks
 from smpy.records.columns import is_known, numbers
 from smpy.records.profile import INTERVAL_KINDS
@@ -42,8 +43,8 @@ _KINDS: Final = {
     **dict.fromkeys(_ALONE, "alone"),
     "skip": "skipped",
     **dict.fromkeys((*_SENDS, *_RECEIVES), "post"),
-    **dict.fromkeys(("test", "get_status"), "test"),
-    **{name: name for name in ("wait", "wait_all", "wait_any", "test_any", "and", "collective", "start", "entry")},
+    **{name: name for name in ("wait", "wait_all", "wait_any", "test", "test_any", "and")},
+    **{name: name for name in ("collective", "start", "entry")},
 }
 """Kinds of actions, for the kernel, as long as other columns say nothing else; the kind of others is "other"."""
 
@@ -104,6 +105,8 @@ class DatedCall(NamedTuple):
         Started collectives that it completed.
     tables : dict
         Tables of a collective.
+    tested : sequence of int
+        Requests that it tests.
     """
 
     action: str
@@ -121,6 +124,7 @@ class DatedCall(NamedTuple):
     completed: Sequence[TracedMessage]
     collectives: Sequence[DatedCall]
     tables: dict[int, list[int]]
+    tested: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,9 +153,14 @@ class DatedRank:
     dates: CallDates
 
     @property
+    def start_s(self) -> float:
+        """Date at which the rank started."""
+        return _start_s(self.intervals)
+
+    @property
     def end_s(self) -> float:
         """Date at which the last call ended."""
-        return float(self.dates.end_s.max(initial=0.0))
+        return float(self.dates.end_s.max(initial=self.start_s))
 
     def tables(self, action: int) -> dict[int, list[int]]:
         """Tables of a collective, from the entries behind it."""
@@ -160,6 +169,14 @@ class DatedRank:
         for number, offset in zip(entries["detail"].tolist(), entries["bytes"].tolist(), strict=True):
             tables.setdefault(number, []).append(offset)
         return tables
+
+    def tested(self, action: int) -> list[int]:
+        """Requests of a test: its own, and those of the list behind it."""
+        end = action + 1
+        while end < len(self.actions) and self.names[self.actions["action"][end]] == "and":
+            end += 1
+        requests: list[int] = self.actions["request"][action:end].tolist()
+        return requests
 
     def is_named(self, *names: str) -> NDArray[np.bool_]:
         """Mask of the actions with one of some names."""
@@ -186,7 +203,8 @@ class DatedRank:
             completed = [posted.pop(each) for each in ended if each in posted]
             collectives = [started.pop(each) for each in ended if each in started]
             tables = self.tables(number) if action in ("collective", "start") else {}
-            parts = message, completed, collectives, tables
+            tested = self.tested(number) if action in TESTS else ()
+            parts = message, completed, collectives, tables, tested
             call = DatedCall._make((action, begin_s[number], end_s[number], *row, *parts))
             if action == "start":
                 started[number] = call
@@ -275,8 +293,13 @@ def _dated(
         "message_tag": sides["tag"],
         **{name: sides[name] for name in ("posted_s", "ended_s")},
     }
-    dates = find_call_dates(columns, len(requests), _OVERHEAD)
+    dates = find_call_dates(columns, len(requests), _OVERHEAD, _start_s(intervals))
     return DatedRank(rank, names, actions, intervals, sides, dates)
+
+
+def _start_s(intervals: NDArray[np.void]) -> float:
+    """Date at which a rank started: later than 0 if another one has started it."""
+    return float(intervals["start_s"][0]) if len(intervals) else 0.0
 
 
 def _kinds(names: Sequence[str], actions: NDArray[np.void]) -> NDArray[np.int8]:
@@ -315,9 +338,7 @@ def _partners(
     """World ranks at the other side of the messages that actions post; `ANY` of other actions."""
     partner = np.full(len(actions), ANY, np.int32)
     is_post = is_named(names, actions["action"], *_SENDS, *_RECEIVES)
-    for comm in np.unique(actions["comm"][is_post]).tolist():
-        is_here = is_post & (actions["comm"] == comm)
-        partner[is_here] = communicators.world_ranks(comm, peer[is_here])
+    partner[is_post] = communicators.world_ranks(actions["comm"][is_post], peer[is_post])
     return partner
 
 

@@ -21,9 +21,10 @@ import numpy as np
 
 from smpy.engine.schedules import Instruction, ScheduleCall
 from smpy.errors import UsageError
-from smpy.export.action_columns import ACTION, Row, action_columns, is_named, row_of
+from smpy.export.action_columns import ACTION, Row, action_columns, is_named, rows_of
 from smpy.export.collective_calls import CollectiveCalls
 from smpy.export.communicators import ANY, OF_COLLECTIVES, Communicators
+from smpy.export.rank_program import PLAIN_MODES
 from smpy.export.rows_of_ranks import RowsOfRanks, groups_of_ranks
 from smpy.export.run_machine import RunMachine, machine_of_run
 from smpy.records.files import in_place_when_whole
@@ -43,7 +44,6 @@ _EXCHANGES: Final = (*_SENDS, *_RECEIVES)
 _WAITS: Final = ("wait", "wait_all", "and")
 _WITHOUT_TIME: Final = ("noise_free", "begin_region", "end_region", "free", "took", "end")
 _PERFORMS: Final = ("collective", "start")
-_PLAIN_MODES: Final = (0, 3)  # standard sends, and those that are a part of another call
 _NS: Final = 1e9
 _LARGEST: Final = 1 << 53  # largest number that a reader of GOAL accepts
 _N_STRANDS: Final = 2
@@ -108,10 +108,7 @@ def _ranks(
 def _rows(actions: NDArray[np.void], names: Sequence[str]) -> Iterator[Iterator[Row]]:
     """Yield the actions of a rank, some of them at once, so that their objects take little memory."""
     for first in range(0, len(actions), _ROWS_AT_ONCE):
-        some = actions[first : first + _ROWS_AT_ONCE]
-        columns = {name: some[name].tolist() for name in Row._fields}
-        columns["action"] = [names[code] for code in columns["action"]]
-        yield map(row_of, zip(*columns.values(), strict=True))
+        yield rows_of(actions[first : first + _ROWS_AT_ONCE], names)
 
 
 def _give_tags(columns: Mapping[str, NDArray[Any]], names: Sequence[str], communicators: Communicators) -> None:
@@ -136,11 +133,9 @@ def _sends(
     """Columns of the messages that are sent, with the ranks to which they go."""
     is_send = is_named(names, columns["action"], *_SENDS)
     sent = {name: columns[name][is_send] for name in ("rank", "comm", "peer", "tag", "bytes")}
-    target, joint = np.empty_like(sent["peer"]), np.empty_like(sent["comm"])
-    for comm in np.unique(sent["comm"]).tolist():
-        is_here = sent["comm"] == comm
-        target[is_here] = communicators.world_ranks(comm, sent["peer"][is_here])
-        joint[is_here] = communicators.joint(comm)
+    target = communicators.world_ranks(sent["comm"], sent["peer"])
+    comms, comm = np.unique(sent["comm"], return_inverse=True)
+    joint = np.array([communicators.joint(each) for each in comms.tolist()], np.int32)[comm]
     return {"rank": target, "source": sent["rank"], "joint": joint, "tag": sent["tag"], "bytes": sent["bytes"]}
 
 
@@ -203,7 +198,8 @@ class _Program:
         action, nbytes = row.action, row.bytes
         if action in _RECEIVES:
             nbytes = 0  # one of an object has room for any
-        if not (0 <= nbytes <= _LARGEST and 0 <= row.amount <= _LARGEST):
+        most = _LARGEST * self._amounts_per_s / _NS if action == "compute" else _LARGEST
+        if not (0 <= nbytes <= _LARGEST and 0 <= row.amount <= most):
             raise damaged(f"{self._trace.folder / 'actions.parquet'}: an amount of rank {row.rank} is not of a run")
         if action in _EXCHANGES:
             self._exchange(row)
@@ -302,7 +298,7 @@ class _Program:
         if comm == 0 and row.tag >= self._communicators.tags_end:
             raise self._refused(row, f"the tag {row.tag} is one that collectives or other communicators have")
         if action in _SENDS:
-            if row.detail not in _PLAIN_MODES:
+            if row.detail not in PLAIN_MODES:
                 raise self._refused(row, "GOAL has no sends of another mode")
             target, tag = self._communicators.world_rank(comm, row.peer), self._communicators.tag(comm, row.tag)
             label = self._operation(f"send {row.bytes}b to {target} tag {tag}")

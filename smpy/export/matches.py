@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from smpy.export.action_columns import is_named
 from smpy.export.communicators import ANY, Communicators
 from smpy.records.columns import numbers
 from smpy.records.trace import Trace
@@ -116,6 +117,4 @@ class Matches:
 
 def _is_one_of(column: Any, words: Sequence[str]) -> NDArray[np.bool_]:
     """Mask of the rows with one of some words."""
-    is_word = np.array([word in words for word in column.dictionary.to_pylist()], np.bool_)
-    mask: NDArray[np.bool_] = is_word[numbers(column.indices)]
-    return mask
+    return is_named(column.dictionary.to_pylist(), numbers(column.indices), *words)

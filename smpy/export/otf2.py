@@ -1,8 +1,8 @@
 """A trace as an OTF2 archive, as Score-P writes it: for Vampir, Scalasca, TAU, otf2-print and `smpy import`.
 
 Calls of MPI are regions with the line that made them; the kinds of time in a call in which the rank waits are regions
-within it. Kernels and the program's own regions are regions, too. Operations (flop) are a counter. Dates are whole
-nanoseconds.
+within it. Kernels and the program's own regions are regions, too. Operations (flop) are a counter. Facts of tests and
+probes, for which OTF2 has no record, are parameters. Dates are whole nanoseconds.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from smpy.export.communicators import Communicators
 from smpy.export.dated_calls import DatedCall, DatedRank, TracedMessage, dated_ranks
 from smpy.export.mpi_calls import OF_ROOT, bytes_of, name_of
 from smpy.export.new_folder import new_folder_when_whole
+from smpy.export.polls import COMMUNICATOR, IN_VAIN, POLLS, PROBES, REQUEST, SOURCE, SUCCESS, TAG, n_in_vain
 from smpy.records.profile import INTERVAL_KINDS
 from smpy.records.time_words import KIND_WORDS
 from smpy.records.trace import Trace
@@ -99,6 +100,7 @@ class _Definitions:
         )
         self._comms: dict[int, Any] = {}
         self._regions: dict[tuple[Any, ...], Any] = {}
+        self._parameters: dict[str, Any] = {}
         self.program = self.region(
             Path(trace.info["program"] or "program").name, otf2.RegionRole.FUNCTION, otf2.Paradigm.USER
         )
@@ -131,6 +133,13 @@ class _Definitions:
             name = "MPI_COMM_WORLD" if number == 0 else f"communicator {number}"
             self._comms[number] = self._definitions.comm(name, group=group)
         return self._comms[number]
+
+    def parameter(self, name: str) -> Any:
+        """A parameter, whose values are whole numbers, defined when it is first used."""
+        if name not in self._parameters:
+            kind = self.otf2.ParameterType.INT64
+            self._parameters[name] = self._definitions.parameter(name, parameter_type=kind)
+        return self._parameters[name]
 
     def region(self, name: str, role: Any, paradigm: Any, place: str = "") -> Any:
         """A region, once for each line."""
@@ -182,7 +191,7 @@ class _Events:
     def write(self) -> None:
         """Write them all."""
         names = self._definitions.trace.info["trace"]["regions"]
-        self._enter(0.0, self._definitions.program)
+        self._enter(self._dated.start_s, self._definitions.program)
         for call in self._dated.calls():
             if call.action == "begin_region":
                 otf2 = self._definitions.otf2
@@ -214,6 +223,8 @@ class _Events:
         elif call.action == "start":
             self._writer.non_blocking_collective_request(self._now_ns, call.request)
         self._begin(call)
+        if call.action in POLLS:
+            self._poll(call)
         self._time_in(call)
         self._complete(call)
         if facts is not None:
@@ -256,6 +267,15 @@ class _Events:
             self._writer.mpi_isend(date_ns, *arguments, message.request)
             if call.amount == 1:
                 self._writer.mpi_isend_complete(date_ns, message.request)  # nobody waits for it
+
+    def _poll(self, call: DatedCall) -> None:
+        """Write the facts of a test or a probe, polls in vain last."""
+        facts = [(REQUEST, request) for request in call.tested]
+        if call.action in PROBES:
+            facts = [(COMMUNICATOR, self._definitions.comm(call.comm)._ref), (SOURCE, call.peer), (TAG, call.tag)]
+        facts += [(SUCCESS, call.detail), (IN_VAIN, n_in_vain(call.action, call.amount, call.detail))]
+        for name, value in facts:
+            self._writer.parameter_int(self._now_ns, self._definitions.parameter(name), value)
 
     def _complete(self, call: DatedCall) -> None:
         """Write the messages and collectives that a call completed."""

@@ -1,8 +1,9 @@
 """A trace for Paraver, as Extrae writes it: a .prv with its .pcf and .row.
 
-Kinds of time are states. Calls of MPI are events, with the lines that made them; so are collectives' bytes, kernels,
-and the program's own regions. Messages are communications. Operations (flop) stand where Extrae counts instructions, at
-the begin and end of calls. Ranks are tasks of one thread; hosts are nodes. Dates are whole nanoseconds.
+Kinds of time are states. Calls of MPI are events, with the lines that made them; so are collectives' bytes, facts of
+tests and probes, kernels, and the program's own regions. Messages are communications. Operations (flop) stand where
+Extrae counts instructions, at the begin and end of calls. Ranks are tasks of one thread; hosts are nodes. Dates are
+whole nanoseconds.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from smpy.export.paraver_events import (
     COLLECTIVE,
     EVENT,
     MESSAGE,
+    POLL,
+    PROBE,
     RECORD,
     STATE,
     VALUES,
@@ -37,9 +40,13 @@ from smpy.export.paraver_names import (
     IS_ROOT,
     NOT_CREATED,
     OPERATIONS,
+    POLLED_SOURCE,
+    POLLED_TAG,
+    POLLS_IN_VAIN,
     RECEIVED_BYTES,
     SENT_BYTES,
     STATE_OF_KIND,
+    SUCCESSFUL_POLL,
     CallNumbers,
     pcf_text,
     row_text,
@@ -178,6 +185,8 @@ _FIELDS: Final = {
         *(2, *_PLACE, BLANK),
         *(SENT_BYTES, BLANK, RECEIVED_BYTES, BLANK, IS_ROOT, BLANK, COMMUNICATOR, BLANK),
     ),
+    PROBE: (2, *_PLACE, BLANK, POLLED_SOURCE, BLANK, POLLED_TAG, BLANK),
+    POLL: (2, *_PLACE, BLANK, SUCCESSFUL_POLL, BLANK, POLLS_IN_VAIN, BLANK),
     MESSAGE: (3, *_PLACE, BLANK, BLANK, *_PLACE, BLANK, BLANK, BLANK, BLANK),
 }
 """Fields of each kind of record; blanks are the place of its rank, its date, and its values."""

@@ -1,4 +1,4 @@
-"""Events of a rank for Paraver: calls with their lines and operations, bytes of collectives, kernels and regions."""
+"""Events of a rank for Paraver: calls with lines and operations, bytes of collectives, polls, kernels and regions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from smpy.errors import UsageError
 from smpy.export.communicators import Communicators
 from smpy.export.dated_calls import DatedRank
 from smpy.export.mpi_calls import OF_ROOT, name_of, sizes_of
-from smpy.export.paraver_names import KERNEL, REGION, CallNumbers
+from smpy.export.paraver_names import KERNEL, POLLED_REQUEST, REGION, CallNumbers
+from smpy.export.polls import PROBES, TESTS
 from smpy.records.trace import Trace
 from smpy.replay.trace_schedules import queries_of
 
@@ -20,11 +22,13 @@ VALUES: Final = tuple("abcdefg")
 RECORD: Final = np.dtype([("date", "i8"), ("rank", "i4"), ("kind", "i1"), *((name, "i8") for name in VALUES)])
 """A record; its kind says what its values mean."""
 
-STATE, EVENT, CALL, COLLECTIVE, MESSAGE = range(5)
+STATE, EVENT, CALL, COLLECTIVE, PROBE, POLL, MESSAGE = range(7)
 """Kinds of records."""
 
 _NS: Final = 1e9
+_LARGEST: Final = 1e18  # value of an event that readers take
 _COLLECTIVES: Final = ("collective", "start")
+_STARTS: Final = ("send", "isend", "irecv", "irecv_held", "start")
 _NAMED_BY_DETAIL: Final = (*_COLLECTIVES, "send", "isend", "access", "file_access", "file_iaccess")
 
 
@@ -58,7 +62,7 @@ class Events:
 
     def __init__(self, trace: Trace, calls: CallNumbers, communicators: Communicators) -> None:
         self._calls, self._communicators = calls, communicators
-        self._queries = queries_of(trace)
+        self._folder, self._queries = trace.folder, queries_of(trace)
         self._line_of_site, self._kernel_of_site = np.array(calls.line_of_site), np.array(calls.kernel_of_site)
         self._has_operations = not trace.keeps_seconds
 
@@ -77,9 +81,10 @@ class Events:
         in_order = [
             (
                 called,
-                records(CALL, begin_ns[called], types[called], values[called], line, np.diff(flop[:-1])),
+                records(CALL, begin_ns[called], types[called], values[called], line, flop[:-1]),
             ),
             (collective, records(COLLECTIVE, begin_ns[collective], *self._sizes(dated, collective))),
+            *self._polls(dated, begin_ns),
             (computed, records(EVENT, begin_ns[computed], KERNEL, kernel[computed])),
             (entered, records(EVENT, begin_ns[entered], REGION, actions["detail"][entered] + 1)),
             (left, records(EVENT, begin_ns[left], REGION)),
@@ -88,22 +93,27 @@ class Events:
         ]
         places, parts = zip(*in_order, strict=True)
         events = np.concatenate(parts)[np.argsort(np.concatenate(places), kind="stable")]
-        init = self._call_without_line("Init", 0, 0)
-        finalize = self._call_without_line("Finalize", dated.end_s, flop[-1] - flop[-2])
+        init = self._call_without_line("Init", dated.start_s, 0)
+        finalize = self._call_without_line("Finalize", dated.end_s, flop[-1])
         events = np.concatenate((init, events, finalize))
         events["rank"] = dated.rank
         return events
 
-    def _call_without_line(self, name: str, date_s: float, flop: int) -> NDArray[np.void]:
+    def _call_without_line(self, name: str, date_s: float, flop: float) -> NDArray[np.void]:
         """Begin and end of a call, with the operations before it."""
         kind, value = self._calls.of_call(name, is_collective=False)
         return records(CALL, whole_ns(np.full(2, date_s)), kind, [value, 0], 0, [flop, 0])
 
-    def _flop(self, dated: DatedRank, called: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Whole operations of a rank at its begin, at each of its calls, and at its end."""
+    def _flop(self, dated: DatedRank, called: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Whole operations of a rank up to each of its calls since the one before, and up to its end."""
         is_counted = dated.is_named("compute") & self._has_operations
         flop = np.append(0.0, np.cumsum(np.where(is_counted, dated.actions["amount"], 0.0)))
-        whole: NDArray[np.int64] = np.rint(flop[[0, *called, -1]]).astype(np.int64)
+        whole: NDArray[np.float64] = np.diff(np.rint(flop[[0, *called, -1]]))
+        if (whole > _LARGEST).any():
+            raise UsageError(
+                f"{self._folder} is not written for Paraver: rank {dated.rank} has more than {_LARGEST:.0e} flop "
+                "between two calls"
+            )
         return whole
 
     def _numbers(self, dated: DatedRank) -> NDArray[np.int64]:
@@ -129,6 +139,24 @@ class Events:
         operation = self._queries[detail][0] if is_collective and detail in self._queries else ""
         name = name_of(action, detail, operation, is_over=is_over)
         return self._calls.of_call(name, is_collective=is_collective) if name else (0, 0)
+
+    def _polls(self, dated: DatedRank, begin_ns: NDArray[np.int64]) -> list[tuple[NDArray[np.int64], NDArray[np.void]]]:
+        """Facts of tests and probes, with their places; a request that is tested is named where it starts, too."""
+        actions, is_test, is_probe = dated.actions, dated.is_named(*TESTS), dated.is_named(*PROBES)
+        head = np.maximum.accumulate(np.where(dated.is_named("and"), 0, np.arange(len(actions))))
+        request = actions["request"]
+        named = np.flatnonzero(is_test[head])
+        started = np.flatnonzero(dated.is_named(*_STARTS) & np.isin(request, request[named]))
+        probe, poll = np.flatnonzero(is_probe), np.flatnonzero(is_test | is_probe)
+        source = self._communicators.world_ranks(actions["comm"][probe], actions["peer"][probe])
+        success = actions["detail"][poll]
+        in_vain = np.where(dated.is_named("test_any")[poll], success == 0, actions["amount"][poll])
+        return [
+            (started, records(EVENT, begin_ns[started], POLLED_REQUEST, request[started] + 1)),
+            (head[named], records(EVENT, begin_ns[head[named]], POLLED_REQUEST, request[named] + 1)),
+            (probe, records(PROBE, begin_ns[probe], source + 1, actions["tag"][probe] + np.int64(1))),
+            (poll, records(POLL, begin_ns[poll], success, in_vain)),
+        ]
 
     def _sizes(self, dated: DatedRank, collective: NDArray[np.int64]) -> NDArray[np.int64]:
         """Bytes sent and received in each collective, whether the rank is the root, and the communicator."""

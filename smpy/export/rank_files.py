@@ -9,7 +9,7 @@ from typing import Final
 
 from smpy.export.rank_program import RankProgram, RunFacts
 
-ROWS_AT_ONCE: Final = 1 << 17
+_ROWS_AT_ONCE: Final = 1 << 17
 """Rows whose lines are held in memory."""
 
 
@@ -30,16 +30,16 @@ def write_rank_files(run: RunFacts, programs: Sequence[RankProgram], paths: Sequ
     rows = run.rows()
     for first in rows:
         adds[first.rank](first)
-        for row in islice(rows, ROWS_AT_ONCE):
+        for row in islice(rows, _ROWS_AT_ONCE):
             adds[row.rank](row)
-        append_lines(lines, paths)
+        _append_lines(lines, paths)
     for program in programs:
         program.end()
-    append_lines(lines, paths)
+    _append_lines(lines, paths)
     run.check_tags()
 
 
-def append_lines(lines: Sequence[list[str]], paths: Sequence[Path]) -> None:
+def _append_lines(lines: Sequence[list[str]], paths: Sequence[Path]) -> None:
     """Append the lines of each rank to its file, and remove them."""
     for path, of_rank in zip(paths, lines, strict=True):
         if of_rank:

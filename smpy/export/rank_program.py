@@ -15,19 +15,19 @@ from typing import Any, ClassVar, Final, NamedTuple
 from smpy.collectives.facts import Query
 from smpy.engine.schedules import Instruction, ScheduleCall
 from smpy.errors import UsageError
-from smpy.export.action_columns import Row, row_of
+from smpy.export.action_columns import Row, action_columns, rows_of
 from smpy.export.collective_calls import CollectiveCalls
 from smpy.export.communicators import OF_COLLECTIVES, Communicators
 from smpy.export.matches import Matches
 from smpy.export.run_machine import RunMachine, machine_of_run
-from smpy.records.columns import numbers
 from smpy.records.trace import Trace
 from smpy.records.trace_layout import damaged
 from smpy.records.whole_runs import check_whole
 from smpy.replay.trace_schedules import queries_of
 
-_PLAIN_MODES: Final = (0, 3)  # standard sends, and those that are a part of another call
-_NULL: Final = {"site": 0, "comm": -1}
+PLAIN_MODES: Final = (0, 3)
+"""Modes of standard sends, and of those that are a part of another call."""
+
 _NULL_REQUEST: Final = -1
 _UNWAITED_MAX: Final = 64  # requests of one name that nobody waits for, before their waits are written
 
@@ -38,18 +38,6 @@ class RequestName(NamedTuple):
     source: int
     target: int
     tag: int
-
-
-def action_rows(trace: Trace, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Rows of `actions`, with some of the fields of `Row`."""
-    for batch in trace.batches("actions", names):
-        columns = [
-            batch[name].to_numpy(zero_copy_only=False).tolist()
-            if name == "action"
-            else numbers(batch[name], null=_NULL.get(name)).tolist()
-            for name in names
-        ]
-        yield from zip(*columns, strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +67,9 @@ class RunFacts:
 
     def rows(self) -> Iterator[Row]:
         """The actions of all ranks."""
-        return map(row_of, action_rows(self.trace, Row._fields))
+        numbers_of_names: dict[str, int] = {}
+        for columns in action_columns(self.trace, numbers_of_names):
+            yield from rows_of(columns, list(numbers_of_names))
 
     def check_tags(self) -> None:
         """Refuse a program whose own tags are those that other communicators have."""
@@ -195,7 +185,7 @@ class RankProgram:
         return row.amount
 
     def _send(self, row: Row) -> None:
-        if row.detail not in _PLAIN_MODES:
+        if row.detail not in PLAIN_MODES:
             raise self.refused("it has no sends of another mode")
         communicators = self.run.communicators
         target = communicators.world_rank(row.comm, row.peer)

@@ -40,7 +40,7 @@ class CallSort:
 def sort_of(call: str) -> CallSort:
     """Sort of a call, by its name."""
     is_of_files = call.startswith("File_")
-    is_poll = call.startswith(("Test", "Iprobe", "Improbe"))
+    is_poll = call.startswith(("Test", "Iprobe", "Improbe", "Request_get_status"))
     kind = "io" if is_of_files else "polling" if is_poll else "probing" if call in ("Probe", "Mprobe") else "overhead"
     is_kept = is_of_files or call.startswith("Win_") or call in _OF_WINDOWS
     return CallSort(call, INTERVAL_KINDS.index(kind), is_kept, is_poll, call in _CHOICES)

@@ -72,7 +72,6 @@ class MessageCounts:
         if wrong:
             _, source, target, tag, left = min(wrong)
             tagged = "" if tag == _ANY else f" with tag {tag}"
-            more = (
-                f"sends {left:,} more messages than are received" if left > 0 else f"sends {-left:,} messages too few"
-            )
-            raise UsageError(f"{self._path}: rank {source} {more}: to rank {target}{tagged}")
+            messages = f"{abs(left):,} message{'s' * (abs(left) > 1)}"
+            wrong_by = f"{messages} that nobody receives" if left > 0 else f"{messages} too few"
+            raise UsageError(f"{self._path}: rank {source} sends {wrong_by}: to rank {target}{tagged}")

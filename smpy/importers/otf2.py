@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpy.collectives.register import SPLIT
 from smpy.errors import UsageError
+from smpy.export.polls import COMMUNICATOR, FACTS, IN_VAIN, REQUEST, SOURCE, SUCCESS, TAG
 from smpy.importers.quiet_library import library_silenced
 from smpy.importers.real_run import RealRun
 from smpy.platforms.gc_pause import collection_paused
@@ -60,10 +61,18 @@ def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
     except (_otf2.Error, TraceReaderError) as error:
-        reason = next(reversed(output.getvalue().split("\n")[:-1]), str(error))
+        reason = _lacking(path) or next(reversed(output.getvalue().split("\n")[:-1]), str(error))
         raise UsageError(f"{path} is no whole trace in OTF2: {reason}") from error
     except (LookupError, AttributeError, TypeError, ValueError, ArithmeticError) as error:
         raise UsageError(f"{path} is damaged: a definition or an event of it makes no sense: {error!r}") from error
+
+
+def _lacking(path: Path) -> str:
+    """Sentence about a file that a trace should have, and has not; "": it has all that is known."""
+    folder = path.with_suffix("")
+    files = [path.with_suffix(".def"), *(each.with_suffix(".evt") for each in sorted(folder.glob("*.def")))]
+    lacking = next((file for file in files if not file.is_file() or not file.stat().st_size), None)
+    return f"{lacking.relative_to(path.parent)} is missing, or empty" if lacking else ""
 
 
 class _Events:
@@ -86,6 +95,8 @@ class _Events:
         self._operations = self._operation_names()
         self._comms: dict[int | tuple[int, int], int] = {}
         self._counters: dict[int, list[tuple[int, str]]] = {}
+        self._parameters: dict[int, str] = {}
+        self._poll: list[dict[str, list[int]]] = [{} for _ in locations]
         self._inside: list[list[int]] = [[] for _ in locations]
         self._first: int | None = None
         self._second = trace.timer_resolution
@@ -250,6 +261,7 @@ class _Events:
             "NonBlockingCollectiveRequest": self._run_on("collective_started"),
             "NonBlockingCollectiveComplete": self._meet,
             "Metric": self._count,
+            "ParameterInt": self._tell_poll,
             "MeasurementOnOff": self._switch,
         }
 
@@ -301,6 +313,20 @@ class _Events:
             name = SPLIT  # its gather of colors, which `smpy export` tells; other tools tell no bytes
         root = root if root < _NO_ROOT else -1
         self._run.collective(rank, name, self._comm(rank, comm), root, sent, received, request)
+
+    def _tell_poll(self, rank: int, date_s: float, parameter: int, value: int) -> None:
+        """Take a fact of a poll, which `smpy export` tells; polls in vain come last."""
+        if parameter not in self._parameters:
+            self._parameters[parameter] = self._definitions.parameters[parameter].name
+        name, facts = self._parameters[parameter], self._poll[rank]
+        if name in FACTS:
+            facts.setdefault(name, []).append(value)
+        if name == IN_VAIN:
+            self._poll[rank] = {}
+            probed = None
+            if COMMUNICATOR in facts:
+                probed = self._comm(rank, facts[COMMUNICATOR][0]), facts[SOURCE][0], facts[TAG][0]
+            self._run.polled(rank, value, facts[SUCCESS][0], probed=probed, tested=facts.get(REQUEST, ()))
 
     def _count(self, rank: int, date_s: float, metric: int, types: list[Any], values: list[Any]) -> None:
         if metric not in self._counters:

@@ -1,8 +1,8 @@
 """Import of traces for Paraver (.prv, with .pcf and .row), which Extrae writes: the timeline of a real run.
 
 Messages have no communicator, and are taken to be of the world. Requests have no name, so a call that waits completes
-those that are over by its end: `Wait` the last one that came, or the oldest one; `Waitall` all. Sizes of collectives
-are those of the calls (`own_sizes`).
+those that are over by its end: `Wait` the last one that came, or the oldest one; `Waitall` all. `smpy export` names
+those that are tested. Sizes of collectives are those of the calls (`own_sizes`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from smpy.collectives.register import SPLIT
 from smpy.errors import UsageError
+from smpy.export.paraver_names import POLLED_REQUEST, POLLED_SOURCE, POLLED_TAG, POLLS_IN_VAIN, SUCCESSFUL_POLL
 from smpy.importers.collective_sizes import OPERATIONS
 from smpy.importers.own_sizes import totals_of
 from smpy.importers.paraver_files import (
@@ -34,7 +35,11 @@ if TYPE_CHECKING:
     from smpy.importers.trace_builder import TraceBuilder
 
 _CALLS: Final = range(50000001, 50000006)
-_SENT_BYTES, _RECEIVED_BYTES, _IS_ROOT, _COMMUNICATOR = _FACTS = range(50100001, 50100005)
+_SENT_BYTES, _RECEIVED_BYTES, _IS_ROOT, _COMMUNICATOR = range(50100001, 50100005)
+_FACTS: Final = (
+    *(_SENT_BYTES, _RECEIVED_BYTES, _IS_ROOT, _COMMUNICATOR),
+    *(POLLED_SOURCE, POLLED_TAG, SUCCESSFUL_POLL, POLLS_IN_VAIN),
+)
 _COUNTERS: Final = range(42000000, 43000000)
 _LINES: Final = range(80000001, 80000002)
 _REGIONS: Final = (60000019, 9000001)
@@ -59,7 +64,10 @@ _RECEIVES: Final = ("Recv", "Mrecv", "Sendrecv", "Sendrecv_replace")
 _STARTED_RECEIVES: Final = ("Irecv", "Imrecv")
 _OF_ONE: Final = ("Wait", "Waitany", "Test", "Testany")
 _OF_ALL: Final = ("Waitall", "Waitsome", "Testall", "Testsome", "Finalize")
+_NO_NAME: Final = -1
+_NULL, _NULL_NAMES = 0, (0, 1)  # a request; its names in polls
 _GUESSED: Final = "requests have no names: a wait completes those that are over by its end"
+_UNNAMED: Final = "a call that the .pcf does not name is left out of replays"
 _NO_THREADS: Final = "threads other than a task's first are left out"
 
 
@@ -107,6 +115,7 @@ class _Request:
     began_ns: int
     left_ns: int
     message: ParaverMessage | None = None
+    name: int = _NO_NAME  # that polls have for it
     facts: tuple[str, dict[int, int]] = ("", {})  # operation and sizes of a collective
 
     def is_over(self, by_ns: int) -> bool:
@@ -128,6 +137,8 @@ class _Task:
     sent: deque[ParaverMessage] = field(default_factory=deque)  # by no call yet
     expected: list[ParaverMessage] = field(default_factory=list)  # by no receive yet
     open: list[_Request] = field(default_factory=list)
+    named: dict[int, _Request] = field(default_factory=dict)  # those that polls name, as long as they are open
+    names: list[int] = field(default_factory=list)  # in this call
     n_requests: int = 0
     counters: dict[str, float] = field(default_factory=dict)
 
@@ -201,6 +212,8 @@ class _Reader:
         for kind, value in events.values:
             if kind in _FACTS:
                 task.facts[kind] = value
+            elif kind == POLLED_REQUEST:
+                task.names.append(value)
             elif kind in _CALLS and value > 0:
                 self._begin(task, events.date_ns, self._call_name(kind, value), values)
             elif kind in _CALLS:
@@ -212,8 +225,10 @@ class _Reader:
                 self._run.region_ends(task.rank, date_s)
 
     def _call_name(self, kind: int, value: int) -> str:
-        name = self._names.values.get(kind, {}).get(value) or _NAMES.get(kind, {}).get(value) or f"call {value}"
-        return name.removeprefix("MPI_")
+        name = self._names.values.get(kind, {}).get(value) or _NAMES.get(kind, {}).get(value)
+        if not name:
+            self._builder.remarks[_UNNAMED] += 1
+        return (name or f"call {value}").removeprefix("MPI_")
 
     def _begin(self, task: _Task, date_ns: int, call: str, values: dict[int, int]) -> None:
         task.depth += 1
@@ -222,7 +237,7 @@ class _Reader:
         has_line = bool(file) and number.isdecimal() and number.isascii() and len(number) < 9
         self._run.call_begins(task.rank, date_ns / _NS, call, *((file, int(number)) if has_line else ()))
         if task.depth == 1:
-            task.call, task.began_ns = call, date_ns
+            task.call, task.began_ns, task.names = call, date_ns, []
             task.facts = {kind: value for kind, value in values.items() if kind in _FACTS}
 
     def _end(self, task: _Task, date_ns: int) -> None:
@@ -250,9 +265,10 @@ class _Reader:
             number = self._new_request(task, "collective", date_ns, None)
             task.open[-1].facts = call.lower()[1:], dict(task.facts)
             run.collective_started(rank, number)
+        elif POLLS_IN_VAIN in task.facts:
+            self._poll(task)
         elif call in _OF_ONE + _OF_ALL:
             for each in self._completed_in(task, date_ns):
-                task.open.remove(each)
                 self._complete(task, each)
         elif call.startswith("Comm_"):
             self._make_communicator(task, date_ns)
@@ -269,8 +285,26 @@ class _Reader:
 
     def _new_request(self, task: _Task, kind: str, left_ns: int, message: ParaverMessage | None) -> int:
         task.n_requests += 1
-        task.open.append(_Request(task.n_requests, kind, task.began_ns, left_ns, message))
+        name = task.names[0] if task.names else _NO_NAME
+        request = _Request(task.n_requests, kind, task.began_ns, left_ns, message, name)
+        task.open.append(request)
+        if name != _NO_NAME:
+            task.named[name] = request
         return task.n_requests
+
+    def _poll(self, task: _Task) -> None:
+        """Take the facts of a test or a probe, which `smpy export` tells."""
+        success, probed = task.facts.get(SUCCESSFUL_POLL, 0), None
+        if POLLED_SOURCE in task.facts:
+            probed = 0, task.facts[POLLED_SOURCE] - 1, task.facts.get(POLLED_TAG, 0) - 1
+        tested = [
+            task.named[name].number if name in task.named else _NULL if name in _NULL_NAMES else task.n_requests + 1
+            for name in task.names
+        ]
+        self._run.polled(task.rank, task.facts[POLLS_IN_VAIN], success, probed=probed, tested=tested)
+        complete = task.named.get(task.names[success - 1]) if 0 < success <= len(task.names) else None
+        if complete is not None and task.call in _OF_ONE:
+            self._complete(task, complete)
 
     def _expected_in(self, task: _Task, date_ns: int) -> ParaverMessage | None:
         """The message whose receive was posted in the present call: of several, the first one posted."""
@@ -298,6 +332,8 @@ class _Reader:
 
     def _complete(self, task: _Task, request: _Request) -> None:
         rank, message = task.rank, request.message
+        task.open.remove(request)
+        task.named.pop(request.name, None)
         if request.kind == "send":
             self._run.send_completed(rank, request.number)
         elif request.kind == "collective":

@@ -100,7 +100,7 @@ def communicators(path: Path, n_tasks: int) -> dict[int, list[int]]:
             continue
         if not text.startswith("c"):
             break
-        number, *tasks = _numbers(path, line, text.split(":")[2:])
+        number, *tasks = _numbers(path, line, text.split(":")[2:]) or [0]
         ranks = [task - 1 for task in tasks[1:]]
         if not tasks or tasks[0] != len(ranks) or not ranks or len(set(ranks)) != len(ranks) or number in members:
             raise UsageError(f"{path}, line {line}: it does not list the different tasks of a new communicator")

@@ -90,6 +90,22 @@ class WaitingCall:
 
 
 @dataclass(slots=True, eq=False)
+class RealPoll:
+    """Poll as smpy told it: a probe of a source and a tag in a communicator, or a test of requests.
+
+    `success` is the number of the request that was complete at last, from 1, or 1 for a message; 0 for none.
+    """
+
+    action: str
+    n_in_vain: int
+    success: int
+    comm: int
+    source: int
+    tag: int
+    requests: list[int]
+
+
+@dataclass(slots=True, eq=False)
 class RealRank:
     """A rank: the call that it is in, what it has started, and its rows."""
 
@@ -105,6 +121,7 @@ class RealRank:
     receives: list[tuple[int, int, int, int]] = field(default_factory=list)
     begun: dict[int, Row] = field(default_factory=dict)  # sends that this call starts
     waited: list[int] = field(default_factory=list)
+    poll: RealPoll | None = None
     sent: list[RealMessage] = field(default_factory=list)
     got: list[RealReceive] = field(default_factory=list)
     parts: list[MeetingPart] = field(default_factory=list)

@@ -8,7 +8,7 @@ and rows are passed on up to the first place that is not filled. So memory holds
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -19,10 +19,11 @@ from smpy.importers.call_sorts import CallSort, sort_of
 from smpy.importers.held_rows import Row
 from smpy.importers.matching import Matching
 from smpy.importers.meetings import Meetings
-from smpy.importers.real_rank import MeetingPart, RealMessage, RealRank, RealReceive, WaitingCall
+from smpy.importers.real_rank import MeetingPart, RealMessage, RealPoll, RealRank, RealReceive, WaitingCall
 from smpy.importers.run_tables import pass_on
 from smpy.importers.waiting_time import tell
 from smpy.records.profile import INTERVAL_KINDS
+from smpy.units import format_time
 
 if TYPE_CHECKING:
     from smpy.importers.import_options import ImportOptions
@@ -32,6 +33,17 @@ T = TypeVar("T")
 
 _COMPUTE, _OVERHEAD, _IDLE = (INTERVAL_KINDS.index(kind) for kind in ("compute", "overhead", "idle"))
 _COMPUTING, _ISEND, _IRECV = (NUMBER[name] for name in ("compute", "isend", "irecv"))
+_POLLS: Final = {
+    "Test": "test",
+    "Testany": "test_any",
+    "Request_get_status": "get_status",
+    "Iprobe": "iprobe",
+    "Improbe": "iprobe",
+    "Probe": "probe",
+    "Mprobe": "probe",
+}
+"""Actions of calls that poll; a probe need not hold the message, as its receive says which one it takes."""
+_POLLS_MAX: Final = 1 << 53
 _MODES: Final = {"Ssend": SYNCHRONOUS, "Issend": SYNCHRONOUS, "Bsend": BUFFERED, "Ibsend": BUFFERED}
 _TAG_MAX: Final = (1 << 31) - 1
 _BYTES_MAX: Final = 1 << 50
@@ -64,6 +76,8 @@ class RealRun:
         self._counted: dict[tuple[int, str, str], float] = defaultdict(float)
         self._n_messages = 0
         self._n_calls = 0
+        self._n_polls_left_out = 0
+        self._polls_left_out_s = 0.0
 
     # ---- what a rank does ----
 
@@ -94,6 +108,8 @@ class RealRun:
             state.begun.clear()
         if state.sends or state.receives:
             self._act_on_messages(state)
+        if state.poll is not None:
+            self._act_on_poll(state, state.poll)
         if state.waited:
             self._wait_for(state, state.waited)
             state.waited = []
@@ -101,6 +117,7 @@ class RealRun:
             self._wait_in_call(state, date_s)
         else:
             self._pass_call(state, date_s)
+        state.poll = None
         state.since_s = date_s
         state.counters_since = state.counters
         self._n_calls += 1
@@ -226,6 +243,48 @@ class RealRun:
         state.parts.append(part)
         self._meetings.join(part, operation, comm)
 
+    def polled(
+        self,
+        rank: int,
+        n_in_vain: int,
+        success: int,
+        *,
+        probed: tuple[int, int, int] | None = None,
+        tested: Sequence[int] = (),
+    ) -> None:
+        """Say what this call polls for, before it completes anything; other tools than smpy do not tell that.
+
+        Parameters
+        ----------
+        rank : int
+            The rank.
+        n_in_vain : int
+            Number of polls that find nothing.
+        success : int
+            Number of the tested request that is complete at last, from 1, or 1 for a message; 0: none.
+        probed : tuple of int, optional
+            Communicator, source and tag of a probe; -1: any.
+        tested : sequence of int
+            Requests that are tested; those below 1 are null.
+        """
+        state = self._in_call(rank)
+        action = _POLLS.get(state.sort.call, "")
+        n_tested = 0 if probed else 1 if action != "test_any" else max(len(tested), 1)
+        comm, source, tag = probed or (-1, 0, 0)
+        n_sources = len(self._builder.members[comm]) if probed else 1
+        if (
+            (action in ("iprobe", "probe")) != (probed is not None)
+            or len(tested) != n_tested
+            or not (action and 0 <= n_in_vain <= _POLLS_MAX and 0 <= success <= max(n_tested, 1))
+            or not (-1 <= source < n_sources and -1 <= tag <= _TAG_MAX)
+        ):
+            raise UsageError(f"rank {rank} polls in {state.sort.call} at {state.entered_s:.9g} s, which makes no sense")
+        requests = [self._number_of(state, request) for request in tested]
+        if None not in requests:
+            numbers = [number for number in requests if number is not None]
+            state.poll = RealPoll(action, n_in_vain, success, comm, source, tag, numbers)
+            self._builder.depends_on_time(failed_polls=n_in_vain)
+
     # ---- the end ----
 
     def _pass_on(self) -> None:
@@ -253,6 +312,9 @@ class RealRun:
             if state.since_s < makespan_s:
                 state.intervals.add((state.since_s, makespan_s, _IDLE, 0, -1, -1))
         self._pass_on()
+        if self._n_polls_left_out:
+            text = "a test or probe that completes nothing is left out of replays; together they took"
+            self._builder.remarks[f"{text} {format_time(self._polls_left_out_s)}"] = self._n_polls_left_out
         self._builder.rows("counters", [(*key, value) for key, value in self._counted.items()])
         self._builder.dates(finish_s)
 
@@ -280,6 +342,18 @@ class RealRun:
         for k, request in enumerate(requests):
             name = "and" if k else "wait" if is_one else "wait_all"
             state.actions.add(action_row(name, state.rank, site, request=request, detail=0 if k else len(requests) - 1))
+
+    def _act_on_poll(self, state: RealRank, poll: RealPoll) -> None:
+        """Rows of a poll, which also waits for the request that it finds complete."""
+        first, *others = poll.requests or [0]
+        amount = 0 if poll.action == "test_any" else poll.n_in_vain
+        facts = poll.comm, poll.source, poll.tag, 0, amount, first, poll.success
+        state.actions.add(action_row(poll.action, state.rank, state.site, *facts))
+        for request in others:
+            state.actions.add(action_row("and", state.rank, state.site, request=request))
+        if poll.success and poll.requests:
+            complete = poll.requests[poll.success - 1]
+            state.waited = [request for request in state.waited if request != complete]
 
     def _act_on_messages(self, state: RealRank) -> None:
         """Rows of the messages that the call itself sends and receives; both together if it does both."""
@@ -383,6 +457,15 @@ class RealRun:
                 f"rank {state.rank} completes a request at {state.entered_s:.9g} s that it has not started"
             ) from None
 
+    def _number_of(self, state: RealRank, request: int) -> int | None:
+        """Number of a request that a test names; None: it has not been started."""
+        if request < 1:
+            return request
+        if request in state.open_sends:
+            return state.open_sends[request][0]
+        started = state.open_receives.get(request) or state.open_parts.get(request)
+        return None if started is None else started.request
+
     # ---- the time of calls ----
 
     def _pass_call(self, state: RealRank, date_s: float) -> None:
@@ -395,6 +478,9 @@ class RealRun:
             state.actions.add(action_row("sleep", state.rank, state.site, amount=date_s - entered_s))
         elif sort.is_poll or sort.is_choice:
             self._builder.depends_on_time(polls=sort.is_poll, choices=sort.is_choice)
+            if sort.is_poll and state.poll is None:
+                self._n_polls_left_out += 1
+                self._polls_left_out_s += date_s - entered_s
 
     def _wait_in_call(self, state: RealRank, date_s: float) -> None:
         """End a call that has to do with other ranks: keep a place for its time until all have told their dates."""

@@ -26,6 +26,7 @@ _PIECE_MIN_BYTES, _PIECE_MAX_BYTES = 4096, 1 << 20
 _LINE_MAX_BYTES: Final = 64 << 20
 _HEAD_BYTES: Final = 4096
 _NAME_SHOWN_MAX: Final = 200
+_RANK_DIGITS_MAX: Final = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +182,10 @@ class RowReader:
 
     def _rank(self, words: Sequence[str]) -> int:
         n = self._trace.n_ranks
-        if not words[0].isdecimal():
-            raise UsageError(f"{words[0]!r} is no rank: a line is RANK ACTION ..., such as `0 compute 1e9`")
+        if not words[0].isdecimal() or len(words[0]) > _RANK_DIGITS_MAX:
+            raise UsageError(
+                f"{words[0][:_NAME_SHOWN_MAX]!r} is no rank: a line is RANK ACTION ..., such as `0 compute 1e9`"
+            )
         rank = int(words[0])
         if rank >= n:
             raise UsageError(f"it is of rank {rank}, and there are ranks 0 to {n - 1}")

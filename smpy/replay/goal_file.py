@@ -99,5 +99,5 @@ def _sentence(why: str, error: Any, text: bytes) -> str:
         "bad_peer": f"{verb} of rank {error.rank} {way} rank {word}: there are ranks 0 to {last}",
         "bad_tag": f"{word} is no tag: from 0 to {_TAG_MAX}",
         "label_twice": f"the label {word} is there twice: it is in line {error.other_line}",
-        "cycle": "it requires itself, by what it requires, or follows such a cycle",
+        "cycle": "it is in a cycle of requirements, or behind one",
     }[why]

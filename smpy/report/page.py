@@ -12,8 +12,9 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote
 
+from smpy.errors import UsageError
 from smpy.records.computing_lines import called, sites_by_line
-from smpy.records.files import check_writable, write_whole
+from smpy.records.files import check_writable, complaint, write_whole
 from smpy.records.time_shares import TimeShares
 from smpy.records.time_words import KIND_WORDS
 from smpy.records.trace import Trace
@@ -63,22 +64,32 @@ def write_report(trace: Trace, path: Path, analyses: Mapping[str, Analysis | str
     """
     check_writable(path)
     plotly_js = plotly_script("analysis")
+    from smpy.report.tiled_timeline import is_tiled
+    from smpy.report.tiles import replace_tiles
+
+    tiles = path.with_name(f"{path.stem}.tiles")
+    try:
+        with TemporaryDirectory(prefix=".tiles-", dir=path.parent if is_tiled(trace) else None) as new_tiles:
+            page = _page(trace, analyses or {}, plotly_js, Path(new_tiles), tiles.name)
+            replace_tiles(tiles, Path(new_tiles))
+    except OSError as error:
+        raise UsageError(complaint(path, error)) from error
+    write_whole(path, page)
+
+
+def _page(
+    trace: Trace, analyses: Mapping[str, Analysis | str], plotly_js: str, new_tiles: Path, tiles_name: str
+) -> str:
+    """Text of the page, whose tiles are written to a folder, and will be in another one beside the page."""
     from smpy.report.call_stacks import SECTION, call_stacks
     from smpy.report.messages import messages
     from smpy.report.packed import packed
     from smpy.report.tiled_timeline import timeline
-    from smpy.report.tiles import remove_tiles
     from smpy.report.timeline import PictureRows, time_by_row
 
     rows, timeline_rows = PictureRows(trace), PictureRows(trace, with_threads=True)
     profile = trace.info.get("profile") or {}
-    tiles, stamp = path.with_name(f"{path.stem}.tiles"), f"{time_ns():x}"
-    with TemporaryDirectory(prefix=".tiles-", dir=path.parent) as new_tiles:
-        picture = timeline(trace, timeline_rows, stamp, Path(new_tiles))
-        remove_tiles(tiles)
-        for new_tile in Path(new_tiles).iterdir():
-            tiles.mkdir(exist_ok=True)
-            new_tile.replace(tiles / new_tile.name)
+    picture = timeline(trace, timeline_rows, f"{time_ns():x}", new_tiles)
     data = {
         "ranks": rows.ranks.tolist(),
         "is_of_all": len(rows.ranks) == trace.n_ranks,
@@ -87,12 +98,12 @@ def write_report(trace: Trace, path: Path, analyses: Mapping[str, Analysis | str
         "links": _link_bars(profile, trace.makespan_s),
         "rank_rows": {"per_row": rows.per_row, "n_rows": rows.n},
         "call_stacks": call_stacks(profile, trace.n_ranks),
-        "timeline": {**picture, "folder": quote(tiles.name)},
+        "timeline": {**picture, "folder": quote(tiles_name, errors="surrogateescape")},
         "time_by_row": packed(time_by_row(trace, rows)),
         "messages": messages(trace, rows, timeline_rows),
         "figures": {
             title: json.loads(analysis.plot().to_json())
-            for title, analysis in (analyses or {}).items()
+            for title, analysis in analyses.items()
             if not isinstance(analysis, str)
         },
     }
@@ -100,13 +111,12 @@ def write_report(trace: Trace, path: Path, analyses: Mapping[str, Analysis | str
     sections = {
         "Where the time goes": _profile(profile),
         **of_stacks,
-        **{title: _analysis(title, analysis) for title, analysis in (analyses or {}).items()},
+        **{title: _analysis(title, analysis) for title, analysis in analyses.items()},
         "Messages": _messages(trace),
         "Links": _links(profile, trace.makespan_s),
         "Timeline": _timeline(trace),
     }
-    page = document(_title(trace), _summary(trace.info), sections, data, plotly_js, ["call_stacks.js", "page.js"])
-    write_whole(path, page)
+    return document(_title(trace), _summary(trace.info), sections, data, plotly_js, ["call_stacks.js", "page.js"])
 
 
 def _title(trace: Trace) -> str:
@@ -126,7 +136,7 @@ def _summary(info: Mapping[str, Any]) -> str:
         "share of time": TimeShares(**shares).render() if None not in shares.values() else None,
         "computing": _COMPUTING.get(info.get("compute", "")),
         "command": " ".join(info["host"]["command"]) if "host" in info else None,
-        "traced": _parts_traced(traced),
+        "traced": _parts_traced(traced, info["makespan_s"]),
         "incomplete": None if traced["is_complete"] else "the run stopped before its end: this is what had happened",
     }
     remarks = [(str(remark["topic"]), _in_words(remark)) for remark in info.get("remarks", [])]
@@ -134,11 +144,11 @@ def _summary(info: Mapping[str, Any]) -> str:
     return facts_table(rows)
 
 
-def _parts_traced(traced: Mapping[str, Any]) -> str | None:
+def _parts_traced(traced: Mapping[str, Any], makespan_s: float) -> str | None:
     parts = []
     if traced["window_s"] is not None:
         first_s, last_s = traced["window_s"]
-        parts.append(f"from {format_time(first_s)} to {format_time(last_s)}")
+        parts.append(f"from {format_time(first_s)} to {format_time(min(last_s, makespan_s))}")
     if traced["ranks"] is not None:
         parts.append(f"{len(traced['ranks']):,} ranks")
     return ", ".join(parts) or None
@@ -245,12 +255,12 @@ def _links(profile: Mapping[str, Any], makespan_s: float) -> str:
 
 def _timeline(trace: Trace) -> str:
     from smpy.report.messages import DRAWN_MAX
-    from smpy.report.tiled_timeline import EXACT_MAX
+    from smpy.report.tiled_timeline import is_tiled
     from smpy.report.timeline import n_intervals
 
     n, n_messages = n_intervals(trace), trace.n_rows("messages")
     coarse = "a point has the kind that took most of its time, until few are in view"
-    how = "each as it was" if n <= EXACT_MAX else coarse
+    how = coarse if is_tiled(trace) else "each as it was"
     how_many = f"the {DRAWN_MAX:,} that took longest" if n_messages > DRAWN_MAX else "all"
     return (
         f'<p class="note">{n:,} intervals, {how}. Draw a box to look closer; a double click shows all. '

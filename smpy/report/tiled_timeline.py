@@ -48,6 +48,11 @@ _BINS_MAX: Final = 1 << 15
 _BINS_MIN: Final = 1 << 10
 
 
+def is_tiled(trace: Trace) -> bool:
+    """Whether a trace has so many intervals that its page has tiles."""
+    return n_intervals(trace) > EXACT_MAX
+
+
 def timeline(trace: Trace, rows: PictureRows, stamp: str, tiles: Path) -> dict[str, Any]:
     """The timeline in the page's format: `exact`, or `levels`, `labels` and `tiles`.
 
@@ -67,9 +72,9 @@ def timeline(trace: Trace, rows: PictureRows, stamp: str, tiles: Path) -> dict[s
     if rows.has_threads:
         names = location_names(trace)
         about["names"] = [names[location] for location in rows.locations.tolist()]
-    if n_intervals(trace) <= EXACT_MAX:
-        return about | {"exact": exact_intervals(trace, rows)}
-    return about | _Tiling(trace, rows, stamp, tiles).write()
+    if is_tiled(trace):
+        return about | _Tiling(trace, rows, stamp, tiles).write()
+    return about | {"exact": exact_intervals(trace, rows)}
 
 
 class _Tiling:

@@ -212,15 +212,17 @@ def tile_script(
     return name, f"addTile({json.dumps(stamp)},{json.dumps(name)},{json.dumps(columns, separators=(',', ':'))});\n"
 
 
-def remove_tiles(folder: Path) -> None:
-    """Remove the tiles of an earlier page, and their folder if nothing else is in it."""
-    if not folder.is_dir() or folder.is_symlink():
-        return
-    for path in folder.iterdir():
-        if _NAME.fullmatch(path.name):
-            path.unlink()
-    if not any(folder.iterdir()):
-        folder.rmdir()
+def replace_tiles(folder: Path, new: Path) -> None:
+    """Replace the tiles of an earlier page by those in another folder; without any, an empty folder is removed."""
+    if folder.is_dir() and not folder.is_symlink():
+        for path in folder.iterdir():
+            if _NAME.fullmatch(path.name):
+                path.unlink()
+        if not any(folder.iterdir()):
+            folder.rmdir()
+    for path in new.iterdir():
+        folder.mkdir(exist_ok=True)
+        path.replace(folder / path.name)
 
 
 def sorted_by_place(rows: NDArray[Any]) -> NDArray[Any]:

@@ -71,6 +71,39 @@ for step in range(3):
     assert dates_of(receiver) == list(zip(["recv"] * 3, [0, *ends_s[:2]], ends_s, strict=True))
 
 
+def test_a_probe_of_a_sequence_ends_when_its_message_is_received(dated: Callable):
+    _, receiver = dated("""
+import smpy.experimental
+if rank == 0:
+    smpy.execute(2e6)
+    comm.Send(sent, 1, 5)
+else:
+    take = smpy.experimental.MessageProgram()
+    take.Recv((0, 0, 1001), 0, None)
+    smpy.experimental.AwaitedMessage(comm, 0, 5, take, taken).wait()
+""")
+    assert dates_of(receiver) == [("iprobe", 0, 2e-3), ("recv", 2e-3, 4e-3)]
+
+
+def test_messages_of_a_sequence_are_posted_within_their_calls(dated: Callable):
+    ranks = dated(
+        """
+import smpy.experimental
+steps = smpy.experimental.MessageProgram()
+for _ in range(4):
+    coming = steps.Irecv((0, 0, 1001 if rank else 500), 1 - rank, 5)
+    steps.Send((1, 0, 500 if rank else 1001), 1 - rank, 5)
+    steps.Wait(coming)
+smpy.execute(1e4 * rank)
+steps.perform(comm, taken, sent)
+""",
+        network=None,
+    )
+    messages = [(call.begin_s, call.message.posted_s, call.end_s) for calls in ranks for call in calls if call.message]
+    assert len(messages) == 16
+    assert all(begin_s <= posted_s <= end_s for begin_s, posted_s, end_s in messages)
+
+
 def test_messages_without_time_in_between_are_calls_in_their_order(dated: Callable):
     sender, _ = dated("""
 if rank == 0:

@@ -10,6 +10,7 @@ import pytest
 
 from smpy.errors import UsageError
 from smpy.export import date_sort, export, rows_of_ranks
+from smpy.export.paraver_names import NOT_CREATED
 from smpy.records.trace import Trace
 from tests.export.programs import ALL, QUICK
 from tests.export.prv import RUNNING, Prv, read, values_of
@@ -94,6 +95,33 @@ def test_operations_add_up_to_those_of_the_run(traced: Trace, tmp_path: Path):
     prv = written(traced, tmp_path)
     for task in range(4):
         assert sum(pairs.get(FLOP, 0) for _, pairs in prv.events[task]) == 2 * (1e6 * (1 + task) + 1e5)
+
+
+def test_operations_of_a_rank_may_be_more_than_a_number_has_room_for(emulated: Callable, tmp_path: Path):
+    source = "import smpy\nfrom mpi4py import MPI\nfor _ in range(12): smpy.execute(%g); MPI.COMM_WORLD.Barrier()"
+    machine = "flat hosts=2 cores=1 speed=10000Tf"
+    emulated(source % 9e17, 2, trace=tmp_path / "trace", platform=machine)
+    prv = written(Trace(tmp_path / "trace"), tmp_path)
+    assert [pairs[FLOP] for _, pairs in prv.events[0] if pairs.get(FLOP)] == [int(9e17)] * 12
+    emulated(source % 9e18, 2, trace=tmp_path / "more", platform=machine)
+    with pytest.raises(UsageError, match=r"rank 0 has more than 1e\+18 flop between two calls"):
+        export(Trace(tmp_path / "more"), "paraver", tmp_path / "x.prv")
+
+
+def test_a_rank_that_another_one_starts_calls_nothing_before(emulated: Callable, tmp_path: Path):
+    source = """
+import sys, smpy
+from mpi4py import MPI
+if MPI.Comm.Get_parent() == MPI.COMM_NULL:
+    smpy.execute(5e6)
+    MPI.COMM_SELF.Spawn(sys.executable, [__file__], 1).recv()
+else:
+    MPI.Comm.Get_parent().send(1, 0)
+"""
+    emulated(source, 1, trace=tmp_path / "trace", platform="flat hosts=2 cores=1 speed=1Gf")
+    prv = written(Trace(tmp_path / "trace"), tmp_path)
+    assert prv.states[1][0] == (0, 5_000_000, NOT_CREATED)
+    assert min(begin_ns for _, _, begin_ns, _, _ in prv.calls(1)) == 5_000_000
 
 
 def test_regions_begin_and_end_in_order(traced: Trace, tmp_path: Path):

@@ -18,6 +18,7 @@ from click.testing import CliRunner
 import smpy
 from smpy.cli.main import main
 from smpy.errors import UsageError
+from smpy.export.polls import IN_VAIN, SUCCESS
 from smpy.records.trace import Trace
 from smpy.replay import replay
 
@@ -127,6 +128,18 @@ def test_requests_are_waited_for_where_they_were_complete(written):
     ]
     assert trace.info["trace"]["n_polls"] == 2
     assert replay(trace, platform=FLAT).messages == 2
+
+
+def test_polls_that_complete_nothing_are_counted_with_the_time_that_replays_lack(written):
+    run = written(1)
+    for begin in (0, 100, 300):
+        with run.call(0, "Test", begin, begin + 50):
+            pass
+    trace = run.import_to()
+    assert [(each["text"], each["count"]) for each in trace.info["remarks"]] == [
+        ("a test or probe that completes nothing is left out of replays; together they took 150 ns", 3)
+    ]
+    assert replay(trace, platform=FLAT).makespan_s == pytest.approx(350e-9 - 150e-9)
 
 
 def test_a_send_that_was_complete_at_once_is_not_waited_for(written):
@@ -284,7 +297,7 @@ def test_regions_of_the_program_are_kernels(written):
 
 def test_further_threads_are_left_out_and_counted(written):
     run = written(1)
-    with run.call(0, "Test", 10, 20):
+    with run.call(0, "Wait", 10, 20):
         pass
     thread = run.trace.definitions.location("OMP thread 1", group=run.groups[0])
     loop = run.trace.definitions.region("loop")
@@ -389,6 +402,13 @@ def recording_that_stops(run: Written) -> None:
     run.events[0].measurement_on_off(10, otf2.MeasurementMode.OFF)
 
 
+def polls_in_a_wait(run: Written) -> None:
+    with run.call(0, "Wait", 10, 20) as events:
+        for name in (SUCCESS, IN_VAIN):
+            parameter = run.trace.definitions.parameter(name, otf2.ParameterType.INT64)
+            events.parameter_int(15, parameter, 1)
+
+
 @pytest.mark.parametrize(
     ("write", "told"),
     [
@@ -403,6 +423,7 @@ def recording_that_stops(run: Written) -> None:
         (end_within_a_call, "rank 0 is in Recv when its events end: the trace is cut off"),
         (regions_that_cross, "rank 0 leaves 'loop' at 2e-08 s, which it is not in"),
         (recording_that_stops, "rank 0 stops recording at 0 s"),
+        (polls_in_a_wait, "rank 0 polls in Wait at 0 s, which makes no sense"),
     ],
 )
 def test_events_that_make_no_sense_are_one_sentence(write, told: str, written, tmp_path: Path):
@@ -452,6 +473,17 @@ def test_a_damaged_trace_is_one_line_and_no_folder(damage, tmp_path: Path):
     assert len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith(f"smpy: {folder}")
     assert [each.name for each in tmp_path.iterdir()] == ["run"]
+
+
+@pytest.mark.parametrize("name", ["traces.def", "traces/1.evt"])
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_a_file_that_is_missing_or_empty_is_named(name: str, tmp_path: Path, *, is_empty: bool):
+    shutil.copytree(REAL / "ping_pong", tmp_path / "run")
+    (tmp_path / "run" / name).unlink()
+    if is_empty:
+        (tmp_path / "run" / name).touch()
+    with pytest.raises(UsageError, match=rf"is no whole trace in OTF2: {name} is missing, or empty$"):
+        smpy.import_trace(tmp_path / "run" / "traces.otf2", tmp_path / "trace")
 
 
 def test_a_pipe_is_refused_at_once(tmp_path: Path):

@@ -177,6 +177,15 @@ def test_a_wait_completes_the_request_that_ended_in_it_and_a_waitall_all(tmp_pat
     assert waits == [("wait", 2), ("wait_all", 1), ("and", 3)]
 
 
+def test_calls_without_a_name_are_counted(tmp_path: Path):
+    init = [event(task, 0, 50000003, value) for value in (31, 0) for task in (1, 2)]
+    lines = [*init, event(1, 1, 50000004, 65), event(1, 2, 50000004, 0)]
+    trace = smpy.import_trace(written(tmp_path, lines), tmp_path / "trace")
+    [remark] = trace.info["remarks"]
+    assert remark["text"] == "a call that the .pcf does not name is left out of replays"
+    assert remark["count"] == 1
+
+
 def test_dates_are_microseconds_where_the_header_does_not_say_nanoseconds(tmp_path: Path):
     header = HEADER.replace("9000000000_ns", "9000000")
     lines = [event(task, date / 1e3, 50000003, value) for date, value in ((0, 31), (5, 0)) for task in (1, 2)]
@@ -226,6 +235,7 @@ def test_wrong_records_are_refused_by_file_and_line_and_leave_no_folder(tmp_path
         (HEADER.replace("(1:1,1:2)", "(1:1)"), "line 1: it says 2 tasks"),
         (HEADER.replace("c:1:1:2:1:2", "c:1:1:3:1:2"), "line 2: it does not list the different tasks"),
         (HEADER.replace("c:1:1:2:1:2", "c:1:1:2:1:5"), "line 2: it lists a task that is not among 2"),
+        (HEADER.replace("c:1:1:2:1:2", "c:1"), "line 2: it does not list the different tasks"),
     ],
 )
 def test_a_wrong_header_is_refused(tmp_path: Path, header: str, said: str):

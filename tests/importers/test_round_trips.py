@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,60 @@ def test_communicators_of_subsets_are_made_as_in_the_run(tmp_path: Path, form: s
     if form == "otf2":
         pytest.importorskip("otf2")
     round_trip(Trace(ALL["split"].trace(tmp_path)), tmp_path, form)
+
+
+POLLS = """
+import numpy, smpy
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+data, part = numpy.zeros(100_000, "u1"), comm.Split(0, -comm.rank)
+if comm.rank == 0:
+    for tag in range(4):
+        smpy.execute(3e6)
+        comm.Send(data, 1, tag)
+    part.Send(data, 0, 5)
+    requests = [comm.Isend(data, 1, 6), comm.Irecv(data, 1, 7)]
+    while not MPI.Request.Testany(requests)[1]:
+        smpy.execute(1e4)
+    MPI.Request.Waitall(requests)
+else:
+    for _ in range(20):
+        comm.Iprobe(0, 0)
+        smpy.execute(1e4)
+    while not comm.Iprobe(MPI.ANY_SOURCE, 0):
+        pass
+    comm.Recv(data, 0, 0)
+    request = comm.Irecv(data, 0, 1)
+    while not request.Test():
+        smpy.execute(3e4)
+    comm.Probe(0, MPI.ANY_TAG)
+    comm.Recv(data, 0, 2)
+    request = comm.Irecv(data, 0, 3)
+    while not request.Get_status():
+        pass
+    request.Wait()
+    part.Mprobe(1, 5).Recv(data)
+    smpy.execute(5e6)
+    comm.Recv(data, 0, 6)
+    comm.Send(data, 0, 7)
+request = comm.Ibarrier()
+while not request.Test():
+    smpy.execute(2e4)
+"""
+
+
+@pytest.mark.parametrize("form", ["paraver", "otf2"])
+def test_tests_and_probes_are_made_again(emulated: Callable, tmp_path: Path, form: str):
+    if form == "otf2":
+        pytest.importorskip("otf2")
+    slow = (("mpi.test", "90us"), ("mpi.iprobe", "70us"))
+    ran = emulated(POLLS, trace=tmp_path / "trace", platform="flat hosts=2 cores=1 speed=1Gf", options=slow)
+    assert ran.outcome.error is None
+    trace = Trace(tmp_path / "trace")
+    round_trip(trace, tmp_path, form)
+    imported = Trace(tmp_path / "imported").info
+    assert imported["trace"]["n_failed_polls"] == trace.info["trace"]["n_failed_polls"] > 20
+    assert not imported["remarks"]
 
 
 def drawn(cases: list[Case], n: int, seed: int) -> list[Case]:

@@ -85,9 +85,9 @@ def test_ranks_of_one_file_are_told_by_an_option(tmp_path: Path):
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (["send 1 3 10"], "main: rank 0 sends 1 more messages than are received: to rank 1 with tag 3"),
-        (["recv 1 3 10"], "main: rank 1 sends 1 messages too few: to rank 0 with tag 3"),
-        (["recv 1 -444 10"], "main: rank 1 sends 1 messages too few: to rank 0"),
+        (["send 1 3 10"], "main: rank 0 sends 1 message that nobody receives: to rank 1 with tag 3"),
+        (["recv 1 3 10"], "main: rank 1 sends 1 message too few: to rank 0 with tag 3"),
+        (["recv 1 -444 10"], "main: rank 1 sends 1 message too few: to rank 0"),
         (["send 2 3 10"], "rank0, line 2: send with destination 2: there are ranks 0 to 1"),
         (["send 1 2147483648 10"], "rank0, line 2: send: 2147483648 is no tag"),
         (["compute 1e400"], "rank0, line 2: compute: '1e400' is no number of flop"),
@@ -95,6 +95,7 @@ def test_ranks_of_one_file_are_told_by_an_option(tmp_path: Path):
         (["\0"], "rank0, line 2: this is no text"),
         (["x\udcff"], "rank0, line 2: 'x\\udcff' is no action"),
         (["isend 1 3"], "rank0, line 2: isend does not say its number of entries"),
+        ([f"compute 1\n{'9' * 5000} compute 1"], f"rank0, line 3: '{'9' * 200}' is no rank: a line is RANK ACTION"),
     ],
 )
 def test_wrong_lines_are_refused_by_file_and_line_and_leave_no_folder(tmp_path: Path, lines: list[str], said: str):

@@ -358,6 +358,12 @@ def test_an_amount_that_no_run_has_is_refused(traced: Callable[[str], Path], col
         export(Trace(trace), "goal", trace.parent / "x.goal")
 
 
+def test_computing_may_have_more_operations_than_a_calc_has_nanoseconds(emulated: Callable, tmp_path: Path) -> None:
+    machine = "flat hosts=1 cores=1 speed=10000Tf"
+    emulated("import smpy; smpy.execute(2e19)", 1, trace=tmp_path / "trace", platform=machine)
+    assert "calc 2000000000000\n" in exported(tmp_path / "trace").read_text()
+
+
 def test_a_trace_of_a_part_of_a_run_is_refused(emulated: Callable, tmp_path: Path) -> None:
     emulated(BEGIN + SLEEPS, 4, trace=tmp_path / "trace", trace_ranks=(0, 1))
     with pytest.raises(UsageError, match="cannot be written as GOAL: it has some ranks only: trace the whole run"):

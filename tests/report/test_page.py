@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from smpy.cli.main import main
+from smpy.errors import UsageError
 from smpy.records.profile import INTERVAL_KINDS
 from smpy.records.trace import Trace
 from smpy.report import tiled_timeline
@@ -199,6 +200,35 @@ def test_a_browser_draws_all_and_zooms_without_complaint(
     assert found["part"][2] == pytest.approx(1.5, abs=0.01)
     assert found["matrix"] == "rank 0 to rank 1: 1 kB"
     assert found["without"] == 1
+
+
+def test_a_page_that_fails_leaves_the_last_one_its_tiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    class Broken(Efficiency):
+        def plot(self) -> Any:
+            raise UsageError("no figure")
+
+    monkeypatch.setattr(tiled_timeline, "EXACT_MAX", 0)
+    folder = late_sender().write(tmp_path / "trace")
+    page = report(folder)
+    (tile,) = (tmp_path / "report.tiles").iterdir()
+    whole = page.read_text(), tile.read_text()
+    with pytest.raises(UsageError, match="no figure"):
+        report(folder, Efficiencies=Broken())
+    assert (page.read_text(), tile.read_text()) == whole
+
+
+def test_tiles_that_cannot_be_written_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tiled_timeline, "EXACT_MAX", 0)
+    folder = late_sender().write(tmp_path / "trace")
+    (tmp_path / "report.tiles").write_text("a file of somebody else")
+    with pytest.raises(UsageError, match=r"cannot write .*report\.html: File exists"):
+        report(folder)
+
+
+def test_a_page_may_have_any_name_that_a_file_may_have(tmp_path: Path):
+    path = tmp_path / "caf\udce9.html"
+    write_report(Trace(late_sender().write(tmp_path / "trace")), path)
+    assert data_of(path)["timeline"]["folder"] == "caf%E9.tiles"
 
 
 @pytest.mark.slow

@@ -250,13 +250,15 @@ def test_tiles_have_about_as_many_intervals_each_however_dense_they_are():
 
 
 def test_a_page_takes_the_place_of_the_tiles_of_the_last_one_and_of_nothing_else(tmp_path: Path):
-    folder = tmp_path / "report.tiles"
+    folder, new = tmp_path / "report.tiles", tmp_path / "new"
     folder.mkdir()
+    new.mkdir()
     for name in ("0-0.js", "17-3.js", "notes.txt"):
         (folder / name).write_text("")
-    tiles_of_page.remove_tiles(folder)
-    assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+    (new / "0-1.js").write_text("")
+    tiles_of_page.replace_tiles(folder, new)
+    assert sorted(path.name for path in folder.iterdir()) == ["0-1.js", "notes.txt"]
     (folder / "notes.txt").unlink()
-    tiles_of_page.remove_tiles(folder)
-    tiles_of_page.remove_tiles(folder)
+    tiles_of_page.replace_tiles(folder, new)
+    tiles_of_page.replace_tiles(folder, new)
     assert not folder.exists()
