@@ -12,15 +12,17 @@ import pytest
 
 from smpy.errors import UsageError
 from smpy.platforms import read_machine
-from smpy.study.candidates import Candidate, candidates
+from smpy.study.candidates import Candidate, candidates, points_between
 from smpy.study.cost import parts_record
 from smpy.study.definition import Definition, definition_of
 from smpy.study.journal import Entry
-from smpy.study.points import Point
+from smpy.study.points import Point, points_of
 from smpy.study.purchase import MachineSearch, Purchase, affordable
 from smpy.study.state import StudyState
+from smpy.units import parse_eur, parse_power_w
 
 PRICES = {"host_eur": 1000, "switch_eur": 5000, "cable_eur": 10}
+RUNS_MAX = 40
 POWER = {"idle": "100W", "busy": "400W", "switch": "200W"}
 Time = Callable[[str, dict[str, Any], int], float]
 
@@ -99,6 +101,21 @@ def test_sizes_between_those_of_the_axis_are_machines_too():
     assert [point.ranks for point in found.first.points] == [8, 8]
 
 
+def test_axes_side_by_side_have_no_sizes_between():
+    found = candidates(definition(combine="zip", axes={"set.host.count": [8, 47], "set.nic.latency": ["1us", "2us"]}))
+    assert [machine.values for machine in found.machines] == [(8, "1us"), (47, "2us")]
+
+
+def test_points_between_are_those_of_the_machines_that_no_axis_lists():
+    study = definition(axes={"set.host.count": [8, 11]})
+    listed = {point.key for point in points_of(study)}
+    machines = candidates(study).machines
+    assert {point.key for point in points_between(study)} == {
+        point.key for machine in machines for point in machine.points if point.key not in listed
+    }
+    assert points_between(definition(axes={"set.host.count": [8, 9]})) == []
+
+
 def test_a_price_is_that_of_whole_switches_hosts_and_cables():
     for machine in candidates(definition()).machines:
         cost = machine.cost
@@ -135,7 +152,9 @@ def test_machines_without_a_core_for_each_rank_are_left_out():
         ({"prices": {"host_hour_eur": 2}}, "hosts, which are rented by the hour"),
         ({"prices": {"host_eur": 2}}, "there is no price.switch_port_eur of switches"),
         ({"prices": {"host_eur": 2, "switch_eur": 3}}, "there is no price.cable_eur"),
-        ({"axes": {"args.--n": [1, 2]}}, "axis 'args.--n' changes the work"),
+        ({"axes": {"args.--n": [1, 2]}}, "'args.--n' changes the work"),
+        ({"axes": {"size": {"small": {"args.--n": 1}, "large": {"args.--n": 2}}}}, "'args.--n' changes the work"),
+        ({"axes": {"place": {"first": {}, "any": {"map_by": "random", "seed": 1}}}}, "'seed' changes the work"),
         ({"combine": "random", "n_points": 4}, "a purchase compares those of a grid"),
         ({"axes": {"set.host.count": [1, 30_000]}}, "the axes have 30,000 machines"),
         ({"options": {"ranks": "all", "compute": "none", "platform": "hdr"}, "axes": {}}, "say set.host.count"),
