@@ -19,7 +19,7 @@ from smpy.errors import UsageError
 if TYPE_CHECKING:
     from smpy.study.candidates import Candidate, Candidates
     from smpy.study.definition import Definition
-    from smpy.study.purchase import Bought, Purchase
+    from smpy.study.purchase import Purchase, TriedMachine
 
 _RUNS_MAX: Final = 40
 _ROWS_MIN: Final = 3
@@ -151,13 +151,13 @@ def _table(definition: Definition, purchase: Purchase) -> Iterator[str]:
         yield "  the error of a time is not known: repetitions with noise, or calibrated kernels, tell it"
 
 
-def _is_within(one: Bought, purchase: Purchase) -> bool:
+def _is_within(one: TriedMachine, purchase: Purchase) -> bool:
     best = purchase.machines[0].throughput
     margin = best.half_width if best.half_width == best.half_width else 0.0
     return one.throughput.throughput >= best.throughput - margin
 
 
-def _settings(definition: Definition, one: Bought) -> str:
+def _settings(definition: Definition, one: TriedMachine) -> str:
     pairs = zip(definition.setting_names, one.candidate.values, strict=True)
     return ", ".join(f"{name} = {value}" for name, value in pairs) or "the only one"
 

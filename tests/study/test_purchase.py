@@ -51,7 +51,7 @@ def row(point: Point, time_s: float) -> dict[str, Any]:
 
 
 def searched(
-    study: Definition, machines: list[Candidate], first: Candidate, time: Time, runs_max: int = 40
+    study: Definition, machines: list[Candidate], first: Candidate, time: Time, runs_max: int = RUNS_MAX
 ) -> Purchase:
     """Purchase after runs that take the times of a formula."""
     search = MachineSearch(study, first, machines, runs_max)
@@ -60,6 +60,7 @@ def searched(
     while points := search.next(state):
         for point in points:
             n_asked += 1
+            assert point.key not in state.entries
             state.entries[point.key] = Entry(row(point, formula(study, point, time)))
     purchase = search.purchase(state)
     assert n_asked == purchase.n_runs <= runs_max
@@ -72,7 +73,7 @@ def formula(study: Definition, point: Point, time: Time) -> float:
 
 def best_of_all(study: Definition, machines: list[Candidate], first: Candidate, time: Time) -> Purchase:
     """The same, after runs on all machines."""
-    search = MachineSearch(study, first, machines)
+    search = MachineSearch(study, first, machines, RUNS_MAX)
     state = StudyState()
     for point in search.points:
         state.entries[point.key] = Entry(row(point, formula(study, point, time)))
@@ -188,6 +189,12 @@ def test_a_budget_is_kept_in_money_and_power():
     assert {machine.values for machine in hungry} == {m.values for m in dear if m.cost.busy_w <= 8_000}
 
 
+def test_a_machine_on_the_border_of_a_budget_is_within_it():
+    prices = {"host_eur": 125.625, "switch_eur": 0, "cable_eur": 0, "power": {"idle": 0, "busy": "0.1W", "switch": 0}}
+    found = candidates(definition(axes={"set.host.count": [8]}, prices=prices))
+    assert len(affordable(found, parse_eur("1.005kEUR"), parse_power_w("800mW"))) == 1
+
+
 @pytest.mark.parametrize(
     ("budget_eur", "power_w", "prices", "told"),
     [
@@ -244,7 +251,7 @@ def test_a_machine_on_which_a_program_fails_is_never_the_best():
     study = definition()
     found = candidates(study)
     machines = affordable(found, 30_000)
-    search = MachineSearch(study, found.first, machines)
+    search = MachineSearch(study, found.first, machines, RUNS_MAX)
     state = StudyState()
     while points := search.next(state):
         for point in points:
@@ -256,6 +263,45 @@ def test_a_machine_on_which_a_program_fails_is_never_the_best():
     assert purchase.n_failed > 0
 
 
+def test_no_machine_on_which_a_program_failed_may_be_better():
+    study = definition(axes={"set.host.count": [8, 9], "set.host.speed": ["1Gf", "2Gf"]})
+    found = candidates(study)
+    search = MachineSearch(study, found.first, found.machines, RUNS_MAX)
+    state = StudyState()
+    while points := search.next(state):
+        for point in points:
+            fails = point.values[1:] != (8, "1Gf")
+            state.entries[point.key] = Entry({}, "it failed") if fails else Entry(row(point, 1.0))
+    purchase = search.purchase(state)
+    assert (len(purchase.machines), purchase.n_failed, purchase.n_open) == (1, 3, 0)
+
+
+def test_the_first_machine_runs_once_if_it_is_within_the_budget_too():
+    programs = {name: {"program": f"{name}.py", "core_hours_share": 1} for name in ("compute", "talk")}
+    study = definition(programs=programs, axes={"set.host.speed": ["1Gf", "2Gf"], "set.host.count": [8]})
+    found = candidates(study)
+    search = MachineSearch(study, found.first, found.machines, RUNS_MAX)
+    assert len(search.next(StudyState())) == len(search.points) == 4
+
+
+def test_of_machines_whose_throughputs_differ_by_rounding_the_cheapest_is_the_best():
+    study = definition(
+        axes={"kind": {"dear": {"set.price.host_eur": 2000}, "cheap": {"set.price.host_eur": 1000}}},
+        options={"ranks": 4, "compute": "none", "platform": "flat hosts=4 cores=1"},
+    )
+    found = candidates(study)
+    times_s = {"dear": 1 - 1e-15, "cheap": 1.0}
+    purchase = searched(study, list(found.machines), found.first, lambda _, settings, __: times_s[settings["kind"]])
+    assert [one.candidate.values for one in purchase.machines] == [("cheap",), ("dear",)]
+
+
+def test_quantities_that_are_written_in_two_ways_are_no_distance_apart():
+    study = definition(axes={"set.host.count": [8, 20], "set.nic.latency": ["1us", "1000ns"]})
+    found = candidates(study)
+    purchase = searched(study, list(found.machines), found.first, lambda _, settings, n: 100 / n)
+    assert purchase.machines[0].candidate.values[0] == 20
+
+
 def test_runs_that_the_study_has_are_not_asked_for_again():
     study = definition()
     found = candidates(study)
@@ -265,7 +311,7 @@ def test_runs_that_the_study_has_are_not_asked_for_again():
         for point in machine.points:
             state.entries[point.key] = Entry(row(point, formula(study, point, planted)))
     known = set(state.entries)
-    search = MachineSearch(study, found.first, machines)
+    search = MachineSearch(study, found.first, machines, RUNS_MAX)
     while points := search.next(state):
         assert not known & {point.key for point in points}
         for point in points:
