@@ -59,6 +59,7 @@ workers_option: Final = click.option(
     metavar="N",
     help="Processes here; by default one a core, but for one core.",
 )
+retry_option: Final = click.option("--retry-failed", is_flag=True, help="Run points again that have failed.")
 output_option: Final = click.option(
     "-o",
     "--output",
@@ -154,7 +155,7 @@ def _lines(study: Study, points: list[Point]) -> Iterator[str]:
     metavar="FOLDER",
     help="Take results of equal runs from this folder, and leave them there.",
 )
-@click.option("--retry-failed", is_flag=True, help="Run points again that have failed.")
+@retry_option
 @click.option(
     "--dashboard", is_flag=True, help="Show Dask's dashboard on this machine (127.0.0.1) while points run; needs bokeh."
 )

@@ -12,7 +12,7 @@ import click
 from smpy.cli.click_classes import GroupedCommand
 from smpy.cli.cost_text import count_text
 from smpy.cli.results import errors_told, json_option, tell
-from smpy.cli.study import folder_option, open_study, run_points, study_argument, workers_option
+from smpy.cli.study import folder_option, open_study, retry_option, run_points, study_argument, workers_option
 from smpy.cli.throughput_text import number_text, throughput_text, throughput_unit
 from smpy.errors import UsageError
 
@@ -43,6 +43,7 @@ _ROWS_MAX: Final = 12
 )
 @folder_option
 @workers_option
+@retry_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @json_option
 def command(
@@ -52,6 +53,7 @@ def command(
     runs_max: int,
     folder: Path | None,
     workers: int | None,
+    retry_failed: bool,
     quiet: bool,
     json_path: Path | None,
 ) -> None:
@@ -75,8 +77,8 @@ def command(
         offers = candidates(study.definition)
         machines = affordable(offers, budget_eur, power_w)
         search = MachineSearch(study.definition, offers.first, machines, runs_max)
-        study.check([*offers.first.points, *machines[0].points, *machines[-1].points])
-        run_points(study, is_quiet=quiet, workers=workers, search=search)
+        study.check()
+        run_points(study, is_quiet=quiet, workers=workers, retry_failed=retry_failed, search=search)
         purchase = search.purchase(study.state(search.points))
         text = "\n".join(_lines(study.definition, offers, machines, purchase, runs_max))
         tell(text, _record(study.definition, machines, purchase), json_path)
