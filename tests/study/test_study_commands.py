@@ -241,7 +241,7 @@ def test_a_purchase_that_cannot_be_is_refused_in_a_sentence_before_anything_runs
 def test_a_run_of_a_workload_tells_the_throughput_of_each_machine(tmp_path: Path, told: Callable[..., Result]):
     done = told("study", "run", workload(tmp_path), "--workers", 1)
     assert done.exit_code == 0, done.output
-    head, *rows = done.output.partition("throughput: the week's runs, so many times in a week\n")[2].splitlines()
+    head, *rows = done.output.partition("throughput: weeks of work in a week\n")[2].splitlines()
     assert head.split()[:3] == ["set.host.count", "network", "throughput"]
     assert [row.split()[:2] for row in rows] == [["3", "slow"], ["3", "fast"], ["5", "slow"], ["5", "fast"]]
 
