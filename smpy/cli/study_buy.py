@@ -168,6 +168,7 @@ def _record(definition: Definition, machines: list[Candidate], purchase: Purchas
     return {
         "machines": len(machines),
         "runs": purchase.n_runs,
+        "failed": purchase.n_failed,
         "open": purchase.n_open,
         "unit": throughput_unit(definition),
         "best": [

@@ -60,7 +60,7 @@ def is_study(what: Path) -> bool:
 
 
 class Study:
-    """One program over machines, sizes, numbers of ranks, ...: many runs, compared.
+    """Programs over machines, sizes, numbers of ranks, ...: many runs, compared.
 
     Parameters
     ----------

@@ -206,6 +206,7 @@ def test_a_purchase_names_the_best_machine_and_tells_its_price_power_and_runs(
     record = json.loads(Path("bought.json").read_text())
     assert record["machines"] == 4
     assert record["runs"] <= 8
+    assert (record["failed"], record["open"]) == (0, 0)
     assert record["best"][0]["settings"] == {"set.host.count": 4, "network": "fast"}
     assert record["best"][0]["power_w"] == 900
     again = told("study", "buy", path, "--budget", "4.6kEUR", "--workers", 1)
