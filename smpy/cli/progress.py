@@ -153,8 +153,9 @@ class _ProgressLog:
 def _study_text(progress: StudyProgress) -> str:
     failed = f", {progress.n_failed:,} of them failed" if progress.n_failed else ""
     n_left = progress.n_points - progress.n_done
-    left = f", about {format_time(progress.left_s)} left" if progress.left_s else ""
-    return f"smpy: {progress.n_done:,} of {progress.n_points:,} points have ended{failed}, {n_left:,} are left{left}"
+    left = f"{n_left:,} {'is' if n_left == 1 else 'are'} left"
+    about = f", about {format_time(progress.left_s)} left" if progress.left_s else ""
+    return f"smpy: {progress.n_done:,} of {progress.n_points:,} points have ended{failed}, {left}{about}"
 
 
 def _show(text: str) -> None:
