@@ -12,7 +12,7 @@ from smpy.units import format_bytes, format_time
 
 if TYPE_CHECKING:
     from smpy.emulate.run.run import RunProgress
-    from smpy.study.state import StudyProgress as Stand
+    from smpy.study.state import StudyProgress
 
 FIRST_S: Final = 1.0  # shorter runs show none
 EVERY_S: Final = 0.2
@@ -121,7 +121,7 @@ def share_progress(done: str) -> Iterator[Callable[[float], None]]:
 
 
 @contextmanager
-def study_progress(*, is_wanted: bool = True) -> Iterator[Callable[[Stand], None] | None]:
+def study_progress(*, is_wanted: bool = True) -> Iterator[Callable[[StudyProgress], None] | None]:
     """Show the progress of a study: on a terminal in a line, else in a new line every `FILE_EVERY_S`."""
     if not is_wanted:
         yield None
@@ -142,7 +142,7 @@ class _ProgressLog:
         self._file = file
         self._next_s = monotonic() + FILE_EVERY_S
 
-    def __call__(self, progress: Stand) -> None:
+    def __call__(self, progress: StudyProgress) -> None:
         if monotonic() < self._next_s:
             return
         self._next_s = monotonic() + FILE_EVERY_S
@@ -150,11 +150,12 @@ class _ProgressLog:
         self._file.flush()
 
 
-def _study_text(progress: Stand) -> str:
+def _study_text(progress: StudyProgress) -> str:
     failed = f", {progress.n_failed:,} of them failed" if progress.n_failed else ""
     n_left = progress.n_points - progress.n_done
-    left = f", about {format_time(progress.left_s)} left" if progress.left_s else ""
-    return f"smpy: {progress.n_done:,} of {progress.n_points:,} points have ended{failed}, {n_left:,} are left{left}"
+    left = f"{n_left:,} {'is' if n_left == 1 else 'are'} left"
+    about = f", about {format_time(progress.left_s)} left" if progress.left_s else ""
+    return f"smpy: {progress.n_done:,} of {progress.n_points:,} points have ended{failed}, {left}{about}"
 
 
 def _show(text: str) -> None:

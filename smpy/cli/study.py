@@ -59,6 +59,7 @@ workers_option: Final = click.option(
     metavar="N",
     help="Processes here; by default one a core, but for one core.",
 )
+retry_option: Final = click.option("--retry-failed", is_flag=True, help="Run points again that have failed.")
 output_option: Final = click.option(
     "-o",
     "--output",
@@ -154,7 +155,7 @@ def _lines(study: Study, points: list[Point]) -> Iterator[str]:
     metavar="FOLDER",
     help="Take results of equal runs from this folder, and leave them there.",
 )
-@click.option("--retry-failed", is_flag=True, help="Run points again that have failed.")
+@retry_option
 @click.option(
     "--dashboard", is_flag=True, help="Show Dask's dashboard on this machine (127.0.0.1) while points run; needs bokeh."
 )
@@ -173,7 +174,9 @@ def run(what: Path, folder: Path | None, quiet: bool, dashboard: bool, **how: An
             _say(f"smpy: {_n_points(len(stale))} will run again: {why}")
         run_points(study, is_quiet=quiet, show_dashboard=_tell_dashboard if dashboard else None, **how)
         if not quiet:
-            print_text("\n".join([_status(study), *_results(study), *_throughputs(study)]))
+            print_text("\n".join([_status(study), *_results(study)]))
+            for line in _throughputs(study):
+                print_text(line)
         if any(entry.error for entry in study.state().entries.values()):
             sys.exit(EXIT_FAILURE)
 
@@ -189,9 +192,10 @@ def run_points(study: Study, *, is_quiet: bool = False, **how: Any) -> None:
         with study_progress(is_wanted=not is_quiet) as progress:
             study.run(progress=progress, **how)
     except KeyboardInterrupt:
-        state = study.state()
-        n_ended = sum(state.current(point.key) is not None for point in study.points)
-        kept = f"{n_ended:,} of {_n_points(len(study.points))} have ended and are kept"
+        points = how["search"].points if "search" in how else study.points
+        state = study.state(points)
+        n_ended = sum(state.current(point.key) is not None for point in points)
+        kept = f"{n_ended:,} of {_n_points(len(points))} have ended and are kept"
         _say(f"smpy: interrupted: {kept}; the same command goes on")
         sys.exit(EXIT_INTERRUPTED)
 
@@ -218,12 +222,14 @@ def _results(study: Study) -> Iterator[str]:
 
 def _throughputs(study: Study) -> Iterator[str]:
     """Throughputs of the machines on which all programs of a study have run."""
-    from smpy.study.mix import throughputs
+    from smpy.study.mix import no_throughput, throughputs
 
     if study.definition.weight_kind is None:
         return
     rows = throughputs(study.definition, study.points, study.state())
-    if 0 < len(rows) <= _ROWS_MAX:
+    if not rows:
+        yield f"throughput: not known: {no_throughput(study.definition)}"
+    elif len(rows) <= _ROWS_MAX:
         yield from throughput_table(study.definition, rows)
 
 
@@ -241,13 +247,20 @@ def _n_points(n: int) -> str:
 
 
 def _status(study: Study) -> str:
-    state = study.state()
-    ended = [(point, entry) for point in study.points if (entry := state.current(point.key)) is not None]
-    failed = [(point, entry.error) for point, entry in ended if entry.error]
+    from smpy.study.candidates import points_between
+
+    own, between = study.points, points_between(study.definition)
+    state = study.state([*own, *between])
+    ended, ended_between = (
+        [(point, entry) for point in points if (entry := state.current(point.key)) is not None]
+        for points in (own, between)
+    )
+    bought = f", and {len(ended_between):,} runs of sizes between" if ended_between else ""
+    running = ", and it is running" if study.is_running else ""
     facts = [
         _head(study),
         f"  folder         {study.folder}",
-        f"  ended          {len(ended):,} of {len(study.points):,}{', and it is running' if study.is_running else ''}",
+        f"  ended          {len(ended):,} of {len(own):,}{bought}{running}",
     ]
     reused = sum(bool(entry.row.get("is_reused")) for _, entry in ended)
     if reused:
@@ -255,15 +268,23 @@ def _status(study: Study) -> str:
     if state.stale:
         why = next(iter(state.stale.values()))
         facts.append(f"  stale          {len(state.stale):,}, which the next run replaces: {why}")
+    failed = [
+        (f"point {point.number} ({_at(study, point)})" if place is ended else _at(study, point), entry.error)
+        for place in (ended, ended_between)
+        for point, entry in place
+        if entry.error
+    ]
     if failed:
         facts.append(f"  failed         {len(failed):,} (--retry-failed runs them again)")
-        names = study.definition.axis_names
-        for point, error in failed[:_SHOWN_MAX]:
-            at = ", ".join(f"{name} {value}" for name, value in zip(names, point.values, strict=True))
-            facts.append(f"    point {point.number} ({at}): {error.splitlines()[0]}")
+        facts += [f"    {place}: {error.splitlines()[0]}" for place, error in failed[:_SHOWN_MAX]]
         if len(failed) > _SHOWN_MAX:
             facts.append(f"    and {len(failed) - _SHOWN_MAX:,} more")
     return "\n".join(facts)
+
+
+def _at(study: Study, point: Point) -> str:
+    """Values of the axes at a point."""
+    return ", ".join(f"{name} {value}" for name, value in zip(study.definition.axis_names, point.values, strict=True))
 
 
 @command.command("report")

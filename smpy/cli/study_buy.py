@@ -12,14 +12,14 @@ import click
 from smpy.cli.click_classes import GroupedCommand
 from smpy.cli.cost_text import count_text
 from smpy.cli.results import errors_told, json_option, tell
-from smpy.cli.study import folder_option, open_study, run_points, study_argument, workers_option
+from smpy.cli.study import folder_option, open_study, retry_option, run_points, study_argument, workers_option
 from smpy.cli.throughput_text import number_text, throughput_text, throughput_unit
 from smpy.errors import UsageError
 
 if TYPE_CHECKING:
     from smpy.study.candidates import Candidate, Candidates
     from smpy.study.definition import Definition
-    from smpy.study.purchase import Bought, Purchase
+    from smpy.study.purchase import Purchase, TriedMachine
 
 _RUNS_MAX: Final = 40
 _ROWS_MIN: Final = 3
@@ -43,6 +43,7 @@ _ROWS_MAX: Final = 12
 )
 @folder_option
 @workers_option
+@retry_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @json_option
 def command(
@@ -52,6 +53,7 @@ def command(
     runs_max: int,
     folder: Path | None,
     workers: int | None,
+    retry_failed: bool,
     quiet: bool,
     json_path: Path | None,
 ) -> None:
@@ -75,8 +77,8 @@ def command(
         offers = candidates(study.definition)
         machines = affordable(offers, budget_eur, power_w)
         search = MachineSearch(study.definition, offers.first, machines, runs_max)
-        study.check([*offers.first.points, *machines[0].points, *machines[-1].points])
-        run_points(study, is_quiet=quiet, workers=workers, search=search)
+        study.check()
+        run_points(study, is_quiet=quiet, workers=workers, retry_failed=retry_failed, search=search)
         purchase = search.purchase(study.state(search.points))
         text = "\n".join(_lines(study.definition, offers, machines, purchase, runs_max))
         tell(text, _record(study.definition, machines, purchase), json_path)
@@ -151,13 +153,13 @@ def _table(definition: Definition, purchase: Purchase) -> Iterator[str]:
         yield "  the error of a time is not known: repetitions with noise, or calibrated kernels, tell it"
 
 
-def _is_within(one: Bought, purchase: Purchase) -> bool:
+def _is_within(one: TriedMachine, purchase: Purchase) -> bool:
     best = purchase.machines[0].throughput
     margin = best.half_width if best.half_width == best.half_width else 0.0
     return one.throughput.throughput >= best.throughput - margin
 
 
-def _settings(definition: Definition, one: Bought) -> str:
+def _settings(definition: Definition, one: TriedMachine) -> str:
     pairs = zip(definition.setting_names, one.candidate.values, strict=True)
     return ", ".join(f"{name} = {value}" for name, value in pairs) or "the only one"
 
@@ -166,6 +168,7 @@ def _record(definition: Definition, machines: list[Candidate], purchase: Purchas
     return {
         "machines": len(machines),
         "runs": purchase.n_runs,
+        "failed": purchase.n_failed,
         "open": purchase.n_open,
         "unit": throughput_unit(definition),
         "best": [

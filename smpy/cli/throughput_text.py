@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _UNITS: Final = {
     None: "runs a week",
-    "runs_per_week": "the week's runs, so many times in a week",
+    "runs_per_week": "weeks of work in a week",
     "core_hours_share": "times the work of the first machine",
 }
 
@@ -24,7 +24,7 @@ def throughput_table(definition: Definition, rows: Sequence[MachineThroughput]) 
     yield f"throughput: {throughput_unit(definition)}"
     names = [program.name for program in definition.programs if program.name]
     head = [
-        *definition.setting_names, "throughput", "per MEUR", "per MWh", "EUR for it",
+        *definition.setting_names, "throughput", "per MEUR", "per MWh", "EUR for the work",
         *(f"{name} takes" for name in names),
     ]  # fmt: skip
     lines = [

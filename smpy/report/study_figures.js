@@ -271,6 +271,12 @@ function frontOf(settings) { // those that none is better than in both: by x, ea
   });
 }
 
+function frontsOf(settings) { // one of each program, where a study has several: their times are not to be compared
+  const program = column("program");
+  if (!program?.isAxis) return [frontOf(settings)];
+  return [...grouped(settings, ({ rows }) => program.values[rows[0]]).values()].map(frontOf);
+}
+
 function settingsShown() {
   const { x, y } = front;
   const rows = shownRows().filter((row) => !errorOf(row) && !Number.isNaN(x.number(row)) && !Number.isNaN(y.number(row)));
@@ -300,7 +306,7 @@ function frontPicture() {
   const { x, y, series } = front;
   const settings = settingsShown();
   const rows = settings.flatMap((one) => one.rows);
-  const best = frontOf(settings);
+  const fronts = frontsOf(settings);
   const text = ({ rows, x: atX, y: atY }) =>
     `${escaped(settingOf(rows[0]))}<br>${escaped(`${x.title}: ${x.told(atX)}, ${y.title}: ${y.told(atY)}`)}`;
   const scatter = (its, more) => ({
@@ -312,25 +318,28 @@ function frontPicture() {
     const { color, symbol } = series ? style(code) : { color: "#7d8892", symbol: "circle" };
     return scatter(its, { name: series ? escaped(series.labels[code]) : "others", marker: { color, symbol, size: 7, opacity: 0.75 } });
   });
-  traces.push(scatter(best, {
-    mode: "lines+markers", name: "Pareto front", line: { color: "#000", width: 1.5, shape: front.isMoreX ? "vh" : "hv" },
+  traces.push(...fronts.map((best, number) => scatter(best, {
+    mode: "lines+markers", name: "Pareto front", showlegend: number === 0,
+    line: { color: "#000", width: 1.5, shape: front.isMoreX ? "vh" : "hv" },
     marker: { color: "rgba(0,0,0,0)", size: 12, line: { color: "#000", width: 1.5 } },
-  }));
+  })));
   const layout = {
     height: 460, margin: { t: 30, r: 30, b: 50, l: 80 }, hovermode: "closest",
     legend: { title: { text: series ? escaped(series.name) : "" } },
     xaxis: { ...axisOf(x, front.isLogX, rows), title: { text: titleOf(x) }, ...(!front.isLogX && { rangemode: "tozero" }) },
     yaxis: { ...axisOf(y, front.isLogY, rows), title: { text: titleOf(y) }, ...(!front.isLogY && { rangemode: "tozero" }) },
   };
-  return { traces, layout, best, n: settings.length };
+  return { traces, layout, fronts, n: settings.length };
 }
 
 async function drawFront(figure) {
   const { parentElement: section } = figure;
   const draw = () => {
-    const { traces, layout, best, n } = frontPicture();
+    const { traces, layout, fronts, n } = frontPicture();
+    const best = fronts.flat();
+    const which = fronts.length > 1 ? "fronts of the programs" : "front";
     const left = best.length > FRONT_MAX ? `; the first ${FRONT_MAX}:` : "";
-    section.querySelector(".told").textContent = `${best.length} of ${n} are on the Pareto front${left}`;
+    section.querySelector(".told").textContent = `${best.length} of ${n} are on the Pareto ${which}${left}`;
     frontTable(section.querySelector("div.front"), best);
     return Plotly.react(figure, traces, layout, CONFIG);
   };

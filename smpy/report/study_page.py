@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from html import escape
 from math import inf
 from pathlib import Path
@@ -13,7 +14,8 @@ from smpy.records.files import check_writable, write_whole
 from smpy.report.document import document, figure, plotly_script, rows_table
 from smpy.report.study_columns import page_columns, words
 from smpy.report.study_profiles import page_profiles
-from smpy.study.findings import Finding, effects, findings, has_failed, with_results
+from smpy.study.definition import PROGRAM
+from smpy.study.findings import Finding, by_program, effects, findings, has_failed, with_results
 from smpy.study.levels import brief, levels_of
 from smpy.study.pairs import PairedEffect, paired_effects
 from smpy.study.table import StudyTable
@@ -60,7 +62,8 @@ def _sections(table: StudyTable, n_without_profile: int) -> dict[str, str]:
     sections = {"What the numbers say": _sentences(findings(table))}
     if table.axes and len(table.frame):
         sections["What was varied"] = _varied(table)
-    if pairs := paired_effects(frame, table.axes):
+    pairs = {name: paired_effects(with_results(one), one.axes) for name, one in by_program(table)}
+    if any(pairs.values()):
         sections["Compared in pairs"] = _pairs(pairs)
     if len(frame) > 1:
         sections["Compared"] = _COMPARED
@@ -123,7 +126,7 @@ def _link(point: int | None) -> str:
 
 
 def _varied(table: StudyTable) -> str:
-    by_axis = {effect.axis: effect for effect in effects(table)}
+    by_axis = {} if PROGRAM in table.axes else {effect.axis: effect for effect in effects(table)}
     rows = []
     for levels in (levels_of(axis, table.frame[axis]) for axis in table.axes):
         effect = by_axis.get(levels.axis)
@@ -143,17 +146,19 @@ def _varied(table: StudyTable) -> str:
     return rows_table(("axis", "its values", "values", "best median", "worst median", "worst / best"), rows, 2)
 
 
-def _pairs(effects: list[PairedEffect]) -> str:
+def _pairs(effects: Mapping[str, list[PairedEffect]]) -> str:
+    """Table of the effects of each program."""
     rows = [
         [
-            effect.axis,
+            f"{program}: {effect.axis}" if program else effect.axis,
             effect.slow,
             effect.fast,
             effect.interaction.where if effect.interaction else "",
             *(f"{ratio:.4g}" for ratio in (effect.ratio, effect.least, effect.most)),
             f"{effect.n_pairs:,}",
         ]
-        for effect in effects
+        for program, of_one in effects.items()
+        for effect in of_one
     ]
     head = ("axis", "slow", "fast", "depends on", "slow / fast", "least", "most", "pairs")
     return _PAIRS + rows_table(head, rows, 4)

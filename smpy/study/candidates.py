@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Final
 
 from smpy.errors import UsageError
 from smpy.platforms.description import Description
-from smpy.study.axes import DRAWN, Axis, Value
+from smpy.study.axes import DRAWN, Axis, Combination, Value
 from smpy.study.cost import MachineCost, machine_cost
 from smpy.study.definition import Definition
 from smpy.study.machines import MachineReader, has_places
 from smpy.study.points import Point, points_of
 
 SIZE: Final = "set.host.count"
-"""Axis whose whole numbers between the least and the greatest are sizes, too."""
+"""Axis of a grid whose whole numbers between the least and the greatest are sizes, too."""
 
 _MACHINES_MAX: Final = 20_000
 
@@ -68,18 +69,19 @@ def candidates(definition: Definition) -> Candidates:
     UsageError
         If axes are no axes of machines, a machine cannot be read, or a price is missing.
     """
-    _check_axes(definition)
-    listed = {combination.values for combination in definition.combinations()}
-    all_sizes = replace(definition, axes=tuple(map(_with_sizes_between, definition.axes)))
-    n = prod(len(axis.values) for axis in all_sizes.axes) if definition.combine == "grid" else len(listed)
+    listed = definition.combinations()
+    _check_settings(definition, listed)
+    sizes = _of_all_sizes(definition)
+    n = _n_machines(sizes)
     if n > _MACHINES_MAX:
         raise UsageError(f"the axes have {n:,} machines; {_MACHINES_MAX:,} are the most: give fewer values or sizes")
+    values = {combination.values for combination in listed}
     reader = MachineReader(definition.folder)
     first: Candidate | None = None
     machines: list[Candidate] = []
     n_too_small = 0
-    for combination in all_sizes.combinations():
-        is_listed = combination.values in listed
+    for combination in sizes.combinations():
+        is_listed = combination.values in values
         try:
             points = points_of(definition, [combination])
             its_machines = [reader.machine(point.run) for point in points]
@@ -97,12 +99,40 @@ def candidates(definition: Definition) -> Candidates:
     return Candidates(first, tuple(machines), n_too_small)
 
 
-def _check_axes(definition: Definition) -> None:
+def points_between(definition: Definition) -> list[Point]:
+    """Points of the sizes between those of a study's axes, which run for purchases alone; each is number 0."""
+    sizes = _of_all_sizes(definition)
+    if sizes is definition or _n_machines(sizes) > _MACHINES_MAX:
+        return []
+    listed = {combination.values for combination in definition.combinations()}
+    points: list[Point] = []
+    for combination in sizes.combinations():
+        if combination.values not in listed:
+            with suppress(UsageError):  # no such machine has this size
+                points += points_of(definition, [combination])
+    return points
+
+
+def _check_settings(definition: Definition, listed: Sequence[Combination]) -> None:
+    """Refuse machines that are drawn, or whose work differs."""
     if definition.combine in DRAWN:
         raise UsageError(f'combine = "{definition.combine}" draws machines: a purchase compares those of a grid')
-    for name in definition.setting_names:
-        if name.startswith("args.") or name == "seed":
-            raise UsageError(f"axis {name!r} changes the work, and a purchase compares machines: keep one value of it")
+    for key in dict.fromkeys(key for combination in listed for key in combination.settings):
+        is_work = key.startswith("args.") or key == "seed"
+        if is_work and len({repr(combination.settings.get(key)) for combination in listed}) > 1:
+            raise UsageError(f"{key!r} changes the work, and a purchase compares machines: keep one value of it")
+
+
+def _n_machines(sizes: Definition) -> int:
+    if sizes.combine == "grid":
+        return prod(len(axis.values) for axis in sizes.axes)
+    return len(sizes.combinations())
+
+
+def _of_all_sizes(definition: Definition) -> Definition:
+    """The study with the sizes between in its axes; itself if it has none."""
+    axes = tuple(map(_with_sizes_between, definition.axes))
+    return replace(definition, axes=axes) if definition.combine == "grid" and axes != definition.axes else definition
 
 
 def _with_sizes_between(axis: Axis) -> Axis:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from smpy.study.axes import Value
+from smpy.study.levels import numbers_of, text_of
 from smpy.study.points import Point
 
 if TYPE_CHECKING:
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 _RIDGE: Final = 0.5  # keeps exponents near 0 where points are few
 _SHORTEST_S: Final = 1e-3
 _TEXTS_MAX: Final = 32  # values of an axis that has a fitted factor for each of them
-_NUMBER: Final = re.compile(r"\d++\.?\d*+(?:[eE][-+]?\d+)?", re.ASCII)
 
 
 def seconds_of(points: Sequence[Point], ended: Sequence[tuple[Point, float]]) -> NDArray[np.float64] | None:
@@ -57,23 +55,15 @@ def seconds_of(points: Sequence[Point], ended: Sequence[tuple[Point, float]]) ->
 def _features(points: Sequence[Point]) -> NDArray[np.float64]:
     columns = [np.log([float(point.ranks) for point in points])]
     for values in zip(*(point.values for point in points), strict=True):
-        numbers = [_number(value) for value in values]
-        if all(number > 0 for number in numbers):
-            columns.append(np.log(numbers))
-            continue
-        texts = [str(value) for value in values]
-        known = list(dict.fromkeys(texts))
-        if len(known) <= _TEXTS_MAX:
-            columns += [np.array([float(text == one) for text in texts]) for one in known]
+        texts = list(map(text_of, values))
+        labels = list(dict.fromkeys(texts))
+        numbers, _ = numbers_of(labels)
+        if numbers and min(numbers) > 0:
+            logarithms = dict(zip(labels, np.log(numbers), strict=True))
+            columns.append(np.array([logarithms[text] for text in texts]))
+        elif len(labels) <= _TEXTS_MAX:
+            columns += [np.array([float(text == label) for text in texts]) for label in labels]
     return np.stack(columns, axis=1)
-
-
-def _number(value: Value) -> float:
-    """A number, or the leading number of a text such as "10Gb/s"; 0: none."""
-    if isinstance(value, str):
-        number = _NUMBER.match(value)
-        return float(number[0]) if number else 0.0
-    return 0.0 if isinstance(value, bool) else float(value)
 
 
 def seconds_left(points: Sequence[Point], ended: Sequence[tuple[Point, float]], n_workers: int) -> float | None:

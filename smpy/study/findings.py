@@ -179,20 +179,21 @@ def findings(table: StudyTable) -> list[Finding]:
     table : StudyTable
         Table with any number of points.
     """
-    if PROGRAM not in table.axes:
-        return [*_counts(table), *_comparisons(table)]
     return [
         *_counts(table),
         *(
-            Finding(f"{name}: {finding.text}", finding.point)
-            for name, of_one in _by_program(table)
+            Finding(f"{name}: {finding.text}" if name else finding.text, finding.point)
+            for name, of_one in by_program(table)
             for finding in _comparisons(of_one)
         ),
     ]
 
 
-def _by_program(table: StudyTable) -> Iterator[tuple[str, StudyTable]]:
-    """Each program of a study, and the table of its points."""
+def by_program(table: StudyTable) -> Iterator[tuple[str, StudyTable]]:
+    """Each program of a study, and the table of its points; the only one of a study without names has none."""
+    if PROGRAM not in table.axes:
+        yield "", table
+        return
     axes = tuple(axis for axis in table.axes if axis != PROGRAM)
     for name, frame in table.frame.groupby(PROGRAM, sort=False):
         yield str(name), replace(table, frame=frame, axes=axes)

@@ -82,7 +82,7 @@ def krige(known: Floats, values: Floats, others: Floats, groups: NDArray[np.intp
     Returns
     -------
     (m,) ndarray of float, (m,) ndarray of float
-        Estimates and standard errors; the error of a single known point's estimates is infinite.
+        Estimates and standard errors; errors are infinite where the trend alone takes up all known points.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def krige(known: Floats, values: Floats, others: Floats, groups: NDArray[np.intp
     >>> float(estimates[0].round(6)), bool(errors[0] < 1e-6)
     (9.0, True)
     """
-    if len(known) < 2:
+    if len(known) <= _trend(known, known).shape[1]:
         return np.full(len(others), values.mean()), np.full(len(others), np.inf)
     scales = np.array(list(product(_LENGTHS, repeat=int(groups.max(initial=-1)) + 1)))
     fits = [_fitted(known, values, lengths[groups], nugget) for lengths, nugget in product(scales, _NUGGETS)]

@@ -80,7 +80,7 @@ def levels_of(axis: str, column: pd.Series[Any]) -> Levels:
     missing = column.isna().to_numpy()
     texts = [UNSET if is_missing else text_of(value) for value, is_missing in zip(column, missing, strict=True)]
     labels = list(dict.fromkeys(texts))
-    numbers, unit = _numbers([label for label in labels if label != UNSET])
+    numbers, unit = numbers_of([label for label in labels if label != UNSET])
     by_label = dict(zip((label for label in labels if label != UNSET), numbers, strict=True)) if numbers else None
     if by_label is not None:
         labels.sort(key=lambda label: by_label.get(label, math.inf))
@@ -123,8 +123,14 @@ def brief(label: str) -> str:
     return f"{float(part[1]):.6g}{part[2]}"
 
 
-def _numbers(labels: Sequence[str]) -> tuple[list[float], str]:
-    """Numbers of all labels, and their common unit; no numbers if a label is no quantity or the units do not agree."""
+def numbers_of(labels: Sequence[str]) -> tuple[list[float], str]:
+    """Numbers of all labels, and their common unit; no numbers if a label is no quantity or the units do not agree.
+
+    Examples
+    --------
+    >>> numbers_of(["1us", "2ms"]), numbers_of(["2", "1,4"])
+    (([1e-06, 0.002], 's'), ([], ''))
+    """
     parts = [_QUANTITY.fullmatch(label) for label in labels]
     quantities = [part for part in parts if part is not None]
     if len(quantities) < len(labels) or not labels:

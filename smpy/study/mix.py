@@ -83,6 +83,13 @@ class MachineThroughput:
     work_eur: float
 
 
+def no_throughput(definition: Definition) -> str:
+    """Reason why no throughput is known."""
+    if definition.weight_kind == "core_hours_share":
+        return "the first machine of the study, of whose core hours the shares are, has not run all programs"
+    return "no machine has run all programs"
+
+
 def runs_of_a_week(definition: Definition, on_first: Mapping[str, ProgramRun], n_hosts: float) -> dict[str, float]:
     """Number of runs of each program in a week of work.
 
@@ -103,7 +110,7 @@ def runs_of_a_week(definition: Definition, on_first: Mapping[str, ProgramRun], n
 
 
 def throughput_of(
-    values: tuple[Value, ...], runs: Mapping[str, ProgramRun], n_runs: Mapping[str, float], cost: MachineCost
+    values: tuple[Value, ...], runs: Mapping[str, ProgramRun], weekly_runs: Mapping[str, float], cost: MachineCost
 ) -> MachineThroughput:
     """Throughput of a machine.
 
@@ -113,7 +120,7 @@ def throughput_of(
         Values of the settings that make it.
     runs : mapping of str to ProgramRun
         Run of each program.
-    n_runs : mapping of str to float
+    weekly_runs : mapping of str to float
         Number of runs of each program in a week of work.
     cost : MachineCost
         Cost of the machine.
@@ -127,12 +134,13 @@ def throughput_of(
     >>> machine.throughput, machine.shares, machine.work_per_kwh, machine.work_eur
     (5.04, {'a': 0.5, 'b': 0.5}, 0.001, 2000.0)
     """
-    host_s = {name: n * runs[name].host_s for name, n in n_runs.items()}
+    host_s = {name: n * runs[name].host_s for name, n in weekly_runs.items()}
     total_s = math.fsum(host_s.values())
     throughput = WEEK_S * cost.n_hosts / total_s
     shares = {name: one_s / total_s for name, one_s in host_s.items()}
     errors = {name: run.half_width_s / run.makespan_s for name, run in runs.items() if math.isfinite(run.half_width_s)}
     relative = math.hypot(*(shares[name] * error for name, error in errors.items())) if errors else math.nan
+    work_kwh = math.fsum(n * runs[name].energy_kwh for name, n in weekly_runs.items())
     return MachineThroughput(
         values=values,
         throughput=throughput,
@@ -140,8 +148,8 @@ def throughput_of(
         shares=shares,
         price_eur=cost.price_eur,
         throughput_per_eur=throughput / cost.price_eur if cost.price_eur else math.nan,
-        work_per_kwh=1 / math.fsum(n * runs[name].energy_kwh for name, n in n_runs.items()),
-        work_eur=math.fsum(n * runs[name].run_eur for name, n in n_runs.items()),
+        work_per_kwh=1 / work_kwh if work_kwh else math.nan,
+        work_eur=math.fsum(n * runs[name].run_eur for name, n in weekly_runs.items()),
     )
 
 
@@ -179,18 +187,24 @@ class ResultReader:
         )
         columns = [costs(row, self._cost, self._definition.priced_by) for row in rows]
         n_hosts = "hosts" if self._definition.priced_by == "machine" else "used_hosts"
-        return ProgramRun(
-            time.time_s,
-            time.half_width_s,
-            time.time_s * columns[0][n_hosts],
-            *(math.fsum(each[name] for each in columns) / len(columns) for name in ("run_eur", "energy_kwh")),
-        )
+        amounts = [
+            (row["makespan_s"] * each[n_hosts], each["run_eur"], each["energy_kwh"])
+            for row, each in zip(rows, columns, strict=True)
+        ]
+        means = (math.fsum(amount) / len(rows) for amount in zip(*amounts, strict=True))
+        return ProgramRun(time.time_s, time.half_width_s, *means)
 
 
 def machine_runs(
     definition: Definition, points: Sequence[Point], state: StudyState
 ) -> dict[tuple[Value, ...], dict[str, list[Entry]]]:
-    """Entries of machines on which all points have run well: by the machine's values, and by program."""
+    """Entries of machines on which all points have run well: by the machine's values, and by program.
+
+    Raises
+    ------
+    UsageError
+        If a run takes no time.
+    """
     by_machine: dict[tuple[Value, ...], dict[str, list[Entry]]] = {}
     incomplete = set()
     for point in points:
@@ -198,6 +212,8 @@ def machine_runs(
         entry = state.current(point.key)
         if entry is None or entry.error:
             incomplete.add(values)
+        elif not entry.row["makespan_s"]:
+            raise UsageError(f"{name or 'the program'} takes no time: a machine has no throughput for it")
         else:
             by_machine.setdefault(values, {}).setdefault(str(name), []).append(entry)
     return {values: entries for values, entries in by_machine.items() if values not in incomplete}
@@ -219,13 +235,13 @@ def throughputs(definition: Definition, points: Sequence[Point], state: StudySta
     if definition.weight_kind == "core_hours_share" and first not in by_machine:
         return []
     rows = []
-    n_runs: dict[str, float] = {}
+    weekly_runs: dict[str, float] = {}
     for values, entries in by_machine.items():
         parts = {entry.row["parts"] for of_one in entries.values() for entry in of_one}
         if len(parts) > 1:
             raise UsageError("a machine has another size for each program: say how many hosts it has (set.host.count)")
         cost = read.cost(next(iter(entries.values()))[0])
         runs = {name: read.program_run(of_one) for name, of_one in entries.items()}
-        n_runs = n_runs or runs_of_a_week(definition, runs, cost.n_hosts)
-        rows.append(throughput_of(values, runs, n_runs, cost))
+        weekly_runs = weekly_runs or runs_of_a_week(definition, runs, cost.n_hosts)
+        rows.append(throughput_of(values, runs, weekly_runs, cost))
     return rows

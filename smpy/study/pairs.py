@@ -131,13 +131,15 @@ def _settings(frame: pd.DataFrame, axes: Sequence[str]) -> _Settings:
 
 def _effect(settings: _Settings, axis: int) -> PairedEffect | None:
     levels = settings.levels[axis]
-    others = np.delete(settings.codes, axis, axis=1)
+    compared = _some(len(levels.labels))
+    chosen = np.flatnonzero(np.isin(settings.codes[:, axis], compared))
+    others = np.delete(settings.codes[chosen], axis, axis=1)
     rest, row = np.unique(others, axis=0, return_inverse=True)
-    at = np.full((len(rest), len(levels.labels)), -1)
-    at[row.ravel(), settings.codes[:, axis]] = np.arange(len(settings.codes))
+    at = np.full((len(rest), len(compared)), -1)
+    at[row.ravel(), np.searchsorted(compared, settings.codes[chosen, axis])] = chosen
     log_s = np.where(at >= 0, settings.log_s[at], np.nan)
     best: tuple[float, int, int] = (-1.0, 0, 0)
-    for one, other in combinations(_some(len(levels.labels)), 2):
+    for one, other in combinations(range(len(compared)), 2):
         apart = log_s[:, one] - log_s[:, other]
         known = ~np.isnan(apart)
         if known.any():
@@ -155,8 +157,8 @@ def _effect(settings: _Settings, axis: int) -> PairedEffect | None:
     conditions = list(_conditions(settings, axis, rest[pairs]))
     return PairedEffect(
         levels.axis,
-        brief(levels.labels[slow]),
-        brief(levels.labels[fast]),
+        brief(levels.labels[compared[slow]]),
+        brief(levels.labels[compared[fast]]),
         exp(apart.mean()),
         exp(apart.min()),
         exp(apart.max()),

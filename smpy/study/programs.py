@@ -116,7 +116,6 @@ def _read_weighted(name: str, table: Any) -> tuple[WeightKind, StudyProgram]:
         if key not in _KEYS:
             raise UsageError(f"a program has no {key!r}{meant(key, _KEYS)}")
     program = read_program(table)
-    program = read_program(table)
     for key in _OF_THE_MACHINE:
         if key in program.options:
             raise UsageError(

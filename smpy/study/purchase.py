@@ -13,7 +13,7 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -31,6 +31,7 @@ from smpy.study.mix import (
     ProgramRun,
     ResultReader,
     machine_runs,
+    no_throughput,
     runs_of_a_week,
     throughput_of,
 )
@@ -42,16 +43,15 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.floating[Any]]
 
-RUNS_MAX: Final = 40
-"""Runs of a search, unless another number is asked for."""
-
 _FIRST_MIN: Final = 4
 _FIRST_SHARE: Final = 0.5  # of the machines that can run
 _ERRORS: Final = 3.0  # standard errors above an estimate that a machine may reach
+_ROUNDING: Final = 1e-9  # relative: amounts on the border of a budget are within it
+_SAME_DIGITS: Final = 9  # of throughputs that differ by rounding alone
 
 
 @dataclass(frozen=True, slots=True)
-class Bought:
+class TriedMachine:
     """A machine of a purchase that has run.
 
     Attributes
@@ -72,7 +72,7 @@ class Purchase:
 
     Attributes
     ----------
-    machines : tuple of Bought
+    machines : tuple of TriedMachine
         Machines within the budget that have run, the greatest throughput first.
     n_runs : int
         Number of runs that the search has asked for.
@@ -82,7 +82,7 @@ class Purchase:
         Number of machines that have not run and may be better than the best.
     """
 
-    machines: tuple[Bought, ...]
+    machines: tuple[TriedMachine, ...]
     n_runs: int
     n_failed: int
     n_open: int
@@ -108,24 +108,28 @@ def affordable(offers: Candidates, budget_eur: float, power_w: float | None = No
     if not offers.machines:
         raise UsageError("no machine has room for all ranks of each program: give larger machines, or fewer ranks")
     cheapest = min(offers.machines, key=lambda machine: machine.cost.price_eur)
-    bought = [machine for machine in offers.machines if machine.cost.price_eur <= budget_eur]
-    if not bought:
+    within_budget = [machine for machine in offers.machines if _is_affordable(machine.cost.price_eur, budget_eur)]
+    if not within_budget:
         raise UsageError(
             f"the cheapest of {len(offers.machines):,} machines costs {cheapest.cost.price_eur:,.0f} EUR, above the "
             f"budget of {budget_eur:,.0f} EUR: raise it, or give smaller machines"
         )
     if power_w is None:
-        return bought
-    if any(math.isnan(machine.cost.busy_w) for machine in bought):
+        return within_budget
+    if any(math.isnan(machine.cost.busy_w) for machine in within_budget):
         raise UsageError("a machine has no power of hosts or switches: say power.idle, power.busy and power.switch")
-    fed = [machine for machine in bought if machine.cost.busy_w <= power_w]
-    if not fed:
-        least_w = min(machine.cost.busy_w for machine in bought)
+    within_power = [machine for machine in within_budget if _is_affordable(machine.cost.busy_w, power_w)]
+    if not within_power:
+        least_w = min(machine.cost.busy_w for machine in within_budget)
         raise UsageError(
-            f"of {len(bought):,} machines within the budget each draws {least_w / 1000:,.4g} kW or more, above "
+            f"of {len(within_budget):,} machines within the budget each draws {least_w / 1000:,.4g} kW or more, above "
             f"{power_w / 1000:,.4g} kW: raise the power, or give smaller machines"
         )
-    return fed
+    return within_power
+
+
+def _is_affordable(amount: float, most: float) -> bool:
+    return amount <= most * (1 + _ROUNDING)
 
 
 class MachineSearch:
@@ -148,13 +152,11 @@ class MachineSearch:
         If these are too few for two machines.
     """
 
-    def __init__(
-        self, definition: Definition, first: Candidate, machines: Sequence[Candidate], runs_max: int = RUNS_MAX
-    ) -> None:
+    def __init__(self, definition: Definition, first: Candidate, machines: Sequence[Candidate], runs_max: int) -> None:
         self._definition, self._machines, self._runs_max = definition, machines, runs_max
         self._first = first if definition.weight_kind == "core_hours_share" else None
         self._n_runs, self._has_begun = 0, False
-        least = sum(len(machine.points) for machine in [*([self._first] if self._first else []), *machines[:2]])
+        least = sum(len(machine.points) for machine in self._with_first(machines[:2]))
         if runs_max < least:
             raise UsageError(f"{runs_max} runs: two machines take {least} (--runs)")
         self._reader = ResultReader(definition)
@@ -162,16 +164,14 @@ class MachineSearch:
     @cached_property
     def points(self) -> list[Point]:
         """All points that may be chosen."""
-        first = self._first.points if self._first else ()
-        return [*first, *(point for machine in self._machines for point in machine.points)]
+        return [point for machine in self._with_first(self._machines) for point in machine.points]
 
     def next(self, state: StudyState) -> list[Point]:
         """Points to run next; none: the search has ended."""
-        points = [
-            point for machine in self._chosen(state) for point in machine.points if state.current(point.key) is None
-        ]
-        self._n_runs += len(points)
-        return points
+        points = [point for machine in self._chosen(state) for point in machine.points]
+        to_run = {point.key: point for point in points if state.current(point.key) is None}
+        self._n_runs += len(to_run)
+        return list(to_run.values())
 
     def purchase(self, state: StudyState) -> Purchase:
         """Outcome of the search.
@@ -181,33 +181,42 @@ class MachineSearch:
         UsageError
             If no machine has run.
         """
-        runs = self._runs(state)
-        n_runs = self._runs_of_a_week(state)
-        if not runs or n_runs is None:
-            raise UsageError("no machine has run all programs: smpy study status tells why")
-        bought = [
-            Bought(self._machines[i], throughput_of(self._machines[i].values, its, n_runs, self._machines[i].cost))
+        runs, failed = self._runs(state), self._failed(state)
+        weekly_runs = self._runs_of_a_week(state)
+        if not runs or weekly_runs is None:
+            raise UsageError(f"{no_throughput(self._definition)}: smpy study status tells why")
+        tried = [
+            TriedMachine(
+                self._machines[i], throughput_of(self._machines[i].values, its, weekly_runs, self._machines[i].cost)
+            )
             for i, its in runs.items()
         ]
-        bought.sort(key=lambda one: (-one.throughput.throughput, one.candidate.cost.price_eur))
-        n_open = int((self._highest(runs, n_runs)[0] > math.log(bought[0].throughput.throughput)).sum())
-        return Purchase(tuple(bought), self._n_runs, len(self._failed(state)), n_open)
+        tried.sort(
+            key=lambda one: (-float(f"{one.throughput.throughput:.{_SAME_DIGITS}g}"), one.candidate.cost.price_eur)
+        )
+        best = tried[0].throughput.throughput
+        n_open = int((self._highest(runs, failed, weekly_runs)[0] > math.log(best)).sum())
+        return Purchase(tuple(tried), self._n_runs, len(failed), n_open)
+
+    def _with_first(self, machines: Iterable[Candidate]) -> list[Candidate]:
+        """Machines, and the first one of the study, of which shares of core hours are."""
+        return list(dict.fromkeys([*([self._first] if self._first else []), *machines]))
 
     def _chosen(self, state: StudyState) -> list[Candidate]:
         runs, failed = self._runs(state), self._failed(state)
         waiting = [i for i in range(len(self._machines)) if i not in runs and i not in failed]
         if not self._has_begun:
             self._has_begun = True
-            return [*([self._first] if self._first else []), *(self._machines[i] for i in self._spread(waiting))]
-        n_runs = self._runs_of_a_week(state)
+            return self._with_first(self._machines[i] for i in self._spread(waiting))
+        weekly_runs = self._runs_of_a_week(state)
         left = self._runs_max - self._n_runs
-        if n_runs is None or not waiting or left < len(self._machines[0].points):
+        if weekly_runs is None or not waiting or left < len(self._machines[0].points):
             return []
         if len(runs) < 2:
             return [self._machines[waiting[0]]]
-        highest, mean, error = self._highest(runs, n_runs)
-        best = max(throughput_of((), its, n_runs, self._machines[i].cost).throughput for i, its in runs.items())
-        is_open = np.array([i in waiting for i in range(len(mean))]) & (highest > math.log(best))
+        highest, mean, error = self._highest(runs, failed, weekly_runs)
+        best = max(throughput_of((), its, weekly_runs, self._machines[i].cost).throughput for i, its in runs.items())
+        is_open = highest > math.log(best)
         if not is_open.any():
             return []
         gains = np.where(is_open, _expected_improvement(mean, error, math.log(best)), -1.0)
@@ -245,7 +254,7 @@ class MachineSearch:
                 continue
             if levels.numbers is not None and min(levels.numbers) > 0:
                 logs = np.log(levels.numbers)
-                columns.append(((logs - logs.min()) / np.ptp(logs))[levels.codes])
+                columns.append(((logs - logs.min()) / (np.ptp(logs) or 1.0))[levels.codes])
                 kinds.append("numbers")
             else:
                 columns += [(levels.codes == code).astype(float) for code in range(len(levels.labels))]
@@ -282,16 +291,16 @@ class MachineSearch:
         return runs_of_a_week(self._definition, runs, self._first.cost.n_hosts)
 
     def _highest(
-        self, runs: dict[int, dict[str, ProgramRun]], n_runs: dict[str, float]
+        self, runs: dict[int, dict[str, ProgramRun]], failed: set[int], weekly_runs: dict[str, float]
     ) -> tuple[Floats, Floats, Floats]:
         """Logarithm of the throughput that each machine may reach at most, its estimate, and the estimate's error.
 
-        The error of a machine that has run is 0.
+        A machine that has run or failed reaches nothing more.
         """
         at, groups = self._coordinates
         places = list(runs)
         host_s, errors = [], []
-        for name, n in n_runs.items():
+        for name, n in weekly_runs.items():
             known = np.log([n * runs[i][name].host_s for i in places])
             estimates, error = krige(at[places], known, at, groups)
             estimates[places], error[places] = known, 0.0
@@ -301,7 +310,7 @@ class MachineSearch:
         mean = np.log([WEEK_S * machine.cost.n_hosts for machine in self._machines]) - np.log(total_s)
         error = np.sqrt(np.sum([np.square(s / total_s * e) for s, e in zip(host_s, errors, strict=True)], axis=0))
         highest = mean + _ERRORS * error
-        highest[places] = -np.inf
+        highest[[*places, *failed]] = -np.inf
         return highest, mean, error
 
 

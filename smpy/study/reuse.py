@@ -23,7 +23,8 @@ from smpy.study.points import Point
 from smpy.study.results import are_known
 from smpy.study.versions import versions
 
-_OF_MACHINE: Final = ("platform", "options", "network", "compat", "ranks_per_host", "cpus_per_task", "kernels")
+_OF_MACHINE: Final = ("platform", "options", "network", "compat", "kernels")
+_SIZES: Final = ("ranks_per_host", "cpus_per_task")  # of a machine without a size of its own, and of the run itself
 
 
 class Results:
@@ -112,7 +113,7 @@ class Results:
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def _fingerprint(self, run: RunConfig) -> str:
-        there = RunConfig(run.n_ranks, "program", **{name: getattr(run, name) for name in _OF_MACHINE})
+        there = RunConfig(run.n_ranks, "program", **{name: getattr(run, name) for name in (*_OF_MACHINE, *_SIZES)})
         if there not in self._fingerprints:
             self._fingerprints[there] = check_run(there, self._directory)
         return self._fingerprints[there]

@@ -60,7 +60,7 @@ def is_study(what: Path) -> bool:
 
 
 class Study:
-    """One program over machines, sizes, numbers of ranks, ...: many runs, compared.
+    """Programs over machines, sizes, numbers of ranks, ...: many runs, compared.
 
     Parameters
     ----------
@@ -112,13 +112,8 @@ class Study:
         """All its points, in the order of the table."""
         return points_of(self.definition)
 
-    def check(self, points: Sequence[Point] | None = None) -> None:
+    def check(self) -> None:
         """Check options and machines: of each option, read its first and its last value.
-
-        Parameters
-        ----------
-        points : sequence of Point, optional
-            Points to check; by default, its own.
 
         Raises
         ------
@@ -126,7 +121,7 @@ class Study:
             If one cannot be used, or there is no such program.
         """
         self._check_program()
-        for point in samples_of_options(self.points if points is None else points):
+        for point in samples_of_options(self.points):
             try:
                 again_if_killed(partial(check_run, point.run, self.definition.folder))
             except UsageError as error:
@@ -199,21 +194,21 @@ class Study:
                 limit_bytes = memory_of_a_point(n_workers)
             state = self._state(journal, possible)
             reused = None if self.definition.keep else results
-            turn = PointCollector(state, journal, reused, self.origin, n_workers, progress)
+            collector = PointCollector(state, journal, reused, self.origin, n_workers, progress)
 
-            batches = self._batches(turn, state, only, search, retry_failed, limit_bytes)
+            batches = self._batches(collector, state, only, search, retry_failed, limit_bytes)
             tasks = next(batches, [])
             if tasks:
                 names = journal.variables().union(self.definition.environment)
                 variables = CarriedVariables(os.environ, names)
                 run_tasks(
-                    *(tasks, turn.note, variables),
+                    *(tasks, collector.note, variables),
                     n_workers=n_workers,
                     scheduler=scheduler,
                     show_dashboard=show_dashboard,
                     more=lambda: next(batches, []),
                 )
-            frame = self._table(state).frame
+            frame = self._table(state if search is None else self._state(journal)).frame
             write_parquet(frame, self.folder / "points.parquet")
             return frame
 
@@ -372,7 +367,7 @@ class Study:
 
     def _batches(
         self,
-        turn: PointCollector,
+        collector: PointCollector,
         state: StudyState,
         only: Sequence[Point] | None,
         search: PointSearch | None,
@@ -386,12 +381,16 @@ class Study:
                 self.check()
             choices = iter([(to_run, self.points)])
         else:
+            for point in search.points:
+                entry = state.current(point.key)
+                if entry is not None and self._again(entry, retry_failed, limit_bytes):
+                    del state.entries[point.key]
             chosen = iter(partial(search.next, state), [])
             choices = ((self._to_run(state, points, retry_failed, limit_bytes), points) for points in chosen)
         for to_run, counted in choices:
-            turn.add(to_run, counted)
-            turn.reuse()
-            if tasks := [self._task(point, limit_bytes) for point in turn.left()]:
+            collector.add(to_run, counted)
+            collector.reuse()
+            if tasks := [self._task(point, limit_bytes) for point in collector.left()]:
                 yield tasks
 
     def _lacks(self, point: Point, entry: Entry) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 _CODE: Final = (".py", ".so", ".json", ".toml")
-_OF_RESULTS: Final = (
+OF_RESULTS: Final = (
     "__init__.py",
     "blas.py",
     "collectives",
@@ -18,10 +18,14 @@ _OF_RESULTS: Final = (
     "emulate",
     "engine",
     "mpi",
+    "option_texts.py",
+    "options.py",
     "platforms",
     "records",
+    "replay",
     "units.py",
 )
+"""Files and folders of smpy that results depend on."""
 
 
 @cache
@@ -38,7 +42,7 @@ def _hash_of_files() -> str:
     root = Path(__file__).parent.parent
     whole = sha256()
     for path in sorted(root.rglob("*")):
-        if path.suffix in _CODE and path.relative_to(root).parts[0] in _OF_RESULTS:
+        if path.suffix in _CODE and path.relative_to(root).parts[0] in OF_RESULTS:
             whole.update(f"{path.relative_to(root)}\0".encode())
             whole.update(path.read_bytes())
     return whole.hexdigest()[:16]

@@ -28,6 +28,17 @@ def test_a_file_gets_a_line_each_half_minute(monkeypatch: pytest.MonkeyPatch):
     ]
 
 
+def test_the_last_point_is_left(monkeypatch: pytest.MonkeyPatch):
+    file, date_s = io.StringIO(), [1000.0]
+    monkeypatch.setattr(sys, "stderr", file)
+    monkeypatch.setattr(progress, "monotonic", lambda: date_s[0])
+    with study_progress() as show:
+        assert show is not None
+        date_s[0] += 31
+        show(StudyProgress(2, 1, 0, None))
+    assert file.getvalue() == "smpy: 1 of 2 points have ended, 1 is left\n"
+
+
 def test_a_short_study_writes_no_progress_into_a_file(monkeypatch: pytest.MonkeyPatch):
     file = io.StringIO()
     monkeypatch.setattr(sys, "stderr", file)

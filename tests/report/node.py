@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +36,12 @@ const code = files.map((file) => fs.readFileSync(file, "utf8")).join("\\n");
 """
 
 
-def said(page: Path, script: str) -> Any:
-    """Object that an asynchronous script returns, which sees the functions and classes of the page of a trace."""
+def said(page: Path, script: str, names: Sequence[str] = ("reading.js", "call_stacks.js", "page.js")) -> Any:
+    """Object that an asynchronous script returns, which sees what these files define: those of the page of a trace."""
     assert NODE is not None
     asked = json.dumps(f";globalThis.answer = async () => {{{script}}};")
     tell = "answer().then((found) => console.log(JSON.stringify(found)));"
     run = f"(() => {{ {_STUBS} vm.runInThisContext(code + {asked}); {tell} }})();"
-    files = [str(_SCRIPTS / name) for name in ("reading.js", "call_stacks.js", "page.js")]
+    files = [str(_SCRIPTS / name) for name in names]
     done = subprocess.run([NODE, "-e", run, str(page), *files], check=True, capture_output=True, text=True, timeout=60)
     return json.loads(done.stdout)

@@ -20,6 +20,7 @@ from smpy.report import study_profiles
 from smpy.report.study_page import write_study_report
 from smpy.study.table import StudyTable
 from tests.report.browser import drawn_after_s, needs_chromium, seen
+from tests.report.node import needs_node, said
 from tests.report.unpacking import data_of, unpacked
 from tests.study.tables import summary, table_of
 
@@ -227,6 +228,36 @@ def test_what_cannot_be_written_or_is_not_installed_is_told(tmp_path: Path, monk
         write_study_report(machines(tmp_path), tmp_path / "page.html")
 
 
+def of_two_programs(folder: Path) -> StudyTable:
+    """Study of a short and a long program on three machines, of which the one in the middle is slow for its price."""
+    times_s = {"cheap": 3.0, "middle": 4.0, "dear": 1.0}
+    price_eur = {"cheap": 10.0, "middle": 20.0, "dear": 30.0}
+
+    def point(program: str, machine: str, _: int) -> dict[str, Any]:
+        factor = 1000 if program == "long" else 1
+        return {"makespan_s": times_s[machine] * factor, "price_eur": price_eur[machine]}
+
+    return table_of(folder, {"program": ["short", "long"], "machine": list(times_s)}, point)
+
+
+@needs_node
+def test_each_program_has_a_front_of_its_own(tmp_path: Path):
+    script = """
+    await readPoints();
+    Object.assign(front, { x: column("price_eur"), y: column("makespan_s") });
+    return frontPicture().fronts.map((its) => its.map(({ x, y }) => [x, y]));
+    """
+    fronts = said(page_of(of_two_programs(tmp_path)), script, ("reading.js", "study_points.js", "study_figures.js"))
+    assert fronts == [[[10, 3], [30, 1]], [[10, 3000], [30, 1000]]]
+
+
+def test_pairs_of_settings_are_of_one_program(tmp_path: Path):
+    text = page_of(of_two_programs(tmp_path)).read_text()
+    pairs = text.partition("<h2>Compared in pairs")[2].partition("<h2>")[0]
+    assert re.findall(r"(?:short|long): \w+", pairs) == ["short: machine", "long: machine"]
+    assert "program" not in pairs
+
+
 @pytest.mark.slow
 @needs_chromium
 def test_a_browser_draws_medians_and_the_front(tmp_path: Path):
@@ -408,8 +439,8 @@ def test_a_browser_sorts_finds_and_opens_points(tmp_path: Path):
     assert found["torus"] == [0, 1, 2]
     is_open, title, text = found["dialog"]
     assert (is_open, title) == (True, f"Point {found['falling'][0][0]}")
-    for said in ("topology\ttree <b>", "makespan\t8.7 s", "Recv prog.py:5", "57.1%"):
-        assert said in text, text
+    for part in ("topology\ttree <b>", "makespan\t8.7 s", "Recv prog.py:5", "57.1%"):
+        assert part in text, text
     assert found["link"] == (tmp_path / "profiles" / f"{found['falling'][0][0]}.json").as_uri()
     assert found["closed"] == [False, ""]
     assert found["error"] == [True, frame["error"][12]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from smpy.options import RunConfig
@@ -31,6 +33,15 @@ def test_values_with_units_count_as_numbers_and_labels_have_factors_of_their_own
     found = seconds_of(points[10:], [(it, took_s[it.number]) for it in points[:10]])
     assert found is not None
     assert found == pytest.approx([took_s[10], took_s[11]], rel=0.5)
+
+
+def test_units_count_and_words_of_several_numbers_are_words():
+    levels = product(("10Mb/s", "10Gb/s"), ("1,1", "1,4"))
+    points = [point(i, 4, *values) for i, values in enumerate(levels)]
+    took_s = [1000.0, 500.0, 10.0, 5.0]
+    found = seconds_of(points, list(zip(points, took_s, strict=True)))
+    assert found is not None
+    assert found == pytest.approx(took_s, rel=0.3)
 
 
 def test_thousands_of_names_cost_no_thousands_of_columns():

@@ -35,6 +35,12 @@ def test_one_known_point_says_nothing_of_the_error():
     assert (estimates[0], errors[0]) == (4.0, np.inf)
 
 
+def test_points_that_the_trend_goes_through_say_nothing_of_the_error():
+    at = np.array([[1.0], [2.0]])
+    _, errors = krige(at, np.array([4.0, 5.0]), np.array([[1.5], [3.0]]), LINE)
+    assert (errors == np.inf).all()
+
+
 def test_an_estimate_is_less_sure_far_from_known_points():
     at = np.linspace(0, 3, 7)[:, None]
     _, errors = krige(at, np.sin(3 * at[:, 0]), np.array([[1.25], [8.0]]), LINE)

@@ -107,6 +107,42 @@ def test_a_program_that_failed_leaves_its_machine_out():
     assert [row.values for row in throughputs(study, points_of(study), state)] == [(MACHINE.format(hosts=8),)]
 
 
+def test_hosts_that_repetitions_occupy_count_for_each_of_them():
+    study = definition(programs={"one": PROGRAMS["long"]}, repetitions=2, priced_by="hosts")
+    state = StudyState()
+    for point in points_of(study):
+        parts = parts_record(read_machine(str(point.run.platform), 1))
+        row = {"makespan_s": 1.0 + point.repetition, "parts": parts, "used_hosts": 2 + point.repetition}
+        state.entries[point.key] = Entry(row)
+    small, _ = throughputs(study, points_of(study), state)
+    assert small.throughput == pytest.approx(WEEK_S * 4 / (100 * (1 * 2 + 2 * 3) / 2))
+
+
+def test_work_costs_the_energy_and_the_part_of_the_machine_that_its_runs_take():
+    machine = f"{MACHINE.format(hosts=4)} price.kwh_eur=0.5 price.lifetime_years=1 power.switch=0W"
+    study = definition(axes={"platform": [machine]})
+    state = StudyState()
+    for point in points_of(study):
+        time_s = TIMES_S[str(point.values[0]), 4]
+        row = {"makespan_s": time_s, "parts": parts_record(read_machine(machine, 1)), "hosts_j": 3.6e6 * time_s}
+        state.entries[point.key] = Entry(row)
+    (only,) = throughputs(study, points_of(study), state)
+    work_s = 100 * 600 + 4000 * 30
+    assert only.work_per_kwh == pytest.approx(1 / work_s)
+    assert only.work_eur == pytest.approx(0.5 * work_s + 600 * work_s / 3600 / 8766)
+
+
+def test_a_program_that_takes_no_time_is_refused():
+    with pytest.raises(UsageError, match="long takes no time"):
+        told(definition(), {**TIMES_S, ("long", 8): 0.0})
+
+
+def test_work_without_energy_has_no_work_for_a_kilowatt_hour():
+    run = ProgramRun(600, math.nan, 2400, 1, 0.0)
+    cost = machine_cost(read_machine(MACHINE.format(hosts=4), 1))
+    assert math.isnan(throughput({"long": run, "short": run}, cost).work_per_kwh)
+
+
 def test_machines_of_another_size_for_each_program_are_refused():
     study = definition()
     state = StudyState()

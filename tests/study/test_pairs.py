@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import assume, given
@@ -146,6 +148,19 @@ def test_the_points_of_a_pair_are_those_with_the_largest_ratio():
     slow, fast = (table.frame.set_index("point").loc[point] for point in (speed.slow_point, speed.fast_point))
     assert (slow["topology"], slow["ranks"], slow["speed"]) == ("torus", 768, "10Gb/s")
     assert (fast["topology"], fast["ranks"], fast["speed"]) == ("torus", 768, "20Gb/s")
+
+
+def test_memory_for_drawn_axes_grows_with_the_points_alone():
+    peaks_bytes = []
+    for n in (1000, 2000):
+        random = np.random.default_rng(n)
+        columns = {name: random.random(n) for name in ("latency", "bandwidth", "makespan_s")}
+        frame = pd.DataFrame({"point": range(n), **columns})
+        tracemalloc.start()
+        paired_effects(frame, ["latency", "bandwidth"])
+        peaks_bytes.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks_bytes[1] < 3 * peaks_bytes[0]
 
 
 def test_a_thousand_settings_of_many_levels_take_a_second():

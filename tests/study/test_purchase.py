@@ -12,15 +12,17 @@ import pytest
 
 from smpy.errors import UsageError
 from smpy.platforms import read_machine
-from smpy.study.candidates import Candidate, candidates
+from smpy.study.candidates import Candidate, candidates, points_between
 from smpy.study.cost import parts_record
 from smpy.study.definition import Definition, definition_of
 from smpy.study.journal import Entry
-from smpy.study.points import Point
+from smpy.study.points import Point, points_of
 from smpy.study.purchase import MachineSearch, Purchase, affordable
 from smpy.study.state import StudyState
+from smpy.units import parse_eur, parse_power_w
 
 PRICES = {"host_eur": 1000, "switch_eur": 5000, "cable_eur": 10}
+RUNS_MAX = 40
 POWER = {"idle": "100W", "busy": "400W", "switch": "200W"}
 Time = Callable[[str, dict[str, Any], int], float]
 
@@ -49,7 +51,7 @@ def row(point: Point, time_s: float) -> dict[str, Any]:
 
 
 def searched(
-    study: Definition, machines: list[Candidate], first: Candidate, time: Time, runs_max: int = 40
+    study: Definition, machines: list[Candidate], first: Candidate, time: Time, runs_max: int = RUNS_MAX
 ) -> Purchase:
     """Purchase after runs that take the times of a formula."""
     search = MachineSearch(study, first, machines, runs_max)
@@ -58,6 +60,7 @@ def searched(
     while points := search.next(state):
         for point in points:
             n_asked += 1
+            assert point.key not in state.entries
             state.entries[point.key] = Entry(row(point, formula(study, point, time)))
     purchase = search.purchase(state)
     assert n_asked == purchase.n_runs <= runs_max
@@ -70,7 +73,7 @@ def formula(study: Definition, point: Point, time: Time) -> float:
 
 def best_of_all(study: Definition, machines: list[Candidate], first: Candidate, time: Time) -> Purchase:
     """The same, after runs on all machines."""
-    search = MachineSearch(study, first, machines)
+    search = MachineSearch(study, first, machines, RUNS_MAX)
     state = StudyState()
     for point in search.points:
         state.entries[point.key] = Entry(row(point, formula(study, point, time)))
@@ -97,6 +100,21 @@ def test_sizes_between_those_of_the_axis_are_machines_too():
     assert {machine.cost.n_hosts for machine in found.machines} == set(range(8, 48))
     assert found.first.values == (8, "10Gb/s", "1Gf")
     assert [point.ranks for point in found.first.points] == [8, 8]
+
+
+def test_axes_side_by_side_have_no_sizes_between():
+    found = candidates(definition(combine="zip", axes={"set.host.count": [8, 47], "set.nic.latency": ["1us", "2us"]}))
+    assert [machine.values for machine in found.machines] == [(8, "1us"), (47, "2us")]
+
+
+def test_points_between_are_those_of_the_machines_that_no_axis_lists():
+    study = definition(axes={"set.host.count": [8, 11]})
+    listed = {point.key for point in points_of(study)}
+    machines = candidates(study).machines
+    assert {point.key for point in points_between(study)} == {
+        point.key for machine in machines for point in machine.points if point.key not in listed
+    }
+    assert points_between(definition(axes={"set.host.count": [8, 9]})) == []
 
 
 def test_a_price_is_that_of_whole_switches_hosts_and_cables():
@@ -135,7 +153,9 @@ def test_machines_without_a_core_for_each_rank_are_left_out():
         ({"prices": {"host_hour_eur": 2}}, "hosts, which are rented by the hour"),
         ({"prices": {"host_eur": 2}}, "there is no price.switch_port_eur of switches"),
         ({"prices": {"host_eur": 2, "switch_eur": 3}}, "there is no price.cable_eur"),
-        ({"axes": {"args.--n": [1, 2]}}, "axis 'args.--n' changes the work"),
+        ({"axes": {"args.--n": [1, 2]}}, "'args.--n' changes the work"),
+        ({"axes": {"size": {"small": {"args.--n": 1}, "large": {"args.--n": 2}}}}, "'args.--n' changes the work"),
+        ({"axes": {"place": {"first": {}, "any": {"map_by": "random", "seed": 1}}}}, "'seed' changes the work"),
         ({"combine": "random", "n_points": 4}, "a purchase compares those of a grid"),
         ({"axes": {"set.host.count": [1, 30_000]}}, "the axes have 30,000 machines"),
         ({"options": {"ranks": "all", "compute": "none", "platform": "hdr"}, "axes": {}}, "say set.host.count"),
@@ -167,6 +187,12 @@ def test_a_budget_is_kept_in_money_and_power():
     hungry = affordable(found, 40_000, 8_000)
     assert max(machine.cost.busy_w for machine in hungry) <= 8_000 < max(machine.cost.busy_w for machine in dear)
     assert {machine.values for machine in hungry} == {m.values for m in dear if m.cost.busy_w <= 8_000}
+
+
+def test_a_machine_on_the_border_of_a_budget_is_within_it():
+    prices = {"host_eur": 125.625, "switch_eur": 0, "cable_eur": 0, "power": {"idle": 0, "busy": "0.1W", "switch": 0}}
+    found = candidates(definition(axes={"set.host.count": [8]}, prices=prices))
+    assert len(affordable(found, parse_eur("1.005kEUR"), parse_power_w("800mW"))) == 1
 
 
 @pytest.mark.parametrize(
@@ -225,7 +251,7 @@ def test_a_machine_on_which_a_program_fails_is_never_the_best():
     study = definition()
     found = candidates(study)
     machines = affordable(found, 30_000)
-    search = MachineSearch(study, found.first, machines)
+    search = MachineSearch(study, found.first, machines, RUNS_MAX)
     state = StudyState()
     while points := search.next(state):
         for point in points:
@@ -237,6 +263,45 @@ def test_a_machine_on_which_a_program_fails_is_never_the_best():
     assert purchase.n_failed > 0
 
 
+def test_no_machine_on_which_a_program_failed_may_be_better():
+    study = definition(axes={"set.host.count": [8, 9], "set.host.speed": ["1Gf", "2Gf"]})
+    found = candidates(study)
+    search = MachineSearch(study, found.first, found.machines, RUNS_MAX)
+    state = StudyState()
+    while points := search.next(state):
+        for point in points:
+            fails = point.values[1:] != (8, "1Gf")
+            state.entries[point.key] = Entry({}, "it failed") if fails else Entry(row(point, 1.0))
+    purchase = search.purchase(state)
+    assert (len(purchase.machines), purchase.n_failed, purchase.n_open) == (1, 3, 0)
+
+
+def test_the_first_machine_runs_once_if_it_is_within_the_budget_too():
+    programs = {name: {"program": f"{name}.py", "core_hours_share": 1} for name in ("compute", "talk")}
+    study = definition(programs=programs, axes={"set.host.speed": ["1Gf", "2Gf"], "set.host.count": [8]})
+    found = candidates(study)
+    search = MachineSearch(study, found.first, found.machines, RUNS_MAX)
+    assert len(search.next(StudyState())) == len(search.points) == 4
+
+
+def test_of_machines_whose_throughputs_differ_by_rounding_the_cheapest_is_the_best():
+    study = definition(
+        axes={"kind": {"dear": {"set.price.host_eur": 2000}, "cheap": {"set.price.host_eur": 1000}}},
+        options={"ranks": 4, "compute": "none", "platform": "flat hosts=4 cores=1"},
+    )
+    found = candidates(study)
+    times_s = {"dear": 1 - 1e-15, "cheap": 1.0}
+    purchase = searched(study, list(found.machines), found.first, lambda _, settings, __: times_s[settings["kind"]])
+    assert [one.candidate.values for one in purchase.machines] == [("cheap",), ("dear",)]
+
+
+def test_quantities_that_are_written_in_two_ways_are_no_distance_apart():
+    study = definition(axes={"set.host.count": [8, 20], "set.nic.latency": ["1us", "1000ns"]})
+    found = candidates(study)
+    purchase = searched(study, list(found.machines), found.first, lambda _, settings, n: 100 / n)
+    assert purchase.machines[0].candidate.values[0] == 20
+
+
 def test_runs_that_the_study_has_are_not_asked_for_again():
     study = definition()
     found = candidates(study)
@@ -246,7 +311,7 @@ def test_runs_that_the_study_has_are_not_asked_for_again():
         for point in machine.points:
             state.entries[point.key] = Entry(row(point, formula(study, point, planted)))
     known = set(state.entries)
-    search = MachineSearch(study, found.first, machines)
+    search = MachineSearch(study, found.first, machines, RUNS_MAX)
     while points := search.next(state):
         assert not known & {point.key for point in points}
         for point in points:

@@ -55,7 +55,7 @@ def test_forty_runs_among_200_machines_find_the_best_of_all(tmp_path: Path):
     assert len(found.machines) == 200
     for budget_eur in (120_000, 1_000_000):
         machines = affordable(found, budget_eur)
-        search = MachineSearch(whole.definition, found.first, machines)
+        search = MachineSearch(whole.definition, found.first, machines, 40)
         study = smpy.Study(table, tmp_path / f"{budget_eur}")
         study.run(search=search)
         purchase = search.purchase(study.state(search.points))

@@ -87,3 +87,12 @@ def test_equal_machines_of_different_prices_have_results_of_their_own(key: str, 
     keep(smpy.Study(study_table(tmp_path, axes={f"set.{key}": [1], "args.n": [1]})), tmp_path / "cache")
     both = smpy.Study(study_table(tmp_path, axes={f"set.{key}": [1, 2], "args.n": [1]}))
     assert is_found(both, tmp_path / "cache") == [True, False]
+
+
+@pytest.mark.parametrize("option", ["ppn", "cpus_per_task"])
+def test_runs_that_are_placed_in_other_ways_on_equal_machines_have_results_of_their_own(option: str, tmp_path: Path):
+    table = study_table(tmp_path)
+    table["options"]["platform"] = "flat hosts=4 cores=4"
+    keep(smpy.Study({**table, "axes": {option: [1], "args.n": [1]}}), tmp_path / "cache")
+    both = smpy.Study({**table, "axes": {option: [1, 2], "args.n": [1]}})
+    assert is_found(both, tmp_path / "cache") == [True, False]

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from smpy.runs.run import RunError
 from smpy.runs.run_text import command_line
 from smpy.runs.simulate import perform_run
 from smpy.study.journal import Entry, Journal, RunOrigin
+from smpy.study.points import Point
 from smpy.study.state import StudyState
 from smpy.study.study import Study
 from smpy.study.tasks import perform
@@ -378,6 +380,37 @@ def test_a_point_that_had_no_room_runs_again(tmp_path: Path, monkeypatch: pytest
     entry, _ = perform(study._task(study.points[0], None))
     assert entry.error == "no room"
     assert study._to_run(StudyState({study.points[0].key: entry}), study.points, retry_failed=False)
+
+
+class Search:
+    """Chooses all points that have not ended, once."""
+
+    def __init__(self, points: Sequence[Point]) -> None:
+        self.points = points
+        self._left = list(points)
+
+    def next(self, state: StudyState) -> list[Point]:
+        left, self._left = self._left, []
+        return [point for point in left if state.current(point.key) is None]
+
+
+@pytest.mark.parametrize(("retry_failed", "asked"), [(False, [1]), (True, [1, 2])])
+def test_a_search_asks_again_for_what_runs_again_and_leaves_other_points_in_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, retry_failed: bool, asked: list[int]
+):
+    axes = {"args.n": [1, 2, 3, 4]}
+    study = smpy.Study(study_table(tmp_path, axes=axes), tmp_path / "results")
+    well, outside, failed = Entry({"makespan_s": 1.0}), Entry({}, "no room", is_outside=True), Entry({}, "it failed")
+    study.folder.mkdir()
+    with closing(Journal(study.folder / "journal.sqlite")) as journal:
+        outcomes = zip(study.points, (well, outside, failed, well), strict=True)
+        journal.add((point.key, study.origin(point, RunInputs()), entry) for point, entry in outcomes)
+    keys: list[str] = []
+    monkeypatch.setattr("smpy.study.study.run_tasks", lambda tasks, *_, **__: keys.extend(task.key for task in tasks))
+    frame = study.run(search=Search(study.points[:3]), retry_failed=retry_failed)
+    assert keys == [study.points[i].key for i in asked]
+    assert list(frame["error"]) == ["", "no room", "it failed", ""]
+    assert list(pd.read_parquet(study.folder / "points.parquet")["args.n"]) == axes["args.n"]
 
 
 @pytest.mark.parametrize(("share_bytes", "n"), [(1000, 0), (2000, 1), (None, 1)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +13,9 @@ from click.testing import CliRunner, Result
 
 import smpy
 from smpy.cli.main import main
+from smpy.runs.request import RunInputs
+from smpy.study.candidates import points_between
+from smpy.study.journal import Entry, Journal
 from tests.records.synthetic_trace import late_sender
 from tests.study.studies import study_table
 
@@ -202,6 +206,7 @@ def test_a_purchase_names_the_best_machine_and_tells_its_price_power_and_runs(
     record = json.loads(Path("bought.json").read_text())
     assert record["machines"] == 4
     assert record["runs"] <= 8
+    assert (record["failed"], record["open"]) == (0, 0)
     assert record["best"][0]["settings"] == {"set.host.count": 4, "network": "fast"}
     assert record["best"][0]["power_w"] == 900
     again = told("study", "buy", path, "--budget", "4.6kEUR", "--workers", 1)
@@ -237,6 +242,33 @@ def test_a_purchase_that_cannot_be_is_refused_in_a_sentence_before_anything_runs
 def test_a_run_of_a_workload_tells_the_throughput_of_each_machine(tmp_path: Path, told: Callable[..., Result]):
     done = told("study", "run", workload(tmp_path), "--workers", 1)
     assert done.exit_code == 0, done.output
-    head, *rows = done.output.partition("throughput: the week's runs, so many times in a week\n")[2].splitlines()
+    head, *rows = done.output.partition("throughput: weeks of work in a week\n")[2].splitlines()
     assert head.split()[:3] == ["set.host.count", "network", "throughput"]
     assert [row.split()[:2] for row in rows] == [["3", "slow"], ["3", "fast"], ["5", "slow"], ["5", "fast"]]
+
+
+def test_a_run_of_programs_on_machines_of_other_sizes_tells_its_results_before_it_says_so(
+    tmp_path: Path, told: Callable[..., Result]
+):
+    text = WORKLOAD.partition("[axes]")[0].replace("ranks = 2", 'platform = "hdr"\nppn = 1')
+    for name, n_ranks in (("few", 2), ("many", 300)):
+        text = text.replace(f"[programs.{name}]", f"[programs.{name}]\noptions = {{ranks = {n_ranks}}}")
+    done = told("study", "run", workload(tmp_path, text), "--workers", 1)
+    assert "ended          2 of 2" in done.output
+    assert "program" in done.output
+    assert done.output.splitlines()[-1].startswith("smpy: a machine has another size for each program")
+    assert done.exit_code == 2
+
+
+def test_the_status_tells_of_sizes_between_and_of_their_failures(tmp_path: Path, told: Callable[..., Result]):
+    path = workload(tmp_path)
+    study = smpy.Study(path)
+    study.folder.mkdir()
+    with closing(Journal(study.folder / "journal.sqlite")) as journal:
+        few_slow, many_slow, *_ = points_between(study.definition)
+        entries = (few_slow, Entry({"makespan_s": 1.0})), (many_slow, Entry({}, "it failed"))
+        journal.add((point.key, study.origin(point, RunInputs()), entry) for point, entry in entries)
+    output = told("study", "status", path).output
+    assert "ended          0 of 8, and 2 runs of sizes between" in output
+    assert "failed         1 (--retry-failed runs them again)" in output
+    assert "    program many, set.host.count 4, network slow: it failed" in output
