@@ -273,7 +273,7 @@ class RunConfig:
         "--kernels FILE",
         "Computing",
         Path,
-        "What kernels such as dgemm cost: a calibration's TOML file, in place of the machine's own costs.",
+        "Costs of kernels such as dgemm: a calibration's TOML file, in place of the machine's own costs.",
     )
     noise: bool = _option(
         "--noise",
@@ -302,7 +302,7 @@ class RunConfig:
         "--host FILE",
         "Computing",
         Path,
-        "That speed, from a file that `smpy calibrate host` has written.",
+        "File of `smpy calibrate host`, which has that speed.",
     )
     burst_memory: str | None = _option(
         "--burst-memory",
@@ -323,8 +323,8 @@ class RunConfig:
         "--free-imports",
         "Computing",
         None,
-        "What ranks import inside functions takes no time. Where computing is measured, each takes as long as the "
-        "first one otherwise.",
+        "Imports inside functions take no time. Without it, where computing is measured, each rank takes as long as "
+        "the first one.",
     )
     governor: tuple[str, float] | None = _option(
         "--governor NAME[:SECONDS]",
@@ -432,7 +432,7 @@ class RunConfig:
         "--trace FOLDER",
         "Records",
         Path,
-        "Write what every rank did when, and every message, for smpy analyze, replay, report and export.",
+        "Write the states of every rank, and every message, for smpy analyze, replay, report and export.",
     )
     overwrite: bool = _option("--overwrite", "Records", None, "Let --trace replace the trace of another program.")
     trace_window_s: tuple[float, float] | None = _option(
@@ -453,7 +453,7 @@ class RunConfig:
         "--seed",
         "Computing",
         WholeNumber(0, 2**32 - 1),
-        "Seed of what is drawn (--map-by random, --background, --noise, --noise-model, --samples).",
+        "Seed of random numbers (--map-by random, --background, --noise, --noise-model, --samples).",
         default=0,
         shows_default=True,
     )
@@ -473,7 +473,7 @@ class RunConfig:
         "--output-dir DIR",
         "Records",
         Path,
-        "Write what each rank prints to a file of its own, DIR/rank-N.txt, in place of the terminal.",
+        "Write the output of each rank to a file of its own, DIR/rank-N.txt, in place of the terminal.",
     )
     quiet: bool = _option("--quiet", "Records", None, "Show neither progress nor summary.")
     is_module: bool = _option(
@@ -549,10 +549,10 @@ class RunConfig:
             raise UsageError(f"{names} both say how fast this machine is: give one of them")
         if self.cpus_per_task > 1 and (self.record or self.replay or self.burst_memory == "learnt"):
             other = say("burst_memory") if self.burst_memory == "learnt" else say("compute")
-            message = "files of bursts and bytes of bursts are those of one thread: leave one of them away"
+            message = "the latter is for bursts of one thread: leave one of them away"
             raise UsageError(f"{say('cpus_per_task')} and {other}: {message}")
         if self.iterations is not None and (self.record or self.replay):
-            message = "a file of bursts has those of all iterations in order: leave one of them away"
+            message = "a file of bursts has all iterations in order: leave one of them away"
             raise UsageError(f"{say('iterations')} and {say('compute')}: {message}")
         if self.iterations is not None and self.noise_model is not None and self.noise_model[0] == "ticks":
             message = "ticks fall into few iterations, and skipping misses them: leave one of them away"

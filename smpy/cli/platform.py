@@ -86,7 +86,7 @@ def show(
     svg_path: Path | None,
     json_path: Path | None,
 ) -> None:
-    """Hosts, links, the diameter and the bisection bandwidth of a machine, its parts, and what they cost.
+    """Show hosts, links, diameter and bisection bandwidth of a machine, its parts and their prices.
 
     \b
       smpy platform show cluster.xml

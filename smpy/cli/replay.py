@@ -64,12 +64,12 @@ def _ideal(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     default="1x",
     show_default=True,
     metavar="TIMES",
-    help="All cores compute so much faster.",
+    help="Factor by which all cores compute faster.",
 )
 @run_options(
     "background",
-    help="Messages of other jobs on the links, as smpy run has them; without it, those of the run, if it had some: "
-    "none removes them. The replay is performed once more without them, for the time that they cost.",
+    help="Messages of other jobs on the links, as for smpy run, or none. Without it: those of the run, if it had some. "
+    "The replay is performed once more without them, for the time that they cost.",
 )
 @run_options("seed")
 @grouped_option(
@@ -77,7 +77,7 @@ def _ideal(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     group="Model",
     callback=_ideal,
     metavar="PART,...",
-    help="What there is none of: contention, bandwidth, latency, overhead (of calls, polls and reads of the clock), or "
+    help="Costs to leave out: contention, bandwidth, latency, overhead (of calls, polls and reads of the clock), or "
     "all.",
 )
 @run_options(

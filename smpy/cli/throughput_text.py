@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _UNITS: Final = {
     None: "runs a week",
-    "runs_per_week": "the week's runs, so many times in a week",
+    "runs_per_week": "weeks of work in a week",
     "core_hours_share": "times the work of the first machine",
 }
 
