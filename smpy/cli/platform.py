@@ -12,6 +12,7 @@ import click
 
 from smpy.cli.click_classes import CommandGroup
 from smpy.cli.cost_text import cost_facts, parts_text
+from smpy.cli.platform_validate import RANKS_MAX
 from smpy.cli.platform_validate import command as validate_command
 from smpy.cli.results import EXIT_FAILURE, errors_told, json_option, print_text, tell
 from smpy.cli.run_options import PLACEMENT, run_options
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from smpy.platforms.placement.placement import MapBy
 
 RANKS_UNLESS_SAID: Final = 1024  # for a machine that is sized to the run
-RANKS_MAX: Final = 10_000_000  # as many as a host file may list
 _LINES_MAX: Final = 16
 _NAMES_MAX: Final = 4
 _RANKS_MAX: Final = 8

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -12,7 +12,7 @@ from smpy.cli.progress import replay_progress
 from smpy.cli.results import errors_told, json_option, plot_option, show
 from smpy.cli.run_options import PLACEMENT, run_options
 
-RANKS_MAX = 10_000_000  # as many as a host file may list
+RANKS_MAX: Final = 10_000_000  # as many as a host file may list
 
 
 @click.command("validate", cls=GroupedCommand, short_help="Compare a machine with measured OSU benchmarks and HPL.")

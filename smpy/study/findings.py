@@ -172,7 +172,7 @@ def settings(table: StudyTable) -> list[Configuration]:
 
 
 def findings(table: StudyTable) -> list[Finding]:
-    """Findings at the top of a report; those of several programs are each of one.
+    """Findings at the top of a report; with several programs, each finding names its program.
 
     Parameters
     ----------

@@ -28,8 +28,8 @@ def points(**changes: Any) -> list[Point]:
     ("changes", "told"),
     [
         ({"axis": {}}, "no 'axis': did you mean 'axes'?"),
-        ({"program": None, "module": None}, "which program"),
-        ({"module": "prog"}, "which program"),
+        ({"program": None, "module": None}, "no program: say one of"),
+        ({"module": "prog"}, "no program: say one of"),
         ({"program": 4}, "program = 4 is not a text"),
         ({"combine": "gird"}, "did you mean 'grid'"),
         ({"combine": "random"}, "n_points goes with"),
@@ -276,8 +276,8 @@ def test_a_program_of_several_has_the_keys_of_a_study_of_it_alone():
         ({"runs_per_week": float("inf")}, "is not a number above 0"),
         ({"core_hours_share": 0.4}, "Say one of runs_per_week = 20 and core_hours_share = 0.3"),
         ({"runs_per_weak": 4}, "did you mean 'runs_per_week'"),
-        ({"module": "hpl"}, "program 'hpl': which program"),
-        ({"options": {"platform": "hdr"}}, "options.platform: all programs have the machines of the study"),
+        ({"module": "hpl"}, "program 'hpl': no program"),
+        ({"options": {"platform": "hdr"}}, "options.platform: all programs run on the machines of the study"),
         ({"options": [1]}, "is not a table"),
     ],
 )

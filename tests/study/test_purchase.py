@@ -268,7 +268,7 @@ def test_a_search_that_is_not_sure_after_its_runs_says_how_many_machines_are_ope
 
 def test_too_few_runs_for_two_machines_are_refused():
     found = candidates(definition())
-    with pytest.raises(UsageError, match="3 runs: two machines take 4"):
+    with pytest.raises(UsageError, match="--runs 3: two machines take 4"):
         MachineSearch(definition(), found.first, found.machines, 3)
 
 

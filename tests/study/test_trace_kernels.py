@@ -104,10 +104,10 @@ def test_the_command_models_a_table_of_traces(table_of_traces: Callable[..., Pat
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "line 1: a column trace"),
-        ("n,ranks\n", "line 1: a column trace"),
-        ("n,n,trace\n", "line 1: a column trace"),
-        ("ranks,trace\n", "line 1: ranks are those of each trace"),
+        ("", "line 1: it needs a column trace"),
+        ("n,ranks\n", "line 1: it needs a column trace"),
+        ("n,n,trace\n", "line 1: it needs a column trace"),
+        ("ranks,trace\n", "line 1: each trace has its ranks"),
         ("n,trace\n1\n", "line 2: 1 values for 2 columns"),
         ("n,trace\n1,nowhere\n", "line 2: .*nowhere"),
     ],
