@@ -128,8 +128,8 @@ class LentMemory:
         if self.is_on_device:
             fail(
                 "ERR_BUFFER",
-                "an array on a device: of MPI's calls, sends and receives take one; for others copy it to the host "
-                'first, array.to_device("cpu")',
+                "an array on a device: only sends and receives take one; for other calls copy it to the host first, "
+                'array.to_device("cpu")',
             )
 
     def stretch(self, first: int, last: int) -> memoryview:
@@ -165,15 +165,6 @@ class Everywhere(LentMemory):
         """Raise an error for bytes that can have no addresses."""
         del last
         fail("ERR_BUFFER", f"message: {what} at address {first} below BOTTOM: displacements are addresses there")
-
-    def must_be_on_host(self) -> None:
-        """Refuse memory of a device in calls that only take memory of the host."""
-        if self.is_on_device:
-            fail(
-                "ERR_BUFFER",
-                "an array on a device: of MPI's calls, sends and receives take one; for others copy it to the host "
-                "first (to_host)",
-            )
 
     def stretch(self, first: int, last: int) -> memoryview:
         """Bytes between two addresses."""

@@ -29,7 +29,7 @@ class Device:
     speed_64_flop_per_s, speed_32_flop_per_s, speed_16_flop_per_s : float
         Speeds with numbers of 64, 32 and 16 bits; 0: it does not compute with them.
     memory_bytes : float
-        Size of its memory; 0: without end.
+        Size of its memory; 0: unlimited.
     memory_bandwidth_bytes_per_s : float
         Bandwidth of its memory; 0: moving bytes takes no time.
     link_bandwidth_bytes_per_s, link_latency_s : float

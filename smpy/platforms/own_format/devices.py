@@ -99,7 +99,7 @@ def with_devices(machine: Description, gpu: TomlTable) -> Description:
     if zone == machine.zone and _has_devices(machine.zone):
         scaled = next((setting for _, setting in gpu.values() if setting.value is None and setting.factor != 1), None)
         if scaled is not None:
-            raise scaled.error("no device says it, and nothing times a factor is nothing: give its value")
+            raise scaled.error("no device has this number, so a factor changes nothing: give its value")
     elif zone == machine.zone:
         raise UsageError(
             f"--set {_TABLE}: no host of {machine.name} has a device: give it one, [[{_TABLE}]] in its file"
