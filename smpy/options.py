@@ -396,7 +396,7 @@ class RunConfig:
         "Strictness",
         None,
         "Do as --check, and run again for receives from any source that race, each with the other message, without "
-        "measured computing: tell which of them change how the program ends.",
+        "measured computing: report those that change how the program ends.",
     )
     chosen_message: tuple[int, int, int, int] | None = _option(
         "--choose-message RANK:N=SOURCE:TAG",
@@ -461,7 +461,7 @@ class RunConfig:
         "--repeat N",
         "Computing",
         WholeNumber(1),
-        "Run N times, one after the other, and tell median, lowest and highest makespan and shares of time. Output, "
+        "Run N times, one after the other, and report median, lowest and highest makespan and shares of time. Output, "
         "records and traces are those of the first run; the others print nothing, find standard input empty, and have "
         "the next seeds.",
         default=1,

@@ -292,7 +292,7 @@ def _text(trace: Trace, result: ReplayResult) -> str:
     if result.depends_on_time:
         facts.append(("timing", "the run took messages from any source, polled, or waited for any of several:"))
         facts.append(("", "elsewhere it may do something else, and the replay does what it did:"))
-        facts.append(("", "smpy analyze stability, of runs with --noise-model, tells how much that changes"))
+        facts.append(("", "smpy analyze stability, of runs with --noise-model, shows how much that changes"))
     if share := trace.info.get("skipped_share"):
         facts.append(("skipped", f"{share:.1%} of the run's time: skipped iterations take as long on any machine"))
     if result.n_left_alone:

@@ -158,7 +158,7 @@ def remarks_on_shared_hosts(engine: Engine, profile: RunProfile) -> Iterable[Rem
         for name, each in kernels.items()
     ]
     if lines:
-        hint = "memory of a host, or its cores: --trace FOLDER, then smpy analyze bounds FOLDER tells the share of each"
+        hint = "memory of a host, or its cores: --trace FOLDER, then smpy analyze bounds FOLDER shows the share of each"
         yield Remark("shared hosts", (*lines[:_LINES_MAX], hint), {"kernels": kernels})
 
 
