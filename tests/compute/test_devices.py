@@ -250,7 +250,7 @@ def test_a_summary_tells_how_busy_the_devices_were(emulated: Callable):
     ran = emulated(HEAD + source, 2, platform=f"flat hosts=1 cores=2 {DEVICE} host.gpu.count=3", compute="models")
     assert ran.error == ""
     (remark,) = (each for each in ran.outcome.summary.remarks if each.topic == "devices")
-    assert remark.lines == ("2 that ranks have computed 75.0% of the time, the busiest 100.0%",)
+    assert remark.lines == ("2 computed 75.0% of the time, the busiest 100.0%",)
 
 
 def _spent(trace: Trace) -> list[list[float]]:
