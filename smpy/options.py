@@ -420,7 +420,7 @@ class RunConfig:
         "--profile",
         "Records",
         None,
-        "Show tables: time by call site and by rank, and who sends most to whom. (--json has all.)",
+        "Show tables: time by call site and by rank, and the largest pairs of sender and receiver. (--json has all.)",
     )
     profile_matrix: bool = _option(
         "--profile-matrix",
@@ -439,14 +439,14 @@ class RunConfig:
         "--trace-window FROM:TO",
         "Records",
         window_s,
-        "Trace what happens between two dates of simulated time, such as 10ms:2s or 1h: only.",
+        "Trace only the time between two dates of simulated time, such as 10ms:2s or 1h:.",
         write=window_text,
     )
     trace_ranks: tuple[int, ...] | None = _option(
         "--trace-ranks RANKS",
         "Records",
         rank_numbers,
-        "Trace what these ranks do only, such as 0-63,4095.",
+        "Trace only these ranks, such as 0-63,4095.",
         write=ranks_text,
     )
     seed: int = _option(
@@ -525,9 +525,9 @@ class RunConfig:
         folder = f"{say('trace')}{'' if say('trace').endswith('=') else ' '}FOLDER"
         if self.trace is None and (self.trace_window_s is not None or self.trace_ranks is not None):
             names = f"{say('trace_window_s')} and {say('trace_ranks')}"
-            raise UsageError(f"{names} say what is traced: {folder} says where to")
+            raise UsageError(f"{names} restrict a trace: {folder} names it")
         if self.trace is None and self.overwrite:
-            raise UsageError(f"{say('overwrite')} is for the folder of a trace: {folder} says which")
+            raise UsageError(f"{say('overwrite')} is for the folder of a trace: {folder} names it")
         if self.trace_ranks is not None and self.trace_ranks[-1] >= self.n_ranks:
             message = f"there is no rank {self.trace_ranks[-1]}: the last one is {self.n_ranks - 1}"
             raise UsageError(f"{say('trace_ranks')}: {message}")
@@ -539,7 +539,7 @@ class RunConfig:
             raise UsageError(f"{say('chosen_message')}: {message}")
         if self.label and self.output_dir is not None:
             names = f"{say('label')} and {say('output_dir')}"
-            raise UsageError(f"{names} both tell whose a line is: give one of them")
+            raise UsageError(f"{names} both separate the lines of ranks: give one of them")
         self._check_computing(say)
 
     def _check_computing(self, say: Callable[[str], str]) -> None:

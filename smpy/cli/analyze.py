@@ -157,7 +157,7 @@ def pop(
             if folders or region or is_weak or denoise:
                 raise UsageError("--factors is a table in place of traces: only --predict goes with it")
             if not predict:
-                raise UsageError("--factors is a table to predict from: --predict RANKS says for what")
+                raise UsageError("--factors predicts from a table: say numbers of ranks, --predict RANKS")
             from smpy.analysis.pop_factors import pop_from_factors
 
             show(pop_from_factors(table, predict), json_path, plot_path)

@@ -78,9 +78,7 @@ def open_study(what: Path, folder: Path | None) -> Study:
 @command.command("plan", short_help="List the points, and estimate their time.")
 @study_argument
 @folder_option
-@click.option(
-    "--probe", type=click.IntRange(min=1), metavar="N", help="Run N points, to estimate what all of them take."
-)
+@click.option("--probe", type=click.IntRange(min=1), metavar="N", help="Run N points, to estimate the time of all.")
 @workers_option
 def plan(what: Path, folder: Path | None, probe: int | None, workers: int | None) -> None:
     """List the points of a study, and estimate how long they will take.

@@ -336,9 +336,7 @@ def _effects(table: StudyTable, n_settings: int) -> Iterator[Finding]:
             )
     is_partial = n_settings < prod(frame[axis].nunique(dropna=False) for axis in table.axes)
     if len(by_axis) > max(1, len(paired)) and is_partial:
-        yield Finding(
-            "Not every value has run with every other: a part of what one axis seems to do others may have done."
-        )
+        yield Finding("Not every value has run with every other: a part of an axis' effect may be that of others.")
 
 
 def _ratio(larger: float, smaller: float) -> float:

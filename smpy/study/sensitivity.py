@@ -282,7 +282,7 @@ def sensitivity(
     if own.depends_on_time:
         remarks.append(
             "The program received from any source, polled, or waited for any of several: replays repeat its choices; "
-            "on other machines it may do something else."
+            "on other machines it may act differently."
         )
     if any(replayed.n_left_alone for replayed in at_ends):
         remarks.append(
