@@ -137,7 +137,7 @@ def show(
 @run_options("options")
 @json_option
 def check(what: str, options: tuple[tuple[str, str], ...], json_path: Path | None) -> None:
-    """Read a machine, walk the routes between its hosts, and tell what is odd.
+    """Read a machine, check the routes between its hosts, and warn of odd numbers.
 
     The exit code is 1 if something is, as it is for a machine that cannot be read.
 

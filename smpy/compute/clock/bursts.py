@@ -339,7 +339,7 @@ class BurstReplay(BurstCounter):
         self._places.append(text)
 
     def _new_rank(self, parent: int, ordinal: int) -> None:
-        """One that was not recorded: the first sequence that it meets tells."""
+        """Accept a rank that was not recorded; its first burst is refused."""
 
     def _new_sequence(self, rank: int, begins: int, ends: int, kind: int) -> int:
         """One that was not recorded; of polls in vain, the bursts are those of the first rank that has some."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _TOPIC: Final = "burst memory"
 _LEAST_STRETCH: Final = 0.1
-"""Difference of the two slow-downs that measured times can tell from noise."""
+"""Least difference of the two slow-downs that exceeds the noise of measured times."""
 
 
 class BurstMemoryMode:

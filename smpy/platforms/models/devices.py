@@ -121,7 +121,7 @@ def devices_text(devices: Iterable[Device]) -> str:
 
 
 def read_devices(text: str) -> tuple[Device, ...]:
-    """Kinds of devices that a property tells.
+    """Kinds of devices in a property.
 
     Raises
     ------
