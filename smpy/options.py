@@ -116,7 +116,7 @@ class Option:
 
     @cached_property
     def keyword(self) -> str:
-        """Its name in Python and in a study's file."""
+        """Name of the option in Python and in a study's file."""
         return self.name or self.flag.lstrip("-").replace("-", "_")
 
     def fields_of(self, name: str, value: Any) -> dict[str, Any]:

@@ -116,7 +116,7 @@ class Bound:
 
     @property
     def words(self) -> str:
-        """For people: "the network's latency"."""
+        """Words for the part: "the network's latency"."""
         if self.part in _WORDS:
             return _WORDS[self.part].format(self.joins or self.name)
         work = _work_words(self.name if self.part == "kernel" else self.kernel)

@@ -65,7 +65,7 @@ class ParameterEffect:
     index: Index | None
 
     def words(self, own_s: float) -> str:
-        """For people: "the network's latency: doubling it costs 31 %"."""
+        """Words for the effect: "the network's latency: doubling it costs 31 %"."""
         low, high = _change(self.low_s / own_s - 1), _change(self.high_s / own_s - 1)
         if low == high == _change(0.0):
             return f"{self.name}: from {self.low} to {self.high} it changes nothing"
