@@ -274,7 +274,7 @@ def test_a_program_of_several_has_the_keys_of_a_study_of_it_alone():
         ({"runs_per_week": 0}, "program 'hpl': runs_per_week = 0 is not a number above 0: leave the program out"),
         ({"runs_per_week": "often"}, "runs_per_week = 'often' is not a number above 0"),
         ({"runs_per_week": float("inf")}, "is not a number above 0"),
-        ({"core_hours_share": 0.4}, "Say one of runs_per_week = 20 and core_hours_share = 0.3"),
+        ({"core_hours_share": 0.4}, "no weight: say one of runs_per_week = 20 and core_hours_share = 0.3"),
         ({"runs_per_weak": 4}, "did you mean 'runs_per_week'"),
         ({"module": "hpl"}, "program 'hpl': no program"),
         ({"options": {"platform": "hdr"}}, "options.platform: all programs run on the machines of the study"),

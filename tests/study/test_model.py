@@ -286,7 +286,7 @@ def test_the_command_prints_writes_and_draws_each_model(ring: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        (["--of", "counts", "--validate", "ranks=2"], "--validate is not of counts"),
+        (["--of", "counts", "--validate", "ranks=2"], "--of counts takes no --validate"),
         (["--measured", "a.csv"], "--measured goes with --of counts"),
     ],
 )
