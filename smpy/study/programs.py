@@ -63,7 +63,7 @@ def read_program(table: Mapping[str, Any]) -> StudyProgram:
         if not isinstance(name, (str, os.PathLike)):
             raise UsageError(f"{key} = {name!r} is not a text")
     if len(files) != 1:
-        raise UsageError('no program: say one of program = "FILE.py" and module = "NAME"')
+        raise UsageError('say one program: program = "FILE.py" or module = "NAME"')
     args, options = table.get("args", ()), table.get("options", {})
     if not isinstance(args, (list, tuple)):
         raise UsageError(f"args = {args!r} is not a list")
@@ -124,7 +124,7 @@ def _read_weighted(name: str, table: Any) -> tuple[WeightKind, StudyProgram]:
             )
     kinds = [kind for kind in WEIGHT_KINDS if kind in table]
     if len(kinds) != 1:
-        raise UsageError(f"no weight: say one of {' = 20 and '.join(WEIGHT_KINDS)} = 0.3")
+        raise UsageError(f"say one weight: {' = 20 or '.join(WEIGHT_KINDS)} = 0.3")
     weight = table[kinds[0]]
     if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight < math.inf:
         raise UsageError(f"{kinds[0]} = {weight!r} is not a number above 0: leave the program out, or give it a weight")
