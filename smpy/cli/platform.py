@@ -181,7 +181,7 @@ def convert(what: str, file: Path, options: tuple[tuple[str, str], ...]) -> None
         from smpy.records.files import write_whole
 
         if str(file) != "-" and file.suffix != ".toml":
-            raise UsageError(f"{str(file)!r}: it is written as TOML: name a file that ends with .toml, or -")
+            raise UsageError(f"{str(file)!r}: a machine is written as TOML: name a file that ends with .toml, or -")
         machine = _machine(what, None, options)
         if str(file) == "-":
             print_text(write_toml(machine).removesuffix("\n"))

@@ -173,7 +173,7 @@ def test_a_budget_is_kept_in_money_and_power():
     ("budget_eur", "power_w", "prices", "told"),
     [
         (1000, None, {}, "the cheapest of 160 machines costs 13,080 EUR, above the budget of 1,000 EUR: raise it"),
-        (40_000, 1000, {"power": POWER}, "each draws 3.4 kW or more, above 1 kW"),
+        (40_000, 1000, {"power": POWER}, "draws 3.4 kW or more, above 1 kW"),
         (40_000, 1000, {}, "say power.idle, power.busy and power.switch"),
     ],
 )
