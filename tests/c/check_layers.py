@@ -32,7 +32,7 @@ FOR_EXTENDERS = {
 FOLDERS = ("basics", "solver", "machine", "networks", "world", "mpi", "watchers", "")
 """Each calls and includes those before it; the last one, the outside's view, is the folder itself.
 
-Watchers are above all parts that report events: no file of another folder calls one or names one, but for the outside's view.
+Watchers are above all parts that report events: no file of another folder calls or names one, but for the outside view.
 """
 LINE_MAX = 132
 
