@@ -204,7 +204,7 @@ def bounds(
 
     \b
       smpy analyze bounds trace
-      smpy analyze bounds trace --set 'switch[spine *].bandwidth=x4'
+      smpy analyze bounds trace --set 'switch[spine 1].bandwidth=x4'
     """
     with errors_told():
         from smpy.analysis.run_bounds import bounds
