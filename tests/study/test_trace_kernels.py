@@ -98,7 +98,7 @@ def test_the_command_models_a_table_of_traces(table_of_traces: Callable[..., Pat
     assert "0.5 + 12 ranks^(-1)" in makespan.output
     for of in ("lost", "counts"):
         refused = CliRunner().invoke(main, [*line[:3], "--of", of])
-        assert (refused.exit_code, f"--of {of} is of a study" in refused.output) == (2, True)
+        assert (refused.exit_code, f"--of {of} needs a study" in refused.output) == (2, True)
 
 
 @pytest.mark.parametrize(
