@@ -216,7 +216,7 @@ def test_a_purchase_names_the_best_machine_and_tells_its_price_power_and_runs(
         (["--budget", "5k$"], WORKLOAD, "unknown unit 'k$'; write it such as \"1.3MEUR\""),
         (["--budget", "0"], WORKLOAD, "'0' is not above 0"),
         (["--budget", "9kEUR", "--power", "1kw"], WORKLOAD, "did you mean 'kW'?"),
-        (["--budget", "9kEUR", "--power", "10W"], WORKLOAD, "each draws 0.7 kW or more, above 0.01 kW"),
+        (["--budget", "9kEUR", "--power", "10W"], WORKLOAD, "draws 0.7 kW or more, above 0.01 kW"),
         (["--budget", "9kEUR", "--runs", "3"], WORKLOAD, "--runs 3: two machines take 4"),
         (["--budget", "9kEUR"], WORKLOAD.replace("host_eur = 1000, ", ""), "there is no price.host_eur of hosts"),
         (["--budget", "9kEUR"], WORKLOAD.replace("runs_per_week = 50", "runs_per_week = 0"), "is not a number above 0"),
