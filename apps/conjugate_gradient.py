@@ -168,7 +168,7 @@ def read_options() -> Options:
     parser = Parser(description="Conjugate gradients on a sparse matrix in blocks of rows.")
     parser.add_argument("--n", type=int, default=128, help="points a side, n^2 rows (default: %(default)s)")
     parser.add_argument("--links", type=int, default=1, help="long links a point (default: %(default)s)")
-    residual = "of the relative residual; 0: make all iterations (default: %(default)s)"
+    residual = "relative residual to reach; 0: make all iterations (default: %(default)s)"
     parser.add_argument("--tolerance", type=float, default=1e-8, help=residual)
     parser.add_argument("--iterations", type=int, default=1000, help="at most so many (default: %(default)s)")
     options = Options(**vars(parser.parse_args()))

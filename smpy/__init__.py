@@ -1,4 +1,4 @@
-"""Runs an mpi4py program on a simulated cluster and tells how long it would have taken.
+"""Runs an mpi4py program on a simulated cluster and predicts how long it would take there.
 
 Names that a program may import; under a real MPI all of them work, and modelled computing takes no time:
 

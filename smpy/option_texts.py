@@ -162,7 +162,7 @@ class UniformTraffic:
 
 
 def background(text: str) -> UniformTraffic | Path | Literal["none"]:
-    """Traffic of other jobs: uniform, or that of a trace; or that there is none."""
+    """Traffic of other jobs: uniform, or that of a trace; "none" for no traffic."""
     from smpy.units import parse_size_bytes
 
     if text.strip() == NO_BACKGROUND:

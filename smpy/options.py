@@ -117,7 +117,7 @@ class Option:
 
     @cached_property
     def keyword(self) -> str:
-        """Its name in Python and in a study's file."""
+        """Name of the option in Python and in a study's file."""
         return self.name or self.flag.lstrip("-").replace("-", "_")
 
     def fields_of(self, name: str, value: Any) -> dict[str, Any]:
@@ -275,7 +275,7 @@ class RunConfig:
         "--kernels FILE",
         "Computing",
         Path,
-        "What kernels such as dgemm cost: a calibration's TOML file, in place of the machine's own costs.",
+        "Costs of kernels such as dgemm: a calibration's TOML file, in place of the machine's own costs.",
     )
     noise: bool = _option(
         "--noise",
@@ -304,7 +304,7 @@ class RunConfig:
         "--host FILE",
         "Computing",
         Path,
-        "That speed, from a file that `smpy calibrate host` has written.",
+        "File of `smpy calibrate host`, which has that speed.",
     )
     burst_memory: str | None = _option(
         "--burst-memory",
@@ -325,8 +325,8 @@ class RunConfig:
         "--free-imports",
         "Computing",
         None,
-        "What ranks import inside functions takes no time. Where computing is measured, each rank takes the time of a "
-        "module once otherwise.",
+        "Imports inside functions take no time. Without it, where computing is measured, each rank takes the time of "
+        "each module once.",
     )
     governor: tuple[str, float] | None = _option(
         "--governor NAME[:SECONDS]",
@@ -398,7 +398,7 @@ class RunConfig:
         "Strictness",
         None,
         "Do as --check, and run again for receives from any source that race, each with the other message, without "
-        "measured computing: tell which of them change how the program ends.",
+        "measured computing: report those that change how the program ends.",
     )
     chosen_message: tuple[int, int, int, int] | None = _option(
         "--choose-message RANK:N=SOURCE:TAG",
@@ -422,7 +422,7 @@ class RunConfig:
         "--profile",
         "Records",
         None,
-        "Show tables: time by call site and by rank, and who sends most to whom. (--json has all.)",
+        "Show tables: time by call site and by rank, and the largest pairs of sender and receiver. (--json has all.)",
     )
     profile_matrix: bool = _option(
         "--profile-matrix",
@@ -434,28 +434,28 @@ class RunConfig:
         "--trace FOLDER",
         "Records",
         Path,
-        "Write what every rank did when, and every message, for smpy analyze, replay, report and export.",
+        "Write the states of every rank, and every message, for smpy analyze, replay, report and export.",
     )
     overwrite: bool = _option("--overwrite", "Records", None, "Let --trace replace the trace of another program.")
     trace_window_s: tuple[float, float] | None = _option(
         "--trace-window FROM:TO",
         "Records",
         window_s,
-        "Trace what happens between two dates of simulated time, such as 10ms:2s or 1h: only.",
+        "Trace only the time between two dates of simulated time, such as 10ms:2s or 1h:.",
         write=window_text,
     )
     trace_ranks: tuple[int, ...] | None = _option(
         "--trace-ranks RANKS",
         "Records",
         rank_numbers,
-        "Trace what these ranks do only, such as 0-63,4095.",
+        "Trace only these ranks, such as 0-63,4095.",
         write=ranks_text,
     )
     seed: int = _option(
         "--seed",
         "Computing",
         WholeNumber(0, 2**32 - 1),
-        "Seed of what is drawn (--map-by random, --background, --noise, --noise-model, --samples).",
+        "Seed of random numbers (--map-by random, --background, --noise, --noise-model, --samples).",
         default=0,
         shows_default=True,
     )
@@ -463,7 +463,7 @@ class RunConfig:
         "--repeat N",
         "Computing",
         WholeNumber(1),
-        "Run N times, one after the other, and tell median, lowest and highest makespan and shares of time. Output, "
+        "Run N times, one after the other, and report median, lowest and highest makespan and shares of time. Output, "
         "records and traces are those of the first run; the others print nothing, find standard input empty, and have "
         "the next seeds.",
         default=1,
@@ -475,7 +475,7 @@ class RunConfig:
         "--output-dir DIR",
         "Records",
         Path,
-        "Write what each rank prints to a file of its own, DIR/rank-N.txt, in place of the terminal.",
+        "Write the output of each rank to a file of its own, DIR/rank-N.txt, in place of the terminal.",
     )
     quiet: bool = _option("--quiet", "Records", None, "Show neither progress nor summary.")
     is_module: bool = _option(
@@ -527,9 +527,9 @@ class RunConfig:
         folder = f"{say('trace')}{'' if say('trace').endswith('=') else ' '}FOLDER"
         if self.trace is None and (self.trace_window_s is not None or self.trace_ranks is not None):
             names = f"{say('trace_window_s')} and {say('trace_ranks')}"
-            raise UsageError(f"{names} say what is traced: {folder} says where to")
+            raise UsageError(f"{names} restrict a trace: {folder} names it")
         if self.trace is None and self.overwrite:
-            raise UsageError(f"{say('overwrite')} is for the folder of a trace: {folder} says which")
+            raise UsageError(f"{say('overwrite')} is for the folder of a trace: {folder} names it")
         if self.trace_ranks is not None and self.trace_ranks[-1] >= self.n_ranks:
             message = f"there is no rank {self.trace_ranks[-1]}: the last one is {self.n_ranks - 1}"
             raise UsageError(f"{say('trace_ranks')}: {message}")
@@ -541,7 +541,7 @@ class RunConfig:
             raise UsageError(f"{say('chosen_message')}: {message}")
         if self.label and self.output_dir is not None:
             names = f"{say('label')} and {say('output_dir')}"
-            raise UsageError(f"{names} both tell whose a line is: give one of them")
+            raise UsageError(f"{names} both separate the lines of ranks: give one of them")
         self._check_computing(say)
 
     def _check_computing(self, say: Callable[[str], str]) -> None:
@@ -551,10 +551,10 @@ class RunConfig:
             raise UsageError(f"{names} both say how fast this machine is: give one of them")
         if self.cpus_per_task > 1 and (self.record or self.replay or self.burst_memory == "learnt"):
             other = say("burst_memory") if self.burst_memory == "learnt" else say("compute")
-            message = "files of bursts and bytes of bursts are those of one thread: leave one of them away"
+            message = "the latter is for bursts of one thread: leave one of them away"
             raise UsageError(f"{say('cpus_per_task')} and {other}: {message}")
         if self.iterations is not None and (self.record or self.replay):
-            message = "a file of bursts has those of all iterations in order: leave one of them away"
+            message = "a file of bursts has all iterations in order: leave one of them away"
             raise UsageError(f"{say('iterations')} and {say('compute')}: {message}")
         if self.iterations is not None and self.noise_model is not None and self.noise_model[0] == "ticks":
             message = "ticks fall into few iterations, and skipping misses them: leave one of them away"

@@ -385,6 +385,6 @@ def _rounded(value: float, steps: tuple[tuple[float, str], ...], digits: int) ->
 
 
 def _plain(value: float, digits: int) -> str:
-    """So many digits, without an exponent."""
+    """Number with so many digits, without an exponent."""
     text = f"{Decimal(f'{value:.{digits}g}'):f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

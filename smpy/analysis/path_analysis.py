@@ -98,7 +98,7 @@ class CriticalPath(Result):
     shared_hosts: str = ""
 
     def table(self) -> str:
-        """By line and kind, by kernel, by rank; shares are of the makespan."""
+        """Tables by line and kind, by kernel, by rank; shares are of the makespan."""
         carried = f"{self.messages:,} message{'' if self.messages == 1 else 's'} of {format_bytes(self.bytes)} together"
         head = f"Critical path: {format_time(self.time_s)}, with {carried}"
         if self.contention_s > _SMALLEST_SHARE * self.time_s:

@@ -89,7 +89,7 @@ class Phase:
 
     @property
     def text(self) -> str:
-        """Its lines in tables."""
+        """Lines of the phase in tables."""
         if not self.lines:
             return "what does not repeat"
         left = len(self.lines) - _LINES_SHOWN

@@ -148,7 +148,7 @@ class _ActionReader:
         self._parts["site_of_0"].append(np.where(has_no_time, -1, site)[rank == 0].astype(np.int32))
 
     def take(self, name: str) -> NDArray[Any]:
-        """A column, which is kept no longer."""
+        """Return a column, and free its parts."""
         return np.concatenate(self._parts.pop(name))
 
     def _numbered(self, rank: NDArray[np.int32], is_latch: NDArray[np.bool_]) -> NDArray[np.int64]:

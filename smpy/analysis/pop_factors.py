@@ -74,7 +74,7 @@ def pop_from_factors(factors: str | Path | Iterable[Mapping[str, float]], predic
     0.662
     """
     if not predict:
-        raise UsageError("a table of factors is there to predict from: say for what numbers of ranks")
+        raise UsageError("a table of factors only predicts: say numbers of ranks to predict")
     if isinstance(factors, str | Path):
         runs = read_factors(factors)
     else:

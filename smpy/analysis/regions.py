@@ -64,7 +64,7 @@ _Visits = tuple["NDArray[np.int64]", "NDArray[np.float64]", "NDArray[np.float64]
 
 
 def _visits(trace: Trace) -> dict[str, _Visits]:
-    """By region, the locations (`threads`) that were in it, and from when to when."""
+    """Locations (`threads`) that were in each region, and the dates of begin and end."""
     visits: dict[str, list[_Visits]] = {}
     for table in (trace.table(name) for name in ("regions", "thread_regions") if trace.n_rows(name)):
         numbers, names = words_by_number(table["name"])

@@ -23,9 +23,9 @@ Parts are nested:
     overhead
 
 Were the makespan smooth, shares of computing, latency, bandwidth and overhead would add up to 100 %, and those of cores
-and memories to that of computing; where two parts bound the same work alike, only both together gain. Contention is no
-quantity that could be 1.1 times better: of it the share is (T - T_0) / T, with T_0 of the replay whose messages do not
-share links, as if each tenth of it saved as much as another one. A share below 0 is a scheduling anomaly.
+and memories to that of computing; where two parts bound the same work alike, only both together gain. Contention cannot
+be 1.1 times better: its share is (T - T_0) / T, with T_0 of the replay whose messages do not share links, as if each
+tenth of it saved as much as another one. A share below 0 is a scheduling anomaly.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Bound:
 
     @property
     def words(self) -> str:
-        """For people: "the network's latency"."""
+        """Words for the part: "the network's latency"."""
         if self.part in _WORDS:
             return _WORDS[self.part].format(self.joins or self.name)
         work = _work_words(self.name if self.part == "kernel" else self.kernel)

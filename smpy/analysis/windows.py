@@ -32,7 +32,7 @@ class Windows(NamedTuple):
     until_s: NDArray[np.float64]
 
     def where(self, mask: NDArray[np.bool_]) -> Windows:
-        """Some of them."""
+        """A selection of the windows."""
         low, high = self.low[mask], self.high[mask]
         return Windows(self.location[mask], low, high, self.since_s[mask], self.until_s[mask])
 

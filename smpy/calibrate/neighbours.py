@@ -187,7 +187,7 @@ def _processor_s(run: Callable[[], object], n_calls: int) -> float:
 
 
 def neighbours(samples: Sequence[KernelSample], load_bytes: int) -> Neighbours:
-    """Slow-downs that samples tell; medians count."""
+    """Slow-downs from the medians of samples."""
     times_s: dict[tuple[str, int], list[float]] = {}
     for sample in samples:
         n = dict(sample.sizes).get("n", 0) if sample.kernel in (BUSY_CORES, BUSY_MEMORY) else 0

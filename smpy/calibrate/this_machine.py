@@ -172,7 +172,7 @@ def _busy_cores() -> float:
 
 
 def stolen_ticks() -> tuple[int, int] | None:
-    """Ticks that other virtual machines had of these processors, and of all time; None if the system tells none."""
+    """Ticks that other virtual machines had of these processors, and of all time; None if the system has none."""
     ticks = _ticks()
     return (ticks[7], sum(ticks)) if len(ticks) > 7 else None
 
@@ -191,7 +191,7 @@ def _processor_ticks() -> tuple[int, int] | None:
 
 
 def _ticks() -> list[int]:
-    """Ticks of all processors by kind; empty if the system tells none."""
+    """Ticks of all processors by kind; empty if the system has none."""
     if sys.platform.startswith("linux"):
         with suppress(OSError, ValueError):
             line = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0]

@@ -18,9 +18,9 @@ from smpy.errors import UsageError
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-@click.group("analyze", cls=CommandGroup, short_help="Why a run took as long as it did, from its trace.")
+@click.group("analyze", cls=CommandGroup, short_help="Explain the time of a run, from its trace.")
 def command() -> None:
-    """Why a run took as long as it did, from the trace that `smpy run --trace FOLDER` wrote.
+    """Explain the time of a run, from the trace that `smpy run --trace FOLDER` wrote.
 
     The words of the tables are in the glossary: docs/glossary.md.
     """
@@ -33,7 +33,7 @@ def _output_options(function: _Command) -> _Command:
 _trace_argument = click.argument("folder", metavar="TRACE", type=click.Path(path_type=Path))
 
 
-@command.command("critical-path", short_help="What the makespan consists of.")
+@command.command("critical-path", short_help="Chain of computing, calls and messages that ends last.")
 @_trace_argument
 @_output_options
 def critical_path(folder: Path, json_path: Path | None, plot_path: Path | None) -> None:
@@ -70,7 +70,7 @@ def waits(folder: Path, json_path: Path | None, plot_path: Path | None) -> None:
         show(waits(Trace(folder)), json_path, plot_path)
 
 
-@command.command("lost", short_help="What ranks spent their time on, by cause and line.")
+@command.command("lost", short_help="Time of all ranks, by cause and line.")
 @_trace_argument
 @_output_options
 def lost(folder: Path, json_path: Path | None, plot_path: Path | None) -> None:
@@ -124,7 +124,7 @@ def _ranks(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
 @click.option(
     "--denoise",
     type=click.Choice(["cpu", "net", "both"]),
-    help="What the efficiencies would be without noise, too: of computing, of the network, or of both.",
+    help="Show the efficiencies without noise, too: of computing, of the network, or of both.",
 )
 @_output_options
 def pop(
@@ -157,7 +157,7 @@ def pop(
             if folders or region or is_weak or denoise:
                 raise UsageError("--factors is a table in place of traces: only --predict goes with it")
             if not predict:
-                raise UsageError("--factors is a table to predict from: --predict RANKS says for what")
+                raise UsageError("--factors predicts from a table: say numbers of ranks, --predict RANKS")
             from smpy.analysis.pop_factors import pop_from_factors
 
             show(pop_from_factors(table, predict), json_path, plot_path)
@@ -177,10 +177,10 @@ def pop(
         show(result, json_path, plot_path)
 
 
-@command.command("bounds", short_help="What would make the run shorter, were it 10 % better.")
+@command.command("bounds", short_help="Parts of the machine that would shorten the run if they were 10 % better.")
 @_trace_argument
 @click.option(
-    "--links", "n_links", type=click.IntRange(0), default=3, show_default=True, help="How many of the hottest."
+    "--links", "n_links", type=click.IntRange(0), default=3, show_default=True, help="Number of the hottest links."
 )
 @click.option(
     "--hosts", "n_hosts", type=click.IntRange(0), default=3, show_default=True, help="Slowest hosts a kernel."
@@ -199,12 +199,12 @@ def bounds(
 
     Computing has as its parts cores, memory of a core, memory of a host, and each kernel, which in turn has the hosts
     where it takes longest. The network's bandwidth has contention and the hottest links. Latency and the overhead of
-    calls have no parts. With --set they are those on a changed machine; the links and hosts named are still those that
-    were busiest in the run.
+    calls have no parts. With --set the bounds are those on a changed machine; the links and hosts named are still the
+    busiest ones of the run.
 
     \b
       smpy analyze bounds trace
-      smpy analyze bounds trace --set 'link[spine_*].bandwidth=x4'
+      smpy analyze bounds trace --set 'switch[spine 1].bandwidth=x4'
     """
     with errors_told():
         from smpy.analysis.run_bounds import bounds

@@ -42,7 +42,7 @@ _loaded_option: Final = click.option(
     help="Measure although the machine does other things; the file says so.",
 )
 _seed_option: Final = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of random sizes and of the order."
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of random sizes and of their order."
 )
 _result_argument: Final = click.argument("result", type=click.Path(path_type=Path), metavar="FILE.toml")
 
@@ -73,8 +73,8 @@ def command() -> None:
     type=click.Choice(["empirical", "half-normal", "none"]),
     default="empirical",
     show_default=True,
-    help="How single calls differ from the cost: residuals of the fit to medians; or the standard deviation of the "
-    "normal whose magnitude is a call's slowdown, beside a cost without noise.",
+    help="Noise of single calls: residuals of the fit to medians (empirical), or the standard deviation of a normal "
+    "whose magnitude slows down a call, with a cost without noise (half-normal).",
 )
 @click.option(
     "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw measured over predicted times: .png or .svg."
@@ -154,8 +154,8 @@ def host(result: Path, seed: int, may_be_loaded: bool) -> None:
 def threads(result: Path, may_be_loaded: bool) -> None:
     """Measure the parallel efficiency of BLAS and LAPACK on two to all cores; less than a minute on a few cores.
 
-    Each call in n threads is compared with n calls of one thread side by side. The file has [threads], which ranks of
-    several cores use (`smpy run --cpus-per-task`), and a CSV file of its name the times.
+    Each call in n threads is compared with n simultaneous calls of one thread. The file has the table [threads], which
+    ranks of several cores use (`smpy run --cpus-per-task`); the times are in a CSV file of the same name.
 
     \b
       smpy calibrate threads node-threads.toml
@@ -234,9 +234,11 @@ def _quantity(text: str | None, parse: Callable[[str], float]) -> float | None:
 )
 @click.option("--inside-host", is_flag=True, help="Both ranks of a recorded benchmark were on one host.")
 @click.option(
-    "--latency", callback=_time, metavar="TIME", help="Of the route between the ranks, as its data sheet has it."
+    "--latency", callback=_time, metavar="TIME", help="Latency of the route between the ranks, from its data sheet."
 )
-@click.option("--bandwidth", callback=_bandwidth, metavar="RATE", help="Of the route, likewise: factors multiply both.")
+@click.option(
+    "--bandwidth", callback=_bandwidth, metavar="RATE", help="Bandwidth of the route, likewise; factors multiply both."
+)
 @click.option(
     "--largest", callback=_message_size, default="4MiB", show_default=True, metavar="SIZE", help="The largest message."
 )
@@ -289,7 +291,7 @@ def network(
         _write(request.result, tables, f"Written by {called}; the times are in {files}.", kept)
 
 
-@command.command("show", short_help="What a calibration says, and how good it is.")
+@command.command("show", short_help="Numbers of a calibration, and their errors.")
 @click.argument("file", type=click.Path(path_type=Path))
 def show(file: Path) -> None:
     """Print a calibration: machine, residuals, errors on sizes kept out of the fit, coefficients with intervals."""

@@ -31,8 +31,8 @@ from smpy.errors import UsageError
     "path",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="What to write; by default a file or folder here that is named after the trace or study. A JSON for Perfetto "
-    "that ends in .gz is compressed, and it reads that.",
+    help="File or folder to write; by default one here that is named after the trace or study. A JSON for Perfetto "
+    "whose name ends in .gz is compressed.",
 )
 def command(what: Path, form: str, path: Path | None) -> None:
     """Write a trace, which smpy run --trace has recorded, or the table of a study in the format of another tool.

@@ -50,7 +50,7 @@ def _frequency(ctx: click.Context, param: click.Parameter, value: str | None) ->
 )
 @grouped_option("--overwrite", group="Records", is_flag=True, help="Replace a trace of another program.")
 @run_options("platform", help="Machine to write into the trace, for smpy replay. Without it: the trace names none.")
-@run_options("n_ranks", help="Number of ranks, where FILE does not tell it.")
+@run_options("n_ranks", help="Number of ranks, where FILE does not have it.")
 @run_options(
     "host_speed_flop_per_s",
     help="Speed of a core of the traced machine; computing is scaled by it. Without it: computing keeps its seconds.",

@@ -12,6 +12,7 @@ import click
 
 from smpy.cli.click_classes import CommandGroup
 from smpy.cli.cost_text import cost_facts, parts_text
+from smpy.cli.platform_validate import RANKS_MAX
 from smpy.cli.platform_validate import command as validate_command
 from smpy.cli.results import EXIT_FAILURE, errors_told, json_option, print_text, tell
 from smpy.cli.run_options import PLACEMENT, run_options
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from smpy.platforms.placement.placement import MapBy
 
 RANKS_UNLESS_SAID: Final = 1024  # for a machine that is sized to the run
-RANKS_MAX: Final = 10_000_000  # as many as a host file may list
 _LINES_MAX: Final = 16
 _NAMES_MAX: Final = 4
 _RANKS_MAX: Final = 8
@@ -86,7 +86,7 @@ def show(
     svg_path: Path | None,
     json_path: Path | None,
 ) -> None:
-    """Hosts, links, the diameter and the bisection bandwidth of a machine, its parts, and what they cost.
+    """Show hosts, links, diameter and bisection bandwidth of a machine, its parts and their prices.
 
     \b
       smpy platform show cluster.xml
@@ -137,7 +137,7 @@ def show(
 @run_options("options")
 @json_option
 def check(what: str, options: tuple[tuple[str, str], ...], json_path: Path | None) -> None:
-    """Read a machine, walk the routes between its hosts, and tell what is odd.
+    """Read a machine, check the routes between its hosts, and warn of odd numbers.
 
     The exit code is 1 if something is, as it is for a machine that cannot be read.
 
@@ -181,7 +181,7 @@ def convert(what: str, file: Path, options: tuple[tuple[str, str], ...]) -> None
         from smpy.records.files import write_whole
 
         if str(file) != "-" and file.suffix != ".toml":
-            raise UsageError(f"{str(file)!r}: what is written is TOML: name a file that ends with .toml, or -")
+            raise UsageError(f"{str(file)!r}: a machine is written as TOML: name a file that ends with .toml, or -")
         machine = _machine(what, None, options)
         if str(file) == "-":
             print_text(write_toml(machine).removesuffix("\n"))

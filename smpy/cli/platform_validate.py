@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -12,7 +12,7 @@ from smpy.cli.progress import replay_progress
 from smpy.cli.results import errors_told, json_option, plot_option, show
 from smpy.cli.run_options import PLACEMENT, run_options
 
-RANKS_MAX = 10_000_000  # as many as a host file may list
+RANKS_MAX: Final = 10_000_000  # as many as a host file may list
 
 
 @click.command("validate", cls=GroupedCommand, short_help="Compare a machine with measured OSU benchmarks and HPL.")
@@ -39,7 +39,7 @@ RANKS_MAX = 10_000_000  # as many as a host file may list
     "n_ranks",
     type=click.IntRange(2, RANKS_MAX),
     metavar="N",
-    help="Ranks of the OSU benchmarks of collectives, whose output does not say it.",
+    help="Ranks of the OSU benchmarks of collectives, whose output does not have their number.",
 )
 @run_options("options", *PLACEMENT, "cpus_per_task", "seed")
 @json_option
@@ -55,7 +55,7 @@ def command(
     plot_path: Path | None,
     **placement: Any,
 ) -> None:
-    """Simulate benchmarks that were measured, show both side by side, and say which numbers of the machine to change.
+    """Simulate measured benchmarks, show both times side by side, and name the numbers of the machine to change.
 
     The files are output of the OSU micro-benchmarks and of High-Performance Linpack. The two ranks of osu_latency,
     osu_bw and osu_bibw are on two hosts, if the machine has two; the options place those of collectives and of HPL.

@@ -64,12 +64,12 @@ def _ideal(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     default="1x",
     show_default=True,
     metavar="TIMES",
-    help="All cores compute so much faster.",
+    help="Factor by which all cores compute faster.",
 )
 @run_options(
     "background",
-    help="Messages of other jobs on the links, as smpy run has them; without it, those of the run, if it had some: "
-    "none removes them. The replay is performed once more without them, for the time that they cost.",
+    help="Messages of other jobs on the links, as for smpy run, or none. Without it: those of the run, if it had some. "
+    "The replay is performed once more without them, for the time that they cost.",
 )
 @run_options("seed")
 @grouped_option(
@@ -77,7 +77,7 @@ def _ideal(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     group="Model",
     callback=_ideal,
     metavar="PART,...",
-    help="What there is none of: contention, bandwidth, latency, overhead (of calls, polls and reads of the clock), or "
+    help="Costs to leave out: contention, bandwidth, latency, overhead (of calls, polls and reads of the clock), or "
     "all.",
 )
 @run_options(
@@ -140,7 +140,7 @@ def command(
         if background is not None:
             changes["background"] = background
         if trace is None and overwrite:
-            raise UsageError("--overwrite is for the folder of a trace: --trace FOLDER says which")
+            raise UsageError("--overwrite is for the folder of a trace: --trace FOLDER names it")
         changes |= {"to": trace, "overwrite": overwrite}
         if path.is_dir() or not path.exists():
             from smpy.records.trace import Trace
@@ -231,7 +231,7 @@ def _text_of_file(path: Path, n_ranks: int, result: ReplayResult) -> str:
 
     facts = [("makespan", f"{format_time(result.makespan_s)} simulated"), *_counts(result)]
     if result.depends_on_time:
-        facts.append(("timing", "ranks polled, or took any message: on another machine they may do something else"))
+        facts.append(("timing", "ranks polled, or took any message: on another machine they may act differently"))
     facts += [*_network(result), *_background(result)]
     facts += _unreceived(path, result)
     return _lines(f"smpy: replay of {path}, {_ranks(n_ranks)}", facts)
@@ -291,8 +291,8 @@ def _text(trace: Trace, result: ReplayResult) -> str:
     facts = [("makespan", makespan), *_counts(result)]
     if result.depends_on_time:
         facts.append(("timing", "the run took messages from any source, polled, or waited for any of several:"))
-        facts.append(("", "elsewhere it may do something else, and the replay does what it did:"))
-        facts.append(("", "smpy analyze stability, of runs with --noise-model, tells how much that changes"))
+        facts.append(("", "elsewhere it may act differently, and the replay repeats its actions:"))
+        facts.append(("", "smpy analyze stability, of runs with --noise-model, shows how much that changes"))
     if share := trace.info.get("skipped_share"):
         facts.append(("skipped", f"{share:.1%} of the run's time: skipped iterations take as long on any machine"))
     if result.n_left_alone:

@@ -34,7 +34,7 @@ json_option: Final = grouped_option(
 def _page(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
     with errors_told():
         if value is not None and value.suffix != ".html":
-            raise UsageError(f"{value}: what is drawn is a page: name a file that ends with .html")
+            raise UsageError(f"{value}: --plot draws a page: name a file that ends with .html")
     return value
 
 

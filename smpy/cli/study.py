@@ -51,7 +51,7 @@ folder_option: Final = click.option(
     "--folder",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Where its results are; by default NAME.study beside its file.",
+    help="Folder of its results; by default NAME.study beside its file.",
 )
 workers_option: Final = click.option(
     "--workers",
@@ -66,7 +66,7 @@ output_option: Final = click.option(
     "path",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="What to write; by default a file here that is named after the study.",
+    help="File to write; by default one here that is named after the study.",
 )
 
 
@@ -76,15 +76,13 @@ def open_study(what: Path, folder: Path | None) -> Study:
     return Study(what, folder)
 
 
-@command.command("plan")
+@command.command("plan", short_help="List the points, and estimate their time.")
 @study_argument
 @folder_option
-@click.option(
-    "--probe", type=click.IntRange(min=1), metavar="N", help="Run N points, to estimate what all of them take."
-)
+@click.option("--probe", type=click.IntRange(min=1), metavar="N", help="Run N points, to estimate the time of all.")
 @workers_option
 def plan(what: Path, folder: Path | None, probe: int | None, workers: int | None) -> None:
-    """Tell which points a study has, and how long they will take.
+    """List the points of a study, and estimate how long they will take.
 
     Points that a probe has run need not run again.
     """
@@ -107,7 +105,7 @@ def plan(what: Path, folder: Path | None, probe: int | None, workers: int | None
         if not left:
             print_text("all have run")
         elif left_s is None:
-            print_text("how long they take is known when some have run: --probe 6 runs six")
+            print_text("their time is known once some have run: --probe 6 runs six")
         else:
             on = "1 worker" if n_workers == 1 else f"{n_workers} workers"
             print_text(
@@ -233,11 +231,11 @@ def _throughputs(study: Study) -> Iterator[str]:
         yield from throughput_table(study.definition, rows)
 
 
-@command.command("status")
+@command.command("status", short_help="Count the points that have run, and name failed ones.")
 @study_argument
 @folder_option
 def status(what: Path, folder: Path | None) -> None:
-    """Tell how many points of a study have run, and which failed."""
+    """Count the points of a study that have run, and name those that failed."""
     with errors_told():
         print_text(_status(open_study(what, folder)))
 
@@ -287,7 +285,7 @@ def _at(study: Study, point: Point) -> str:
     return ", ".join(f"{name} {value}" for name, value in zip(study.definition.axis_names, point.values, strict=True))
 
 
-@command.command("report")
+@command.command("report", short_help="Write one page of HTML: figures to choose, a table to sort.")
 @study_argument
 @folder_option
 @output_option

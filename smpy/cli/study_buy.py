@@ -39,7 +39,7 @@ _ROWS_MAX: Final = 12
     default=_RUNS_MAX,
     show_default=True,
     metavar="N",
-    help="Runs to find it with; those that the study has are free.",
+    help="Most runs of the search; those that the study has already do not count.",
 )
 @folder_option
 @workers_option
@@ -59,8 +59,8 @@ def command(
 ) -> None:
     """Find the machine of a study with the greatest throughput that a budget allows.
 
-    Machines are those of the axes, and where set.host.count is an axis, of all sizes from its least to its greatest
-    number. A few run, those between are estimated, and the best has always run.
+    The machines are the combinations of the axes; an axis set.host.count stands for all sizes from its least to its
+    greatest. A few machines run, the others are estimated, and the best one has always run.
 
     \b
       smpy study buy mix.toml --budget 1.3MEUR
@@ -120,12 +120,12 @@ def _lines(
         yield "  time of hosts  " + ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
     yield f"  runs           {purchase.n_runs:,} of {len(machines) * len(best.candidate.points):,}"
     if purchase.n_failed:
-        yield f"  failed         on {purchase.n_failed:,} machines: smpy study status tells which"
+        yield f"  failed         on {purchase.n_failed:,} machines: smpy study status names them"
     yield from _table(definition, purchase)
     if purchase.n_open:
         yield (
-            f"{purchase.n_open:,} machines that have not run may be better: their estimates are not sure enough after "
-            f"{purchase.n_runs:,} runs, and --runs {2 * runs_max} goes on"
+            f"{purchase.n_open:,} machines that have not run may be better: their estimates are uncertain after "
+            f"{purchase.n_runs:,} runs; --runs {2 * runs_max} goes on"
         )
 
 
@@ -150,7 +150,7 @@ def _table(definition: Definition, purchase: Purchase) -> Iterator[str]:
     if n_within > len(shown):
         yield f"  and {n_within - len(shown):,} more within its error"
     if best.half_width != best.half_width:
-        yield "  the error of a time is not known: repetitions with noise, or calibrated kernels, tell it"
+        yield "  times have no ±: repetitions with noise, or calibrated kernels, give one"
 
 
 def _is_within(one: TriedMachine, purchase: Purchase) -> bool:

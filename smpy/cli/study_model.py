@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     "--folder",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Where its results are; by default NAME.study beside its file.",
+    help="Folder of its results; by default NAME.study beside its file.",
 )
 @json_option
 @plot_option
@@ -66,9 +66,9 @@ def command(
 ) -> None:
     """Find a formula for each part of a study's times, and predict points that have not run.
 
-    STUDY has run, with axes of numbers. Traces of real runs, imported, are a table instead: a column `trace`, and one
-    for each axis but the ranks. A formula is a sum of at most two terms, chosen by the error at points left
-    out; a prediction has a band of 95 %.
+    STUDY has run, with axes of numbers. TRACES.csv lists imported traces of real runs instead: a column `trace`, and
+    one for each axis but the ranks. A formula is a sum of at most two terms, chosen by the error at points left out; a
+    prediction has a band of 95 %.
 
     \b
       smpy study model kernels.toml --of kernels --validate ranks=120 --predict ranks=768,4096
@@ -83,12 +83,12 @@ def command(
         from smpy.study.trace_table import read_trace_table
 
         if what.suffix == ".csv" and modelled in ("lost", "counts"):
-            raise UsageError(f"--of {modelled} is of a study: traces alone have makespans and kernels")
+            raise UsageError(f"--of {modelled} needs a study: a table of traces has makespan and kernels")
         table = read_trace_table(what) if what.suffix == ".csv" else Study(what, folder).table()
         result: Result
         if modelled == "counts":
             if validated:
-                raise UsageError("--validate is not of counts: they are exact; leave rows out of the measured times")
+                raise UsageError("--of counts takes no --validate: leave rows out of the measured times instead")
             result = counts_model(table, measured=measured, predict=predicted)
         else:
             if measured is not None:

@@ -89,7 +89,7 @@ def _growth(ctx: click.Context, param: click.Parameter, value: str | None) -> Gr
     "--folder",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Where the study's results are; by default PROGRAM-scale.study, with --efficiency "
+    help="Folder of the study's results; by default PROGRAM-scale.study, with --efficiency "
     "PROGRAM-equal-efficiency.study.",
 )
 @click.option(

@@ -15,7 +15,7 @@ from smpy.cli.run_options import PLACEMENT, run_options
 
 
 @click.command(
-    "sensitivity", cls=GroupedCommand, short_help="What a run's time depends on: its trace on other machines."
+    "sensitivity", cls=GroupedCommand, short_help="Parameters on which the time of a run depends, by replays."
 )
 @click.argument("trace", type=click.Path(path_type=Path))
 @click.option(
@@ -52,14 +52,14 @@ from smpy.cli.run_options import PLACEMENT, run_options
     "--tolerance",
     "tolerances",
     metavar="SHARE,...",
-    help="Of each varied key, the factor at which the run takes so much longer: 1%,10%.",
+    help="Find the factor of each varied key at which the run takes so much longer: 1%,10%.",
 )
 @click.option(
     "--scale",
     type=click.Choice(["linear", "log"]),
     default="linear",
     show_default=True,
-    help="Of samples, what counts alike between low and high: equal differences, or equal factors.",
+    help="Spread samples between low and high by equal differences, or by equal factors.",
 )
 @run_options("platform", help="Another machine, as smpy run takes it. Without it: that of the run.")
 @run_options(*PLACEMENT, "seed")

@@ -73,7 +73,7 @@ class DeviceWork(PointToPoint):
         self._started(int(lib.sim_append_device_copy(self._sim, self.timeline, stream, to_device, nbytes)), stream)
 
     def _started(self, number: int, stream: int) -> None:
-        """An operation has been appended to a stream; nobody will wait for the one before it."""
+        """Keep the last operation of a stream, and release the one before it, which needs no wait."""
         check(number)
         key = self.rank, stream
         if before := self.last_of_stream.get(key, 0):
@@ -106,7 +106,7 @@ class DeviceWork(PointToPoint):
         return number
 
     def device_busy_s(self) -> list[float]:
-        """Time in which each device that a rank has has computed, by its number in the kernel."""
+        """Computing time of each device that a rank has, by its number in the kernel."""
         if not self.devices:
             return []
         numbers = {int(lib.sim_device_of(self._sim, rank)) for rank in range(self.n_ranks)} - {-1}

@@ -96,7 +96,7 @@ def keep_freed_memory() -> None:
 
 
 def rss_bytes() -> int:
-    """Memory of the process now; its peak if the system does not tell."""
+    """Memory of the process now; its peak if the system does not have it."""
     with suppress(OSError), open(_PROCESS + "statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     return peak_rss_bytes()

@@ -552,7 +552,7 @@ class PlatformBuilder:
         self._points[name] = checked_number(add(self._points.zone_or_root(parent, name)), f"zone {name!r}")
 
     def _loopback_link(self) -> int:
-        """From each host to itself, in zones that declare no other way."""
+        """Routes from each host to itself, in zones that declare no other way."""
         if self._loopback < 0:
             self._loopback = self._links.add(
                 LOOPBACK_NAME,

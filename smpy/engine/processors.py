@@ -19,7 +19,7 @@ def usable_processors() -> tuple[int, ...]:
 
 
 def siblings_of(processor: int) -> frozenset[int]:
-    """Processors of the same core (simultaneous multithreading), itself included; it alone if the system tells none."""
+    """Processors of the same core (simultaneous multithreading), itself included; it alone if the system has none."""
     with suppress(OSError, ValueError):
         text = (_PROCESSORS / f"cpu{processor}" / "topology" / "thread_siblings_list").read_text(encoding="ascii")
         return frozenset(_numbers(text)) | {processor}

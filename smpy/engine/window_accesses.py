@@ -45,7 +45,7 @@ class WindowAccesses(PointToPoint, DataWork):
         self._keep_pace()
 
     def rget(self, window: int, target: int, nbytes: int) -> int:
-        """Likewise: the number of a request that completes when they have arrived."""
+        """Start to read bytes from a rank of the window: the number of a request."""
         return int(self._access(window, target, nbytes, lib.ACCESS_RGET).recv)
 
     def accumulate(self, window: int, target: int, nbytes: int, *, has_request: bool) -> None:

@@ -20,7 +20,7 @@ ACTION: Final = np.dtype(
         *(("bytes", "i8"), ("amount", "f8"), ("request", "i4"), ("detail", "i4")),
     ]
 )
-"""A row of `actions`."""
+"""Columns of `actions`."""
 
 _NULL: Final = {"site": 0, "comm": -1}
 

@@ -192,7 +192,7 @@ class _Part:
 
 
 class _Calls:
-    """The communicators of a program, and its collective calls, whose sizes all ranks tell."""
+    """The communicators of a program, and its collective calls, whose sizes stand with all ranks."""
 
     def __init__(self, path: Path, builder: TraceBuilder) -> None:
         self._path, self._builder = path, builder

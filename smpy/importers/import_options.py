@@ -1,4 +1,4 @@
-"""Options of an import: facts that a trace does not tell."""
+"""Options of an import: facts that a trace does not have."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class Meetings:
             )
 
     def _end(self, meeting: Meeting) -> None:
-        """Fill the actions of a call, and tell each rank which one entered last before it left."""
+        """Fill the actions of a call; give each rank the one that entered last before it left."""
         parts = sorted(meeting.parts, key=lambda part: part.entered_s)
         latest = 0
         for part in sorted(parts, key=lambda part: part.left_s):

@@ -119,7 +119,7 @@ class _Request:
     facts: tuple[str, dict[int, int]] = ("", {})  # operation and sizes of a collective
 
     def is_over(self, by_ns: int) -> bool:
-        """Whether it may be complete by a date; only receives tell."""
+        """Whether it may be complete by a date; only for receives it is known."""
         if self.kind != "receive":
             return True
         return self.message is not None and self.message.ended_ns <= by_ns
@@ -274,7 +274,7 @@ class _Reader:
             self._make_communicator(task, date_ns)
 
     def _make_communicator(self, task: _Task, date_ns: int) -> None:
-        """Take part in the gather of colors, which `smpy export` tells, and exchange the messages of the call."""
+        """Take part in the gather of colors, which `smpy export` writes, and exchange the messages of the call."""
         if task.facts.get(_SENT_BYTES):
             self._meet(task, SPLIT, task.facts, None)
         while task.sent and task.sent[0].date_ns <= date_ns:

@@ -469,7 +469,7 @@ class RealRun:
     # ---- the time of calls ----
 
     def _pass_call(self, state: RealRank, date_s: float) -> None:
-        """End a call that waits for no other rank, as far as the trace tells."""
+        """End a call that waits for no other rank, as far as the trace shows."""
         sort, entered_s = state.sort, state.entered_s
         if date_s > entered_s:
             state.intervals.add((entered_s, date_s, sort.kind, state.site, -1, -1))

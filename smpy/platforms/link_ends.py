@@ -1,4 +1,4 @@
-"""Nodes that a link joins, for people: "leaf 3 to spine 1". Names of links stay what files and options call them.
+"""Nodes that a link joins, for tables and pages: "leaf 3 to spine 1". Files and options use the names of links.
 
 Hosts have their names. Switches are named by their place: "switch 3", "leaf 3", "spine 1", "group 2 router 5".
 """

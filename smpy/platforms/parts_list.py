@@ -97,7 +97,7 @@ class PartsList:
 
     @property
     def n_ports(self) -> int | None:
-        """Ports of switches with a cable; None if the machine's file does not tell."""
+        """Ports of switches with a cable; None if the machine's file does not have them."""
         ends = [None if kind.switch_ends is None else kind.count * kind.switch_ends for kind in self.cables]
         return None if None in ends else sum(end or 0 for end in ends)
 

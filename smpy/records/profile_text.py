@@ -69,7 +69,7 @@ def highlights(profile: RunProfile) -> list[tuple[str, str]]:
     if hot is not None:
         share = f"saturated {hot.saturated_s / profile.makespan_s:.1%} of the time"
         facts.append(("hot link", f"{hot.label}, {share} by up to {hot.most_flows:,} messages at once"))
-        facts.append(("", "contention in the network: --trace FOLDER, then smpy analyze bounds FOLDER tells its share"))
+        facts.append(("", "contention in the network: --trace FOLDER, then smpy analyze bounds FOLDER shows its share"))
     if profile.burst_spread is not None:
         facts.append(("noise", f"equal computing differs by up to {profile.burst_spread.relative:.1%} (95 % of pairs)"))
     return facts

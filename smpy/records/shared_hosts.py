@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from smpy.units import format_time
 
-_CAUSE: Final = "memory of a host, or its cores: smpy analyze bounds tells the share of each"
+_CAUSE: Final = "memory of a host, or its cores: smpy analyze bounds shows the share of each"
 
 
 def shared_hosts(remarks: Iterable[Mapping[str, Any]]) -> str:

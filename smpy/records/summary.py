@@ -276,14 +276,14 @@ class Summary:
         if self.compute == "none":
             return "free (--compute none)"
         if self.compute == "models":
-            return "modelled; what has no model is free (--compute models)"
+            return "modelled; all other computing is free (--compute models)"
         how, whose = "measured", "this machine"
         if self.compute == "mixed":
-            how = "modelled, and measured where it has no model (--compute mixed)"
+            how = "modelled; all other computing is measured (--compute mixed)"
         if self.inputs.recorded_to:
             how = f"measured, and recorded in {self.inputs.recorded_to}"
         if self.inputs.replayed_from:
             how, whose = f"replayed from {self.inputs.replayed_from}", "the machine of the recording"
         if self.host_speed_flop_per_s is None:
-            return f"{how}, and not scaled to the simulated cores: --host-speed says how fast {whose}'s are"
+            return f"{how}, not scaled to the simulated cores: --host-speed gives the speed of {whose}'s"
         return f"{how}; {whose} counts as {self.host_speed_flop_per_s:.4g} flop/s"

@@ -74,6 +74,8 @@ def add_background(engine: Engine, traffic: AnyBackground, seed: int) -> None:
         about = f"uniform traffic of {traffic.share:.4g} of the bandwidth, in messages of {size} (seed {seed})"
         n_sources = engine.platform.n_hosts
     else:
+        if not traffic.is_dir():
+            raise UsageError(f"--background {traffic}: there is no such folder: say share=30%, a trace, or none")
         trace = Trace(traffic)
         messages, n_hosts = _messages(trace, engine)
         period_s = max(trace.makespan_s, float(messages["date_s"][-1]))

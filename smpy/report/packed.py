@@ -13,7 +13,7 @@ _ZLIB_LEVEL: Final = 6
 
 
 def packed(array: NDArray[Any]) -> dict[str, Any]:
-    """Its type, shape and compressed content, as `unpacked` of reading.js reads them.
+    """Type, shape and compressed content, as `unpacked` of reading.js reads them.
 
     Parameters
     ----------

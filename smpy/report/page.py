@@ -137,7 +137,7 @@ def _summary(info: Mapping[str, Any]) -> str:
         "computing": _COMPUTING.get(info.get("compute", "")),
         "command": " ".join(info["host"]["command"]) if "host" in info else None,
         "traced": _parts_traced(traced, info["makespan_s"]),
-        "incomplete": None if traced["is_complete"] else "the run stopped before its end: this is what had happened",
+        "incomplete": None if traced["is_complete"] else "the run stopped before its end: the page ends there",
     }
     remarks = [(str(remark["topic"]), _in_words(remark)) for remark in info.get("remarks", [])]
     rows = [*((name, fact) for name, fact in facts.items() if fact), *remarks]

@@ -1,4 +1,4 @@
-"""Machines that can be bought: those of a study's axes, and of the sizes between them, with their prices."""
+"""Machines that can be bought: combinations of a study's axes, with all sizes in between, and their prices."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Candidates:
 
 
 def candidates(definition: Definition) -> Candidates:
-    """Machines of a study, and of sizes between.
+    """Machines of a study, with all sizes in between.
 
     Raises
     ------

@@ -307,7 +307,7 @@ def read_times(path: Path, axes: Sequence[str]) -> list[tuple[int, tuple[float, 
         at = [i for i, word in enumerate(head) if word in (name, plain_name(name))]
         if len(at) != 1:
             columns_needed = ", ".join([*map(plain_name, axes), _SECONDS])
-            raise UsageError(f"{path}, line 1: one column {plain_name(name)}, please; columns are {columns_needed}")
+            raise UsageError(f"{path}, line 1: it needs one column {plain_name(name)}; columns are {columns_needed}")
         columns += at
     runs = []
     for line, row in lines:

@@ -1,4 +1,4 @@
-"""Sizes of a problem at which each number of ranks has the same parallel efficiency, and what they tell of scaling.
+"""Sizes of a problem at which each number of ranks has the same parallel efficiency, and their meaning for scaling.
 
 With T the time on N ranks for a problem of size W, and U the mean time a rank computes:
 

@@ -172,7 +172,7 @@ def settings(table: StudyTable) -> list[Configuration]:
 
 
 def findings(table: StudyTable) -> list[Finding]:
-    """Findings at the top of a report; those of several programs are each of one.
+    """Findings at the top of a report; with several programs, each finding names its program.
 
     Parameters
     ----------
@@ -337,9 +337,7 @@ def _effects(table: StudyTable, n_settings: int) -> Iterator[Finding]:
             )
     is_partial = n_settings < prod(frame[axis].nunique(dropna=False) for axis in table.axes)
     if len(by_axis) > max(1, len(paired)) and is_partial:
-        yield Finding(
-            "Not every value has run with every other: a part of what one axis seems to do others may have done."
-        )
+        yield Finding("Not every value has run with every other: a part of an axis' effect may be that of others.")
 
 
 def _ratio(larger: float, smaller: float) -> float:

@@ -1,10 +1,10 @@
 """Throughput of a machine for a workload: several programs, each with a weight.
 
-The unit of work is a week of the workload. With runs a week as weights it is these runs. With shares of core hours it
-is the work of the first machine of the study in a week in which each program has its share of the time.
+The unit of work is a week of the workload: the runs of a week, or, with shares of core hours, the work of the study's
+first machine in a week in which each program has its share of the time.
 
-A run occupies the machine, or the hosts of its ranks, as the study says (`priced_by`). Hosts are occupied one run after
-the other, without a gap, and runs beside each other do not disturb each other: throughput is a bound.
+A run occupies the machine, or the hosts of its ranks, as the study says (`priced_by`). Throughput is an upper bound:
+runs follow each other without a gap, and simultaneous runs do not disturb each other.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def throughputs(definition: Definition, points: Sequence[Point], state: StudySta
     Raises
     ------
     UsageError
-        If programs run on machines of other sizes: then no machine is for all of them.
+        If the size of a machine differs between programs.
     """
     read = ResultReader(definition)
     by_machine = machine_runs(definition, points, state)

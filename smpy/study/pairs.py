@@ -1,8 +1,8 @@
 """Pairs of settings of a study that differ in one axis only, so that nothing else explains their difference.
 
-The effect of an axis is told by two of its levels: those whose makespans differ most, as a mean over all pairs, in
-logarithms. An interaction is a condition on other axes that parts the pairs: within it the levels differ at least
-three times as much as elsewhere, or the other way round.
+The effect of an axis is the ratio of two of its levels: those whose makespans differ most, as a mean over all pairs, in
+logarithms. An interaction is a condition on other axes: where it is met, the levels differ at least three times as much
+as elsewhere, or the other way round.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NO_DIFFERENCE: Final = 5e-4  # of logarithms
 _ROUNDING: Final = 1e-9  # of logarithms
 _MATTERS: Final = 5e-3  # the same: less is not worth a sentence
-_CLEARLY: Final = 3.0  # times as much
+_CLEARLY: Final = 3.0  # least ratio of differences inside and outside a condition
 _LEVELS_MAX: Final = 12  # of an axis that are compared, or that stand in a condition
 _CHECKS_MAX: Final = 30_000_000  # of a pair of settings with a condition
 
@@ -170,7 +170,7 @@ def _effect(settings: _Settings, axis: int) -> PairedEffect | None:
 
 
 def _some(n: int) -> list[int]:
-    """All of a few levels; of many some, the first and the last among them."""
+    """Levels that are compared: all, or `_LEVELS_MAX` with the first and the last among them."""
     return sorted({round(number) for number in np.linspace(0, n - 1, min(n, _LEVELS_MAX))})
 
 

@@ -49,7 +49,7 @@ class Parameter:
 
     @property
     def name(self) -> str:
-        """For people: "the network's latency"."""
+        """Words for the parameter: "the network's latency"."""
         return _NAMES.get(self.key, self.key)
 
     @property

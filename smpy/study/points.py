@@ -151,7 +151,8 @@ def _run(
         raise UsageError('compute = "record:FILE": all points would write that file; record a run, and replay it here')
     ranks = options.get("ranks")
     if ranks != ALL and (isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1):
-        raise UsageError(f'ranks = {ranks!r}: how many? Say a whole number or "{ALL}", as an axis or in [options]')
+        wrong = "no ranks" if ranks is None else f"ranks = {ranks!r}"
+        raise UsageError(f'{wrong}: say a whole number or "{ALL}", as an axis or in [options]')
     if definition.repetitions > 1:
         options["seed"] = _seed(options.get("seed", 0)) + repetition
     if program.is_module:

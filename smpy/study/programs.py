@@ -46,7 +46,7 @@ class StudyProgram:
 
 
 def read_program(table: Mapping[str, Any]) -> StudyProgram:
-    """Program of a table that says it: a study's file, or one of its `[programs]`.
+    """Program of a study's file, or of one of its `[programs]`.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def read_program(table: Mapping[str, Any]) -> StudyProgram:
         if not isinstance(name, (str, os.PathLike)):
             raise UsageError(f"{key} = {name!r} is not a text")
     if len(files) != 1:
-        raise UsageError('which program? Say one of program = "FILE.py" and module = "NAME"')
+        raise UsageError('say one program: program = "FILE.py" or module = "NAME"')
     args, options = table.get("args", ()), table.get("options", {})
     if not isinstance(args, (list, tuple)):
         raise UsageError(f"args = {args!r} is not a list")
@@ -119,11 +119,11 @@ def _read_weighted(name: str, table: Any) -> tuple[WeightKind, StudyProgram]:
     for key in _OF_THE_MACHINE:
         if key in program.options:
             raise UsageError(
-                f"options.{key}: all programs have the machines of the study: leave it to [options] and [axes]"
+                f"options.{key}: all programs run on the machines of the study: say it in [options] or [axes]"
             )
     kinds = [kind for kind in WEIGHT_KINDS if kind in table]
     if len(kinds) != 1:
-        raise UsageError(f"how much of it? Say one of {' = 20 and '.join(WEIGHT_KINDS)} = 0.3")
+        raise UsageError(f"say one weight: {' = 20 or '.join(WEIGHT_KINDS)} = 0.3")
     weight = table[kinds[0]]
     if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight < math.inf:
         raise UsageError(f"{kinds[0]} = {weight!r} is not a number above 0: leave the program out, or give it a weight")

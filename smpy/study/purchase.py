@@ -1,8 +1,8 @@
 """Purchase of the machine with the greatest throughput that a budget allows, found with few runs.
 
-Some machines run first, far from each other. Then, one at a time, the one with the greatest expected improvement [1]_:
-the time of each program is estimated between the machines that have run (`smpy.study.kriging`). The search ends when no
-machine is estimated to be better than the best, the error of its estimate included, or when its runs are used up.
+Some machines that differ much run first. Then, one at a time, the machine with the greatest expected improvement [1]_
+runs, by estimates of the time of each program (`smpy.study.kriging`). The search ends when no estimate, its error
+included, is better than the best machine, or when its runs are used up.
 
 References
 ----------
@@ -122,7 +122,7 @@ def affordable(offers: Candidates, budget_eur: float, power_w: float | None = No
     if not within_power:
         least_w = min(machine.cost.busy_w for machine in within_budget)
         raise UsageError(
-            f"of {len(within_budget):,} machines within the budget each draws {least_w / 1000:,.4g} kW or more, above "
+            f"each of {len(within_budget):,} machines within the budget draws {least_w / 1000:,.4g} kW or more, above "
             f"{power_w / 1000:,.4g} kW: raise the power, or give smaller machines"
         )
     return within_power
@@ -140,7 +140,7 @@ class MachineSearch:
     definition : Definition
         The study.
     first : Candidate
-        Its first machine, of which shares of core hours are.
+        Its first machine, for shares of core hours.
     machines : sequence of Candidate
         Machines within the budget.
     runs_max : int
@@ -158,7 +158,7 @@ class MachineSearch:
         self._n_runs, self._has_begun = 0, False
         least = sum(len(machine.points) for machine in self._with_first(machines[:2]))
         if runs_max < least:
-            raise UsageError(f"{runs_max} runs: two machines take {least} (--runs)")
+            raise UsageError(f"--runs {runs_max}: two machines take {least} runs, say at least so many")
         self._reader = ResultReader(definition)
 
     @cached_property
@@ -281,7 +281,7 @@ class MachineSearch:
         }
 
     def _runs_of_a_week(self, state: StudyState) -> dict[str, float] | None:
-        """Runs of a week of work; None: the first machine has not run, of which shares of core hours are."""
+        """Runs of a week of work; None: they are shares of core hours, and the first machine has not run."""
         if self._first is None:
             return runs_of_a_week(self._definition, {}, 0.0)
         entries = machine_runs(self._definition, self._first.points, state).get(self._first.values)
@@ -315,7 +315,7 @@ class MachineSearch:
 
 
 def _expected_improvement(mean: Floats, error: Floats, best: float) -> Floats:
-    """Mean of what a machine is better than the best, where that is positive."""
+    """Mean improvement over the best machine, counting positive ones only."""
     share = (mean - best) / np.maximum(error, 1e-12)
     below = np.array([0.5 * math.erfc(-one / math.sqrt(2)) for one in share])
     density = np.exp(-0.5 * np.square(share)) / math.sqrt(2 * math.pi)

@@ -65,7 +65,7 @@ class ParameterEffect:
     index: Index | None
 
     def words(self, own_s: float) -> str:
-        """For people: "the network's latency: doubling it costs 31 %"."""
+        """Words for the effect: "the network's latency: doubling it costs 31 %"."""
         low, high = _change(self.low_s / own_s - 1), _change(self.high_s / own_s - 1)
         if low == high == _change(0.0):
             return f"{self.name}: from {self.low} to {self.high} it changes nothing"
@@ -282,7 +282,7 @@ def sensitivity(
     if own.depends_on_time:
         remarks.append(
             "The program received from any source, polled, or waited for any of several: replays repeat its choices; "
-            "on other machines it may do something else."
+            "on other machines it may act differently."
         )
     if any(replayed.n_left_alone for replayed in at_ends):
         remarks.append(

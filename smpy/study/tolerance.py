@@ -34,7 +34,7 @@ class Tolerance:
     factor: float | None
 
     def words(self) -> str:
-        """For people: "1 % longer at network.latency=x1.21"."""
+        """Words for the tolerance: "1 % longer at network.latency=x1.21"."""
         if self.factor is None:
             return f"no value of {self.key} makes it {100 * self.share:g} % longer"
         return f"{100 * self.share:g} % longer at {self.key}=x{self.factor:.4g}"

@@ -30,9 +30,9 @@ def read_trace_table(path: Path) -> StudyTable:
     """
     head, lines = read_csv_rows(path, "table of traces")
     if head.count(_TRACE) != 1 or len(set(head)) != len(head) or not all(head):
-        raise UsageError(f"{path}, line 1: a column trace, and one of another name for each axis, please")
+        raise UsageError(f"{path}, line 1: it needs a column trace, and one of another name for each axis")
     if RANKS in head:
-        raise UsageError(f"{path}, line 1: ranks are those of each trace: leave the column out")
+        raise UsageError(f"{path}, line 1: each trace has its ranks: leave the column out")
     axes = [name for name in head if name != _TRACE]
     rows = []
     for line, words in lines:

@@ -125,7 +125,7 @@ def test_the_command_prints_the_factors_their_predictions_and_json(tmp_path: Pat
     ("words", "said"),
     [
         ((), "name a trace"),
-        (("--factors", "a.csv"), "--predict RANKS says for what"),
+        (("--factors", "a.csv"), "say numbers of ranks, --predict RANKS"),
         (("--factors", "a.csv", "--predict", "8", "trace"), "only --predict goes with it"),
         (("--factors", "a.csv", "--predict", "8", "--weak"), "only --predict goes with it"),
     ],

@@ -1,4 +1,4 @@
-"""The rooms and files of the kernel form layers: no arrow up, no circle of calls or includes; headers compile alone.
+"""The folders and files of the kernel form layers: no arrow up, no circle of calls or includes; headers compile alone.
 
 ``make test-c`` runs it: ``check_layers.py CC OBJECTS`` reads the symbols of the object files in the folder OBJECTS.
 Files that extend the kernel from outside (tests/extending) include the headers that are for them, and no line of C is
@@ -29,10 +29,10 @@ FOR_EXTENDERS = {
     "world/tell.h",
     "world/watch.h",
 }
-ROOMS = ("basics", "solver", "machine", "networks", "world", "mpi", "watchers", "")
+FOLDERS = ("basics", "solver", "machine", "networks", "world", "mpi", "watchers", "")
 """Each calls and includes those before it; the last one, the outside's view, is the folder itself.
 
-Watchers are above all that tells events: no file of another room calls one or names one, but for the outside's view.
+Watchers are above all parts that report events: no file of another folder calls or names one, but for the outside view.
 """
 LINE_MAX = 132
 
@@ -77,8 +77,8 @@ def _includes(ending: str) -> Edges:
     return {_name(path): dict.fromkeys(_included(path), "#include") for path in _files(ending)}
 
 
-def _room(name: str) -> int:
-    return ROOMS.index(name.rpartition("/")[0])
+def _layer(name: str) -> int:
+    return FOLDERS.index(name.rpartition("/")[0])
 
 
 def _arrows_up(*graphs: Edges) -> list[str]:
@@ -87,7 +87,7 @@ def _arrows_up(*graphs: Edges) -> list[str]:
         for edges in graphs
         for name, others in edges.items()
         for other, reason in others.items()
-        if _room(other) > _room(name)
+        if _layer(other) > _layer(name)
     }
     return sorted(up)
 

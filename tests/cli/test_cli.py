@@ -305,6 +305,13 @@ def test_version_and_help_read_well():
     assert "-np" in smpy("run", "--help").output
 
 
+@pytest.mark.parametrize("group", ["", "analyze", "calibrate", "coll", "platform", "study"])
+def test_the_list_of_commands_cuts_no_sentence_short(group: str):
+    listed = CliRunner().invoke(main, [*group.split(), "--help"]).output.partition("Commands:")[2]
+    assert listed
+    assert "..." not in listed
+
+
 def test_every_option_of_a_run_has_a_group():
     options = [param for param in run_command.params if isinstance(param, click.Option)]
     assert [option.name for option in options if not isinstance(option, GroupedOption)] == []

@@ -56,4 +56,4 @@ def test_summary_says_how_computing_took_time(tmp_path: Path):
     program = tmp_path / "program.py"
     program.write_text("from mpi4py import MPI")
     shown = smpy.simulate(program, ranks=1, compute="mixed").summary.render()
-    assert "modelled, and measured where it has no model (--compute mixed)" in shown
+    assert "modelled; all other computing is measured (--compute mixed)" in shown

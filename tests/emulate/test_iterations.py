@@ -530,8 +530,8 @@ for k in smpy.iterations("x", range(50), comm=both):
     ("options", "message"),
     [
         (["--noise-model", "ticks:1ms:20us"], "ticks fall into few iterations, and skipping misses them"),
-        (["--compute", "record:bursts"], "a file of bursts has those of all iterations in order"),
-        (["--compute", "replay:bursts"], "a file of bursts has those of all iterations in order"),
+        (["--compute", "record:bursts"], "a file of bursts has all iterations in order"),
+        (["--compute", "replay:bursts"], "a file of bursts has all iterations in order"),
         (["--governor", "ondemand"], "ondemand finds no load in skipped time"),
     ],
 )

@@ -251,7 +251,7 @@ def test_the_summary_says_which_kernels_are_calibrated_and_which_calls_extrapola
     assert "dgemm as calibrated" in text
     assert "dger by roofline: the machine's [kernels] has no cost of it" in text
     assert "dgemm: 1 of 2 calls are extrapolated beyond the sizes measured" in text
-    assert "modelled; what has no model is free" in text
+    assert "modelled; all other computing is free" in text
     record = json.loads(summary.to_json())
     (remark,) = (remark for remark in record["remarks"] if remark["topic"] == "kernels")
     dgemm_s = 2 * (5000e-9 * 201 + 2e-3)

@@ -153,7 +153,7 @@ def test_a_repeated_run_writes_the_files_of_the_first(smpy_run: Callable, tmp_pa
 def test_a_label_in_a_file_of_one_rank_is_refused(smpy_run: Callable):
     ran = smpy_run("print()", 2, "--label", "--output-dir", "out")
     assert ran.code == 2
-    assert "--label and --output-dir both tell whose a line is: give one of them" in ran.err
+    assert "--label and --output-dir both separate the lines of ranks: give one of them" in ran.err
 
 
 def test_many_ranks_write_with_few_descriptors(emulated: Callable, tmp_path: Path):

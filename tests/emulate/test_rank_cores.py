@@ -182,7 +182,7 @@ def test_a_machine_is_sized_to_the_cores_of_ranks():
             "a rank runs on one host, and no host of .* has more than 64 cores: say --cpus-per-task 64 or less",
         ),
         (["--cpus-per-task", "33", "--ppn", "2"], "has 64 cores for 2 ranks of 33. Put at most 1 there, or say "),
-        (["--cpus-per-task", "2", "--compute", "record:bursts"], "are those of one thread: leave one of them away"),
+        (["--cpus-per-task", "2", "--compute", "record:bursts"], "is for bursts of one thread: leave one of them away"),
         (["--cpus-per-task", "0"], "cpus-per-task"),
     ],
 )

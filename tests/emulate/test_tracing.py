@@ -232,7 +232,7 @@ def test_the_trace_of_another_program_stays_unless_the_user_says_overwrite(tmp_p
     assert CliRunner().invoke(main, [*command, "--overwrite", str(tmp_path / "mine.py")]).exit_code == 0
     assert Trace(tmp_path / "trace").info["trace"]["program_path"] == f"{tmp_path}/mine.py"
     alone = CliRunner().invoke(main, ["run", "-np", "2", "--overwrite", str(tmp_path / "mine.py")])
-    assert (alone.exit_code, "--trace FOLDER says which" in alone.output) == (2, True)
+    assert (alone.exit_code, "--trace FOLDER names it" in alone.output) == (2, True)
 
 
 def test_the_trace_of_another_function_stays_unless_the_caller_says_overwrite(tmp_path: Path):

@@ -68,6 +68,8 @@ def test_ranks_beyond_the_hosts_start_again_at_the_first_one_while_there_are_cor
 def test_more_ranks_than_cores_are_refused_without_a_hostfile() -> None:
     with pytest.raises(UsageError, match=r"7 ranks do not fit on machine: it has 6 cores on 3 hosts.*--hostfile"):
         place(machine(3, cores=2), 7)
+    with pytest.raises(UsageError, match=r"2 ranks do not fit on machine: it has 1 core on 1 host\."):
+        place(machine(1, cores=1), 2)
 
 
 def test_a_machine_that_fills_hosts_takes_ranks_host_by_host() -> None:

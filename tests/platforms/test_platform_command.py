@@ -193,7 +193,7 @@ def test_list_names_the_machines_that_come_with_smpy() -> None:
         (("check", "{cluster}", "--set", "smpi/async-small-thresh=1e9"), "only eager messages travel before"),
         (
             ("convert", "{cluster}", "ours.xml"),
-            "'ours.xml': what is written is TOML: name a file that ends with .toml, or -",
+            "'ours.xml': a machine is written as TOML: name a file that ends with .toml, or -",
         ),
         (("convert", "flat hosts=2 names=\udcff*", "-"), "cannot say this machine: a name that is no text"),
         (("show", "graph /nowhere.csv"), "edges: cannot read edge list '/nowhere.csv': No such file"),

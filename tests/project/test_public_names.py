@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import pkgutil
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
-import smpy
+import pytest
 
+import smpy
+import smpy.experimental
+
+DOCS = Path(__file__).parents[2] / "docs"
 ANALYSES = ["bounds", "compare", "critical_path", "lost", "phases", "pop", "pop_from_factors", "stability", "waits"]
 MODULES = [module.name for module in pkgutil.iter_modules(smpy.analysis.__path__)]
 
@@ -31,6 +37,11 @@ print(json.dumps([names, sorted(set(sys.modules) - before)]))
     assert imported == []
     assert [name for name in names if not name.startswith("__")] == sorted(set(smpy.__all__) - {"__version__"})
     assert {"__version__", "__doc__", "__name__", "__file__"} <= set(names)
+
+
+@pytest.mark.parametrize("name", smpy.experimental.__all__)
+def test_the_page_on_thousands_of_ranks_has_each_experimental_name(name: str):
+    assert re.search(rf"^\* `{name}\b", (DOCS / "thousands-of-ranks.md").read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def test_dir_lists_no_module_that_something_has_imported():

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from smpy.options import OPTIONS
+
 PROJECT = Path(__file__).parents[2]
 FOLDERS = ["smpy", "kernels", "apps", "calibration", "tests"]
 HIDES_ITS_NOUN = r"(What|Who|Whom|Whose|How|Where|When|Which|Those|They|That|Of|As)\b"
@@ -64,6 +66,16 @@ def test_no_sentence_of_a_docstring_has_a_clause_for_its_subject(folder: str):
         for found in CLAUSE_AS_SUBJECT.finditer(" ".join(text.split()))
     ]
     assert not clauses, "\n".join(clauses)
+
+
+def test_help_texts_begin_with_a_verb_or_a_noun():
+    texts = [(f"--{name}", option.help) for name, option in OPTIONS.items()]
+    for path in files("smpy", ".py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.keyword(arg="help" | "short_help", value=ast.Constant(value=str(text))):
+                    texts.append((f"{path.relative_to(PROJECT)}:{node.lineno}", text))
+    assert not [f"{place}: {text}" for place, text in texts if re.match(HIDES_ITS_NOUN, text)]
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -285,7 +285,7 @@ def test_the_command_writes_a_trace_and_does_not_replace_the_replayed_one_or_tha
         ("replay", folder, "--trace", folder): "name another folder for the trace of the replay",
         tuple(other): "add --overwrite",
         (*other, "--overwrite"): "",
-        ("replay", folder, "--overwrite"): "--trace FOLDER says which",
+        ("replay", folder, "--overwrite"): "--trace FOLDER names it",
     }
     for words, message in said.items():
         ran = CliRunner().invoke(main, list(words))

@@ -116,7 +116,7 @@ def test_a_trace_on_more_hosts_than_are_free_is_refused(smpy_run: Callable, othe
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--background", "nowhere"), "nowhere"),
+        (("--background", "30%"), "--background 30%: there is no such folder: say share=30%, a trace, or none"),
         (("--background", "share=0%"), "a share is above 0 and below 100%"),
         (("--background", "share=100%"), "a share is above 0 and below 100%"),
         (("--background", "share=x"), "is not share=30%"),

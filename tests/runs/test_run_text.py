@@ -142,7 +142,7 @@ GOOD: dict[str, Any] = {"format": 1, "program": "p.py", "args": [], "options": {
         ({"options": {"ranks": 4, "strict": False}}, "not the JSON of a run as smpy writes it"),
         ({"options": {"ranks": 0}}, "ranks=0 is not at least 1"),
         ({"options": {"ranks": 4, "seed": 2**40}}, "seed=1099511627776 is not from 0 to"),
-        ({"options": {"ranks": 4, "overwrite": True}}, "overwrite= is for the folder of a trace: trace=FOLDER says"),
+        ({"options": {"ranks": 4, "overwrite": True}}, "overwrite= is for the folder of a trace: trace=FOLDER names"),
         ({"options": {"ranks": 4, "trace": "t", "trace_ranks": "0-4"}}, "trace_ranks=: there is no rank 4"),
         ({"options": {"ranks": 4, "trace_window": "2:1"}}, "trace_window='2:1' is not FROM:TO"),
         ({"machine": {}}, "format"),

@@ -28,8 +28,8 @@ def points(**changes: Any) -> list[Point]:
     ("changes", "told"),
     [
         ({"axis": {}}, "no 'axis': did you mean 'axes'?"),
-        ({"program": None, "module": None}, "which program"),
-        ({"module": "prog"}, "which program"),
+        ({"program": None, "module": None}, "say one program"),
+        ({"module": "prog"}, "say one program"),
         ({"program": 4}, "program = 4 is not a text"),
         ({"combine": "gird"}, "did you mean 'grid'"),
         ({"combine": "random"}, "n_points goes with"),
@@ -67,7 +67,7 @@ def test_what_is_no_study_is_refused_in_words(changes: dict[str, Any], told: str
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"options": {"compute": "none"}}, "ranks = None"),
+        ({"options": {"compute": "none"}}, "no ranks: say a whole number"),
         ({"axes": {"ranks": ["4"]}}, "ranks = '4'"),
         ({"axes": {"args.n": [1]}}, "Write {n} in args"),
         ({"axes": {"sett.nic": [1]}}, "did you mean 'set'"),
@@ -274,10 +274,10 @@ def test_a_program_of_several_has_the_keys_of_a_study_of_it_alone():
         ({"runs_per_week": 0}, "program 'hpl': runs_per_week = 0 is not a number above 0: leave the program out"),
         ({"runs_per_week": "often"}, "runs_per_week = 'often' is not a number above 0"),
         ({"runs_per_week": float("inf")}, "is not a number above 0"),
-        ({"core_hours_share": 0.4}, "Say one of runs_per_week = 20 and core_hours_share = 0.3"),
+        ({"core_hours_share": 0.4}, "say one weight: runs_per_week = 20 or core_hours_share = 0.3"),
         ({"runs_per_weak": 4}, "did you mean 'runs_per_week'"),
-        ({"module": "hpl"}, "program 'hpl': which program"),
-        ({"options": {"platform": "hdr"}}, "options.platform: all programs have the machines of the study"),
+        ({"module": "hpl"}, "program 'hpl': say one program"),
+        ({"options": {"platform": "hdr"}}, "options.platform: all programs run on the machines of the study"),
         ({"options": [1]}, "is not a table"),
     ],
 )

@@ -136,7 +136,7 @@ def test_an_axis_of_drawn_values_is_told_by_quarters(tmp_path: Path):
     effect = next(it for it in effects(table) if it.axis == "latency")
     assert (effect.best, effect.worst) == ("0 to 9", "30 to 39")
     assert (effect.best_s, effect.worst_s) == (5.5, 35.5)
-    assert told(table).endswith("a part of what one axis seems to do others may have done.")
+    assert told(table).endswith("a part of an axis' effect may be that of others.")
 
 
 def test_long_fractions_are_told_in_short(tmp_path: Path):

@@ -244,9 +244,9 @@ def test_eight_runs_are_too_few_for_three_costs():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "line 1: one column n"),
-        ("n,seconds\n", "line 1: one column ranks"),
-        ("n,ranks,seconds,n\n", "line 1: one column n"),
+        ("", "line 1: it needs one column n"),
+        ("n,seconds\n", "line 1: it needs one column ranks"),
+        ("n,ranks,seconds,n\n", "line 1: it needs one column n"),
         ("n,ranks,seconds\n1,2\n", "line 2: 2 values for 3 columns"),
         ("n,ranks,seconds\n1,2,0\n", "line 2: '0' is no number above 0"),
         ("n,ranks,seconds\n1,x,3\n", "line 2: 'x'"),
@@ -286,7 +286,7 @@ def test_the_command_prints_writes_and_draws_each_model(ring: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        (["--of", "counts", "--validate", "ranks=2"], "--validate is not of counts"),
+        (["--of", "counts", "--validate", "ranks=2"], "--of counts takes no --validate"),
         (["--measured", "a.csv"], "--measured goes with --of counts"),
     ],
 )

@@ -199,7 +199,7 @@ def test_a_machine_on_the_border_of_a_budget_is_within_it():
     ("budget_eur", "power_w", "prices", "told"),
     [
         (1000, None, {}, "the cheapest of 160 machines costs 13,080 EUR, above the budget of 1,000 EUR: raise it"),
-        (40_000, 1000, {"power": POWER}, "each draws 3.4 kW or more, above 1 kW"),
+        (40_000, 1000, {"power": POWER}, "draws 3.4 kW or more, above 1 kW"),
         (40_000, 1000, {}, "say power.idle, power.busy and power.switch"),
     ],
 )
@@ -333,7 +333,7 @@ def test_a_search_that_is_not_sure_after_its_runs_says_how_many_machines_are_ope
 
 def test_too_few_runs_for_two_machines_are_refused():
     found = candidates(definition())
-    with pytest.raises(UsageError, match="3 runs: two machines take 4"):
+    with pytest.raises(UsageError, match="--runs 3: two machines take 4"):
         MachineSearch(definition(), found.first, found.machines, 3)
 
 

@@ -98,16 +98,16 @@ def test_the_command_models_a_table_of_traces(table_of_traces: Callable[..., Pat
     assert "0.5 + 12 ranks^(-1)" in makespan.output
     for of in ("lost", "counts"):
         refused = CliRunner().invoke(main, [*line[:3], "--of", of])
-        assert (refused.exit_code, f"--of {of} is of a study" in refused.output) == (2, True)
+        assert (refused.exit_code, f"--of {of} needs a study" in refused.output) == (2, True)
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "line 1: a column trace"),
-        ("n,ranks\n", "line 1: a column trace"),
-        ("n,n,trace\n", "line 1: a column trace"),
-        ("ranks,trace\n", "line 1: ranks are those of each trace"),
+        ("", "line 1: it needs a column trace"),
+        ("n,ranks\n", "line 1: it needs a column trace"),
+        ("n,n,trace\n", "line 1: it needs a column trace"),
+        ("ranks,trace\n", "line 1: each trace has its ranks"),
         ("n,trace\n1\n", "line 2: 1 values for 2 columns"),
         ("n,trace\n1,nowhere\n", "line 2: .*nowhere"),
     ],

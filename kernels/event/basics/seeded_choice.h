@@ -1,5 +1,4 @@
-/* seeded_choice.h -- choices and numbers that look random and are pure functions of a seed and a pair: what is drawn by them is the
- * same whenever, and in whichever order, it is asked for. */
+/* seeded_choice.h -- pseudo-random choices and numbers: pure functions of a seed and a pair, whatever the order of calls. */
 #ifndef SMPY_SEEDED_CHOICE_H
 #define SMPY_SEEDED_CHOICE_H
 #include <stdint.h>

@@ -10,7 +10,7 @@ typedef struct {
     const power_states *states;  /* NULL: nothing has changed since the beginning, or its power is not known */
     double since_s;
     double power_w, joules;
-    double share_w, share_j;     /* power above idle of each thread that executes, and what one has had since the beginning */
+    double share_w, share_j;     /* power above idle of each thread that executes; its energy since the beginning */
     int is_loaded, is_used;
 } host_energy;
 

@@ -1,12 +1,12 @@
 /* background.h -- messages of other jobs on the links of a run's machine.
  *
- * Messages set out by themselves, whatever the run does, and no rank waits for them: an open loop. They are uniform random
- * traffic (Dally and Towles 2004, section 3.2; each host sends messages to others, all as likely, at the dates of a Poisson
- * process), or those of a list, over and over. Uniform traffic of a share s sends a message of b bytes each b / (s B) seconds in
- * the mean, where B is the least bandwidth on the way of the one before.
+ * Messages set out independently of the run, and no rank waits for them: an open loop. They are uniform random traffic (Dally and
+ * Towles 2004, section 3.2: each host sends messages to others, with equal probability, at the dates of a Poisson process), or
+ * those of a list, over and over. Uniform traffic of a share s sends a message of b bytes every b / (s B) seconds in the mean,
+ * where B is the least bandwidth on the way of the message before.
  *
- * A source is a host, or the list. One with BACKGROUND_QUEUE messages under way (the list: for each of its hosts) sends none; when
- * one of them ends, it goes on with the message that was due, and later dates of the list are as much later.
+ * A source is a host, or the list. A source with BACKGROUND_QUEUE messages under way (the list: for each of its hosts) is held
+ * back; when one of them ends, it sends the message that was due, and the rest of the list is delayed by as much.
  *
  * Invariants: (1) the target and the gap of a host's n-th message depend on the seed, the host, n and the machine;
  *             (2) a source is in `next` unless it is held back; it is held back only while it has as many messages under way as it

@@ -1,9 +1,9 @@
 /* device.h -- accelerators of hosts: operations that they perform beside their ranks, in streams.
  *
  * A device has servers, each of which serves its operations in equal shares: one computes, one carries bytes to the host, one from
- * it, and two carry bytes to and from the other devices of the host. Computing is time-sliced: a kernel takes as long as its
- * operations at the speed of their type or as its bytes at the bandwidth of the device's memory, whichever is more, and n kernels
- * at once each take n times as long. The ranks of a host have its devices in turn.
+ * it, and two carry bytes to and from the other devices of the host. A kernel takes the time of its operations at the speed of
+ * their type, or that of its bytes at the bandwidth of the device's memory, whichever is more; n simultaneous kernels are
+ * time-sliced, and each take n times as long. The devices of a host are dealt to its ranks in turn.
  *
  * An operation takes a delay, then amounts of several servers at once, and ends with the last. Operations of one stream of a rank
  * follow one another in the order they come.
@@ -64,7 +64,7 @@ typedef struct {
     device_numbers is;
     int host, next_of_host;      /* -1: none */
     int n_computing;
-    double since_s, busy_s;      /* it computes since then; it had computed for so long before */
+    double since_s, busy_s;      /* begin of the present computing; time of computing before it */
 } device;
 
 typedef struct { int first, last; } device_stream; /* operations, or -1 */

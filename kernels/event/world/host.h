@@ -1,12 +1,12 @@
 /* host.h -- hosts, and the resources that executions on them share.
  *
- * A resource serves its users at one rate each: as fast as one unit of it is, or a fair part of all units when there are more
- * users than units (SMPI's Cas01 for cores). So it only counts what one user has been served; each ends when that
- * reaches its own mark. Likewise, apart, for users that a limit may keep slower than a unit: what they leave is the others'. An
+ * A resource serves all users at the same rate: the speed of one unit, or a fair part of all units when there are more users than
+ * units (SMPI's Cas01 for cores). So it counts the amount that one user has been served; a user ends when this count reaches its
+ * own mark. Users that a limit may keep slower than a unit have a count of their own, and leave the rest to the others. An
  * execution is an amount of flop and bytes: cores serve the flop, the memory the bytes (memory.h), both at once; it ends when all
- * of both is served. The speed of a host may change (machine_change.h). Where it is known how much slower cores get while others
- * are busy (host_busy_speed), all executions on a host have that part of its speed, by the number of those under way. An execution
- * of n threads is n users of each resource that it shares: the flop are each one's, of the bytes each moves an equal part.
+ * of both is served. The speed of a host may change (machine_change.h). If the machine says how far busy cores slow each other
+ * down (host_busy_speed), all executions on a host have that part of its speed, by the number of those under way. An execution of
+ * n threads is n users of each resource that it shares: each computes its flop, and moves an equal part of the bytes.
  *
  * Invariants: (1) served is what one user of a queue has received since the queue was empty, up to since_s;
  *             (2) users holds the marks of all users; its ids are timelines;

@@ -339,10 +339,10 @@ class BurstReplay(BurstCounter):
         self._places.append(text)
 
     def _new_rank(self, parent: int, ordinal: int) -> None:
-        """One that was not recorded: the first sequence that it meets tells."""
+        """Accept a rank that was not recorded; its first burst is refused."""
 
     def _new_sequence(self, rank: int, begins: int, ends: int, kind: int) -> int:
-        """One that was not recorded; of polls in vain, the bursts are those of the first rank that has some."""
+        """Number of a sequence that was not recorded; polls in vain take bursts of the first rank that has some."""
         number = len(self._sequences)
         self._sequences.append((rank, begins, ends, kind))
         source = self._polls.get((begins, ends)) if kind == _POLLING else None

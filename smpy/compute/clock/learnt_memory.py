@@ -34,7 +34,7 @@ _PATIENCE: Final = 5
 _RECENT: Final = 20
 """Number of last bursts of which the longest has to fit into the time that is allowed."""
 _UNDISTURBED: Final = 0.9
-"""Part of a burst in which the load has to run, if the burst is to tell something."""
+"""Least part of a burst in which the load has to run, for the burst to count."""
 
 
 class BackgroundLoad(Protocol):

@@ -72,7 +72,7 @@ class LoopCounts:
         self._of_item: Final[dict[float, NDArray[np.float64]]] = {}  # by the centre of a window
 
     def end_window(self, items: Sequence[int], until_now: NDArray[np.float64]) -> None:
-        """Take the counts at the end of a window; that of the first one only tells where the next begins."""
+        """Take the counts at the end of a window; the first one only gives the begin of the next."""
         np.subtract.at(self._missing, list(items), 1)
         if self._before is not None:
             self._of_item[sum(items) / len(items)] = (until_now - _longer(self._before, len(until_now))) / len(items)

@@ -131,7 +131,7 @@ def relative_half_width(n: int, sum_s: float, squares_s2: float) -> float:
 
 
 def student_t(n_free: int) -> float:
-    """Its quantile at 97.5 %; beyond the table an expansion around the normal one's (ibid., 26.7.5), to 1e-5."""
+    """Quantile at 97.5 %; beyond the table an expansion around the normal one's (ibid., 26.7.5), to 1e-5."""
     if n_free <= len(_T):
         return _T[n_free - 1]
     x, v = _NORMAL, n_free

@@ -108,7 +108,7 @@ class Folded(np.ndarray):
 
     @property
     def device(self) -> Any:
-        """Its memory: "gpu" for that of the rank's device, else "cpu", as of numpy's arrays."""
+        """Memory of the array: "gpu" for that of the rank's device, else "cpu", as of numpy's arrays."""
         return "gpu" if self._is_on_device else "cpu"
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:

@@ -148,7 +148,7 @@ _LIKE: Final = {
     "ones_like": ("a", "dtype", "order", "subok", "shape"),
     "full_like": ("a", "fill_value", "dtype", "order", "subok", "shape"),
 }
-"""Functions that create an array like another, with their parameters, which compiled functions do not tell."""
+"""Functions that create an array like another, with their parameters, which compiled functions do not have."""
 
 
 def _elementwise(function: Callable[..., Any]) -> Rule:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ComputeMode = Literal["measured", "models", "mixed", "none"]
 """Way from computing to simulated time.
 
-"measured" includes recorded and replayed bursts; "mixed" measures what has no model.
+"measured" includes recorded and replayed bursts; "mixed" measures all other computing.
 """
 
 NOISE_SUM: Final = PATH_VARIANCE - 1

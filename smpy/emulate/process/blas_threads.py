@@ -15,7 +15,7 @@ from smpy.records.remark import Remark
 # OpenBLAS, MKL and BLIS read their own variables first; Apple's Accelerate reads only its own
 _VARIABLES: Final = ("OMP_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 _WAITING: Final = {"OPENBLAS_THREAD_TIMEOUT": "4", "OMP_WAIT_POLICY": "passive", "KMP_BLOCKTIME": "0"}
-"""Settings by which threads without work sleep at once: the time of those that wait in a loop would count as work."""
+"""Settings that make idle threads sleep at once: busy waiting would count as work."""
 
 _loaded_with = 0
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def remarks_on_cores(
     config: RunConfig, engine: Engine, host_of_rank: Sequence[int], spread: LibraryThreads | None
 ) -> Iterable[Remark]:
-    """Tell how many cores each rank had, where they are, and how measured computing used them; nothing of one core."""
+    """Describe the cores of each rank, and their use by measured computing; nothing for one core."""
     n_cores = config.cpus_per_task
     if n_cores == 1:
         return

@@ -119,15 +119,15 @@ def _modelled(engine: Engine) -> Iterable[Remark]:
         ]
         yield Remark("kernels", tuple(lines), {"kernels": {name: asdict(use) for name, use in uses}})
     if modelling.draws is not None and not modelling.draws.n_drawn:
-        text = "--noise drew none: no kernel was called whose calibration says how much it has"
+        text = "--noise drew none: no kernel was called whose calibration has noise"
         yield Remark("noise", (text,), {"n_drawn": 0})
     if modelling.bytes_without_bandwidth:
         moved = format_bytes(modelling.bytes_without_bandwidth)
-        text = f"{moved} moved in no time: --set host.memory_bandwidth=400GB/s says what a host has"
+        text = f"{moved} moved in no time: --set host.memory_bandwidth=400GB/s gives hosts a bandwidth"
         yield Remark("memory", (text,), {"bytes": modelling.bytes_without_bandwidth})
     if modelling.random_bytes_without_rate:
         accessed = format_bytes(modelling.random_bytes_without_rate)
-        text = f"{accessed} read at random in no time: host.random_access (smpy calibrate host) says what a core has"
+        text = f"{accessed} read at random in no time: host.random_access (smpy calibrate host) gives cores a rate"
         yield Remark("random access", (text,), {"bytes": modelling.random_bytes_without_rate})
 
 
@@ -158,7 +158,7 @@ def remarks_on_shared_hosts(engine: Engine, profile: RunProfile) -> Iterable[Rem
         for name, each in kernels.items()
     ]
     if lines:
-        hint = "memory of a host, or its cores: --trace FOLDER, then smpy analyze bounds FOLDER tells the share of each"
+        hint = "memory of a host, or its cores: --trace FOLDER, then smpy analyze bounds FOLDER shows the share of each"
         yield Remark("shared hosts", (*lines[:_LINES_MAX], hint), {"kernels": kernels})
 
 
@@ -233,7 +233,7 @@ def _sample_text(fact: dict[str, Any]) -> str:
     n_run, n_skipped, width = fact["n_run"], fact["n_skipped"], fact["relative_half_width"]
     of_rank = ", at most, on a rank" if (fact["n_ranks_run"] or 0) > 1 else ""
     interval = "" if width is None else f" ± {100 * width:.2g} % (95 %{of_rank})"
-    skipped = f"; {n_skipped:,} skipped: what they would have computed is missing" if n_skipped else ""
+    skipped = f"; {n_skipped:,} skipped, whose results are missing" if n_skipped else ""
     return f"{n_run:,} of {n_run + n_skipped:,} runs, mean {format_time(fact['mean_s'])}{interval}{skipped}"
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _TOPIC: Final = "burst memory"
 _LEAST_STRETCH: Final = 0.1
-"""Difference of the two slow-downs that measured times can tell from noise."""
+"""Least difference of the two slow-downs that exceeds the noise of measured times."""
 
 
 class BurstMemoryMode:
@@ -106,7 +106,7 @@ class BurstMemoryMode:
 def _why_none(config: RunConfig, slowdown: LoadSlowdown | None, engine: Engine, hosts: Sequence[int]) -> str:
     """Reason for which nothing is learnt; "": there is none."""
     if config.cpus_per_task > 1:
-        return "ranks have several cores, and bytes are learnt of one thread"
+        return "ranks have several cores, and bytes are learnt for one thread"
     if config.record is not None or config.replay is not None:
         return "a recording has the seconds of bursts alone"
     if surface is None:

@@ -234,7 +234,7 @@ def _python_program(command: Command, directory: str) -> PythonLine:
 
 
 def _version_of(path: str) -> tuple[int, int] | None:
-    """Date and size of a file, which tell whether it changed; None if the file does not exist."""
+    """Date and size of a file, which differ if it changed; None if the file does not exist."""
     try:
         status = os.stat(path)
     except OSError:

@@ -139,7 +139,7 @@ def install_surroundings(
 
 
 def _finish_device_work(engine: Engine) -> None:
-    """Wait at a rank's end for what its program has started on a device, and has not waited for."""
+    """Wait at a rank's end for operations of its device that its program has not waited for."""
     if engine.has_device_work():
         named_call("synchronize")(engine.synchronize)()
 

@@ -116,7 +116,7 @@ class CollectiveHandle(ErrorHandling):
         return Group._of(self._member("Get_group").communicator.world_ranks())
 
     def Get_info(self) -> Info:
-        """Its hints, on this rank, in a new object."""
+        """Hints of the handle, on this rank, in a new object."""
         return Info.Create(self._member("Get_info").own.info)
 
     def Set_info(self, info: Info) -> None:
@@ -148,7 +148,7 @@ class CollectiveHandle(ErrorHandling):
 
     @property
     def info(self) -> Info:
-        """Its hints."""
+        """Hints of the handle."""
         return self.Get_info()
 
     @info.setter

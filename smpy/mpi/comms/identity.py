@@ -106,7 +106,7 @@ class Identity(CommCore, Attributed, ErrorHandling):
     # ---- name, hints and attributes ----
 
     def Get_name(self) -> str:
-        """Its name, on this rank."""
+        """Name of the communicator, on this rank."""
         if self._kernel_comm == NOWHERE:
             return "MPI_COMM_NULL"
         name = self._own_part("Get_name").name
@@ -123,7 +123,7 @@ class Identity(CommCore, Attributed, ErrorHandling):
         self._own_part("Set_name", to_change=True).name = name[: constants.MAX_OBJECT_NAME - 1]
 
     def Get_info(self) -> Info:
-        """Its hints, on this rank, in a new object."""
+        """Hints of the communicator, on this rank, in a new object."""
         return Info.Create(self._own_part("Get_info").info)
 
     def Set_info(self, info: Info) -> None:
@@ -167,7 +167,7 @@ class Identity(CommCore, Attributed, ErrorHandling):
 
     @property
     def name(self) -> str:
-        """Its name, on this rank."""
+        """Name of the communicator, on this rank."""
         return self.Get_name()
 
     @name.setter
@@ -176,7 +176,7 @@ class Identity(CommCore, Attributed, ErrorHandling):
 
     @property
     def info(self) -> Info:
-        """Its hints."""
+        """Hints of the communicator."""
         return self.Get_info()
 
     @info.setter

@@ -115,7 +115,7 @@ class Session(ErrorHandling):
         return _PSETS[n]
 
     def Get_info(self) -> Info:
-        """Its hints, in a new object."""
+        """Hints of the session, in a new object."""
         return Info.Create(self._own_part("Get_info").info)
 
     def Get_pset_info(self, pset_name: str) -> Info:

@@ -219,7 +219,7 @@ def _new_dist_graph(communicator: Communicator) -> Communicator:
 
 
 class _ScatteredEdges:
-    """Edges as the ranks tell them, and the communicator on the graph that they make."""
+    """Edges that the ranks pass, and the communicator on the graph that they make."""
 
     __slots__ = ("_is_weighted", "new", "told")
 

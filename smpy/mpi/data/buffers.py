@@ -128,8 +128,8 @@ class LentMemory:
         if self.is_on_device and not may_be_on_device:
             fail(
                 "ERR_BUFFER",
-                "an array on a device: of MPI's calls, sends and receives take one; for others copy it to the host "
-                'first, array.to_device("cpu")',
+                "an array on a device: only sends and receives take one; for other calls copy it to the host first, "
+                'array.to_device("cpu")',
             )
 
     def stretch(self, first: int, last: int) -> memoryview:

@@ -88,7 +88,7 @@ class Request(RequestBase, Handle):
 
     @mpi_call
     def Cancel(self) -> None:
-        """Try to stop the operation; a wait is still needed, and its status tells whether it was stopped."""
+        """Try to stop the operation; a wait is still needed, and its status says whether it was stopped."""
         compound = compound_of(self)
         if is_null(self):
             fail("ERR_REQUEST", "Cancel: the request is null or has not been started: there is nothing to stop")

@@ -19,15 +19,15 @@ class RequestState(Enum):
     """State of a request."""
 
     NULL = auto()
-    """It refers to nothing, or is persistent and has not been started."""
+    """A request that refers to nothing, or is persistent and has not been started."""
     TRANSFER = auto()
     """One transfer of the kernel's is under way."""
     COMPOUND = auto()
     """A compound operation is under way."""
     UNSEEN = auto()
-    """Nothing is left to wait for, but the rank has not tested it: the first test costs the test overhead."""
+    """A complete request that the rank has not tested: the first test costs the test overhead."""
     COMPLETE = auto()
-    """It is known to be complete: a test costs nothing."""
+    """A request that is known to be complete: a test costs nothing."""
 
 
 def state_of(request: RequestBase) -> RequestState:

@@ -30,7 +30,7 @@ class Device:
     speed_64_flop_per_s, speed_32_flop_per_s, speed_16_flop_per_s : float
         Speeds with numbers of 64, 32 and 16 bits; 0: it does not compute with them.
     memory_bytes : float
-        Size of its memory; 0: without end.
+        Size of its memory; 0: unlimited.
     memory_bandwidth_bytes_per_s : float
         Bandwidth of its memory; 0: moving bytes takes no time.
     link_bandwidth_bytes_per_s, link_latency_s : float
@@ -128,7 +128,7 @@ def devices_text(devices: Iterable[Device]) -> str:
 
 
 def read_devices(text: str) -> tuple[Device, ...]:
-    """Kinds of devices that a property tells.
+    """Kinds of devices in a property.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def changed_devices(texts: Iterable[str], key: str, number: float, *, is_factor:
     if not after:
         raise PlatformError("no host that it names has a device: give it one, [[host.gpu]] in the machine's file")
     if is_factor and number != 1 and all(read_devices(text) == tuple(devices) for text, devices in after.items()):
-        raise PlatformError("no device says it, and nothing times a factor is nothing: give its value")
+        raise PlatformError("no device has this number, so a factor changes nothing: give its value")
     return {text: devices_text(devices) for text, devices in after.items()}
 
 

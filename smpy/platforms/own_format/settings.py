@@ -232,15 +232,15 @@ class TomlTable:
             raise self.error(key, f"it is {number}, and must be at least {least} and at most {most:,}")
         return number
 
-    def integers(self, key: str, default: Sequence[int] | None = None, *, least: int = 1) -> tuple[int, ...]:
-        """Whole numbers: `[8, 8, 4]`, "8x8x4" or "8,8,4"."""
+    def integers(self, key: str, default: Sequence[int] | None = None) -> tuple[int, ...]:
+        """Whole numbers above 0: `[8, 8, 4]`, "8x8x4" or "8,8,4"."""
         setting = self._value(key, default, "list of numbers", '"8x8x4" or [8, 8, 4]')
         if setting is None:
             return tuple(default or ())
         parts = setting.value if isinstance(setting.value, list) else re.split(r"[x,]", str(setting.value))
         numbers = tuple(_integer(replace(setting, value=part), "") for part in parts)
-        if not numbers or min(numbers) < least or max(numbers) > INTEGER_MAX:
-            raise setting.error(f"{shown(setting)} is no list of numbers from {least} upwards, such as 8x8x4")
+        if not numbers or min(numbers) < 1 or max(numbers) > INTEGER_MAX:
+            raise setting.error(f"{shown(setting)} is no list of numbers from 1 upwards, such as 8x8x4")
         return numbers
 
     def number(self, key: str, default: float | None = None, *, is_positive: bool = False) -> float:

@@ -45,16 +45,16 @@ class _Slots:
     hosts: Sequence[int]
     counts: Sequence[int]
     whose: str
-    unit: str
     remedy: str
+    unit: str = "slot"
+    option: str = ""
 
     def check(self, n_ranks: int) -> None:
         room = sum(self.counts)
         if n_ranks > room:
+            units = f"{room} {self.unit}{'s' * (room != 1)}{self.option}"
             hosts = f"{len(self.hosts)} host{'s' * (len(self.hosts) != 1)}"
-            raise UsageError(
-                f"{n_ranks} ranks do not fit on {self.whose}: it has {room} {self.unit} on {hosts}. {self.remedy}"
-            )
+            raise UsageError(f"{n_ranks} ranks do not fit on {self.whose}: it has {units} on {hosts}. {self.remedy}")
 
 
 def place(
@@ -189,12 +189,12 @@ def _slots(
     if ranks_per_host is None:
         counts = [ranks_on(platform, host, cpus_per_task, by_socket=by_socket) for host in hosts]
         if cpus_per_task == 1:
-            return _Slots(hosts, counts, platform.name, "cores", _MORE_CORES)
-        unit = f"slots of {cpus_per_task} cores (--cpus-per-task)"
-        return _Slots(hosts, counts, platform.name, unit, _FEWER_CORES)
+            return _Slots(hosts, counts, platform.name, _MORE_CORES, "core")
+        option = f" of {cpus_per_task} cores (--cpus-per-task)"
+        return _Slots(hosts, counts, platform.name, _FEWER_CORES, option=option)
     counts = [ranks_per_host] * len(hosts)
     remedy = "Ask for fewer ranks (-np), more on a host, or take a larger platform"
-    return _Slots(hosts, counts, platform.name, f"slots (--ppn {ranks_per_host})", remedy)
+    return _Slots(hosts, counts, platform.name, remedy, option=f" (--ppn {ranks_per_host})")
 
 
 def _listed_slots(
@@ -213,7 +213,7 @@ def _listed_slots(
                 f"{path} says how many ranks host {name!r} takes, and so does --ppn {ranks_per_host}: leave one away"
             )
     remedy = "Give its hosts more: lines such as name:4"
-    return _Slots(list(counts), list(counts.values()), f"hostfile {str(path)!r}", "slots", remedy)
+    return _Slots(list(counts), list(counts.values()), f"hostfile {str(path)!r}", remedy)
 
 
 def _ordered(platform: Platform, order: HostOrder | None) -> list[int]:
@@ -260,7 +260,7 @@ def _check_cores(
 def _in_turn_as_smpirun(platform: Platform, n_ranks: int, order: HostOrder | None) -> list[int]:
     """One rank to each host by turns, regardless of their cores."""
     hosts = _ordered(platform, order)
-    _Slots(hosts, [platform.n_cores], platform.name, "cores", _MORE_CORES).check(n_ranks)
+    _Slots(hosts, [platform.n_cores], platform.name, _MORE_CORES, "core").check(n_ranks)
     return [hosts[rank % len(hosts)] for rank in range(n_ranks)]
 
 

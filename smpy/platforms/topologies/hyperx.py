@@ -93,7 +93,7 @@ def switched_lattice(n_hosts: int, ports: int) -> LatticeShape:
             if shape.switch_ports <= ports:
                 return shape
     raise ValueError(
-        f"switches of {ports} ports make no HyperX of {n_hosts:,} hosts whose cables carry what all send to all: take "
+        f"switches of {ports} ports make no HyperX of {n_hosts:,} hosts whose cables carry traffic of all to all: take "
         "other switches, or give its dimensions"
     )
 

@@ -95,7 +95,7 @@ def hpl_results(file: str, lines: Sequence[str]) -> list[HplResult]:
         elif _LIKE_ROW.match(line):
             results.append(_result(file, number, line, others))
         elif _FAILED.match(line):
-            raise UsageError(f"{file}: line {number}: a run whose result is wrong tells no time: remove it")
+            raise UsageError(f"{file}: line {number}: this run failed its check: remove it")
     if not results:
         raise UsageError(
             f"{file}: there is no result of HPL in it, a line such as "
@@ -123,7 +123,7 @@ def _result(file: str, number: int, line: str, others: tuple[str, ...]) -> HplRe
         raise UsageError(f"{file}: line {number}: there is no run of HPL with N {n}, NB {nb}, P {p} and Q {q}")
     if flop_per_s <= 0 or abs(hpl_flop(n) / flop_per_s - time_s) > _RATE_ERROR * time_s + _TIME_DIGIT_S:
         raise UsageError(
-            f"{file}: line {number}: {row[12]} s and {row[13]} Gflops are not of one run: N = {n:,} are "
+            f"{file}: line {number}: {row[12]} s and {row[13]} Gflops disagree: N = {n:,} are "
             f"{hpl_flop(n) / 1e9:.4g} Gflop"
         )
     flags = (

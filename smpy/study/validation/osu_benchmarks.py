@@ -47,7 +47,7 @@ class OsuBenchmark:
 
 
 def measure_s(name: str, sizes_bytes: Sequence[int], window: int, n_repetitions: int) -> list[float]:
-    """Perform a benchmark; seconds by size, the same on all ranks: the median of repetitions, after one that warms up.
+    """Perform a benchmark: seconds by size, the same on all ranks, the median of repetitions after a warm-up.
 
     Parameters
     ----------

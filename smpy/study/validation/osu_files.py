@@ -96,8 +96,8 @@ def read_osu(path: Path) -> list[OsuTable]:
     _finish(reader, tables)
     if not tables:
         raise UsageError(
-            f"{path}: {' and '.join(skipped) or 'this'} is no table that can be simulated: there are those of "
-            f"{', '.join(BENCHMARKS)}, with their first line, such as '# OSU MPI Latency Test v7.4'"
+            f"{path}: {' and '.join(skipped) or 'this'} is no table that can be simulated: say output of "
+            f"{', '.join(BENCHMARKS)}, with its first line, such as '# OSU MPI Latency Test v7.4'"
         )
     return tables
 
@@ -115,7 +115,7 @@ def read_lines(path: Path, what: str) -> list[str]:
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
     except UnicodeDecodeError:
-        raise UsageError(f"{path} is no {what}: it is no text") from None
+        raise UsageError(f"{path} is no {what}: it is not text") from None
 
 
 class _TableReader:
@@ -155,7 +155,7 @@ class _TableReader:
         if not 0 < value < min(_VALUE_MAX, inf):
             raise self._error(number, line, "a time or a rate is above 0")
         if self._benchmark.is_rate and size == 0:
-            raise self._error(number, line, "no bytes have no rate")
+            raise self._error(number, line, "a size of 0 has no rate")
         if size in self._times_s:
             raise self._error(number, line, f"size {size} is there twice")
         self._times_s[size] = size / (value * 1e6) if self._benchmark.is_rate else value * 1e-6

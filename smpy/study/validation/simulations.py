@@ -178,7 +178,7 @@ def _hpl_program() -> str:
     program = Path(smpy.__file__).resolve().parents[1] / _HPL
     if not program.is_file():
         raise UsageError(
-            f"HPL is simulated by {_HPL} of smpy's source, and {program} is not there: run a checkout of it"
+            f"HPL is simulated by {_HPL} of smpy's source, and there is no {program}: run smpy from a checkout"
         )
     return str(program)
 
@@ -189,14 +189,14 @@ def measured_osu(target: ComparedMachine, table: OsuTable, n_ranks: int | None) 
     Raises
     ------
     UsageError
-        If nobody says this number, or it cannot be.
+        If this number is not known, or the benchmark cannot have it.
     """
     scope = table.benchmark.scope
     if scope == "pair":
         return MeasuredOsu(target, table, _PAIR)
     if scope == "all" and n_ranks is None:
-        raise UsageError(f"{table.file}: {table.benchmark.name} was measured on how many ranks? Say --ranks N")
+        raise UsageError(f"{table.file}: {table.benchmark.name} does not print its number of ranks: say --ranks N")
     ranks = 2 * table.pairs if table.pairs is not None else n_ranks or _PAIR
     if ranks < _PAIR or ranks > RANKS_MAX or (scope == "pairs" and ranks % 2):
-        raise UsageError(f"{table.file}: {table.benchmark.name} is not of {ranks:,} ranks")
+        raise UsageError(f"{table.file}: {table.benchmark.name} cannot have {ranks:,} ranks")
     return MeasuredOsu(target, table, ranks)

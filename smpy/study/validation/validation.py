@@ -41,12 +41,12 @@ _PARAMETERS: Final = (
     "mpi.reduction_bandwidth",
 )
 _STEP: Final = 1.1  # factor by which each number is changed for its elasticity
-_LEAST: Final = 1e-3  # elasticities below it are none
+_LEAST: Final = 1e-3  # elasticities below it count as 0
 _CHOSEN_MAX: Final = 3
-_GAIN: Final = 0.1  # part of the error that a number has to take away
+_GAIN: Final = 0.1  # least part of the error that a chosen number removes
 _FIT_MAX: Final = 3
 _FACTOR_MAX: Final = 20.0
-_CLOSE: Final = 0.01  # mean errors below it ask for no change
+_CLOSE: Final = 0.01  # mean errors below it need no change
 
 
 class Measured(Protocol):
@@ -155,7 +155,7 @@ class Validation(Result):
 
     def table(self) -> str:
         """Rows of each benchmark, elasticities, and the numbers to change."""
-        parts = [f"smpy: {self.machine}, beside what was measured"]
+        parts = [f"smpy: {self.machine}, beside measurements"]
         for each in self.benchmarks:
             rows = zip(each.labels, each.measured, each.simulated, map(_signed, each.errors), strict=True)
             head = ["", "measured", "simulated", "error of time"]
@@ -165,7 +165,9 @@ class Validation(Result):
             for each in self.benchmarks
         ]
         parts.append(text_table(["mean error", "largest", "benchmark"], rows_of, n_words=1))
-        parts += [self._numbers_text(), self._advice()] if self.single else ["No number of the machine changes them."]
+        parts += (
+            [self._numbers_text(), self._advice()] if self.single else ["No number of the machine changes these times."]
+        )
         return "\n\n".join(parts)
 
     def _numbers_text(self) -> str:
@@ -180,11 +182,11 @@ class Validation(Result):
             for single in self.single
         ]
         table = text_table([*head, "best", "error then", "number of the machine"], rows, n_words=1)
-        return f"Times grow by so many per cent for 1 % more of a number, and its best value alone, estimated:\n{table}"
+        return f"Growth of times in % for 1 % more of a number, and the best value of this number alone:\n{table}"
 
     def _advice(self) -> str:
         if not self.changes:
-            return f"The mean error is {_percent(self.mean_error)}; no number of the machine takes a tenth from it."
+            return f"The mean error is {_percent(self.mean_error)}; no number of the machine reduces it by a tenth."
         numbers = " and ".join(f"{key} by {value}" for key, value in self.changes)
         options = " ".join(f"--set {key}={value}" for key, value in self.changes)
         return (
@@ -237,7 +239,7 @@ class Validation(Result):
         figure.add_hline(y=1)
         figure.update_xaxes(type="log", title="measured time (s)")
         figure.update_yaxes(type="log", title="simulated / measured")
-        figure.update_layout(title=escaped(f"{self.machine}, beside what was measured"))
+        figure.update_layout(title=escaped(f"{self.machine}, beside measurements"))
         return figure
 
 
@@ -261,7 +263,7 @@ def validate(machine: str, measured: Sequence[Measured], progress: Callable[[str
         If one cannot be simulated.
     """
     if not measured:
-        raise UsageError("what was measured? Say --osu FILE or --hpl FILE")
+        raise UsageError("no measurements: say --osu FILE or --hpl FILE")
 
     def simulated(changes: Sequence[tuple[str, str]]) -> list[list[float]]:
         if progress is not None:
@@ -317,7 +319,7 @@ def validate(machine: str, measured: Sequence[Measured], progress: Callable[[str
 def _checked(measured: Measured, times_s: list[float]) -> list[float]:
     if not all(0 < time_s < inf for time_s in times_s):
         raise UsageError(
-            f"{measured.about}: it takes no time on this machine, and no error can be told: has it a network?"
+            f"{measured.about}: it takes no time on this machine, so it has no error: does the machine have a network?"
         )
     return times_s
 

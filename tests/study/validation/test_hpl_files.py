@@ -50,11 +50,11 @@ def test_other_swaps_are_read(tmp_path: Path, line: str, flag: str):
     ("text", "told"),
     [
         ("hello\n", "there is no result of HPL in it"),
-        (HEAD + ROW.replace("2.4984", "3.4984"), "line 8: 21.35 s and 3.4984e.02 Gflops are not of one run"),
+        (HEAD + ROW.replace("2.4984", "3.4984"), "line 8: 21.35 s and 3.4984e.02 Gflops disagree"),
         (HEAD + ROW.replace("192", "1x2"), "line 8, .*is no result of HPL"),
         (HEAD + ROW.replace("WC12", "WC17"), "line 8, .*is no result of HPL"),
         (HEAD + ROW.replace("192", "0"), "line 8: there is no run of HPL"),
-        (HEAD + ROW + "||Ax-b||_oo/(eps*N)=  99.0 ...... FAILED\n", "line 9: a run whose result is wrong"),
+        (HEAD + ROW + "||Ax-b||_oo/(eps*N)=  99.0 ...... FAILED\n", "line 9: this run failed its check"),
     ],
 )
 def test_a_file_without_a_right_result_is_refused_with_its_line(tmp_path: Path, text: str, told: str):

@@ -67,7 +67,7 @@ def test_several_tables_of_a_job_are_read_and_others_skipped(tmp_path: Path):
         (f"{LATENCY}4  nan\n", "line 6.*a time or a rate is above 0"),
         (f"{LATENCY}2  1\n", "line 6.*size 2 is there twice"),
         (f"{LATENCY}-4  1\n", "line 6.*a size is from 0 to 1 TiB"),
-        ("# OSU MPI Bandwidth Test v5\n0 1.0\n", "line 2.*no bytes have no rate"),
+        ("# OSU MPI Bandwidth Test v5\n0 1.0\n", "line 2.*a size of 0 has no rate"),
         ("# OSU MPI Latency Test v5\n# Size\n", "line 1: osu_latency has no row: was it interrupted"),
         ("# OSU MPI Put Latency Test v5\n1 1.0\n", "Put Latency Test is no table that can be simulated"),
         ("hello\n", "this is no table that can be simulated"),
@@ -86,5 +86,5 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path):
     with pytest.raises(UsageError, match="cannot read"):
         read_osu(tmp_path / "none.txt")
     (tmp_path / "osu.txt").write_bytes(b"\xff\xfe")
-    with pytest.raises(UsageError, match="it is no text"):
+    with pytest.raises(UsageError, match="it is not text"):
         read_osu(tmp_path / "osu.txt")

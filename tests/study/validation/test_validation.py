@@ -144,10 +144,10 @@ def test_a_faster_core_is_found_by_hpl(tmp_path: Path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "what was measured?"),
-        (["--osu", "Broadcast Latency.txt"], "osu_bcast was measured on how many ranks? Say --ranks N"),
+        ([], "no measurements: say --osu FILE"),
+        (["--osu", "Broadcast Latency.txt"], "osu_bcast does not print its number of ranks: say --ranks N"),
         (["--osu", "none.txt"], "cannot read"),
-        (["--osu", "Multi Latency.txt", "--ranks", "3"], "osu_multi_lat is not of 3 ranks"),
+        (["--osu", "Multi Latency.txt", "--ranks", "3"], "osu_multi_lat cannot have 3 ranks"),
         (["--osu", "Broadcast Latency.txt", "--ranks", "17"], "17 ranks"),
     ],
 )
