@@ -76,5 +76,7 @@ class CommandGroup(click.Group):
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not ctx.resilient_parsing:
             advice = meant(name, known) or f": its commands are {', '.join(known)}"
+            if name.endswith(".py") and "run" in known:
+                advice = f": {ctx.command_path} run -np 4 {name} simulates it on 4 ranks"
             raise click.UsageError(f"{ctx.command_path} has no command {name!r}{advice}")
         return super().resolve_command(ctx, args)

@@ -91,8 +91,8 @@ def tell(text: str, record: dict[str, Any], json_path: Path | None) -> None:
         return
     from smpy.records.files import write_whole
 
-    write_whole(json_path, f"{written}\n")
     print_text(text)
+    write_whole(json_path, f"{written}\n")
 
 
 def show(result: Result, json_path: Path | None, plot_path: Path | None) -> None:

@@ -251,6 +251,13 @@ def test_a_json_path_that_cannot_be_written_stops_before_the_run(stub: Stub, tmp
     assert stub.config is None
 
 
+def test_a_table_is_printed_though_its_json_cannot_be_written(tmp_path: Path):
+    done = CliRunner().invoke(main, ["platform", "list", "--json", str(tmp_path / "nowhere" / "list.json")])
+    assert done.exit_code == 2
+    assert "hdr" in done.stdout
+    assert "cannot write" in done.stderr
+
+
 @pytest.mark.parametrize("quiet", [(), ("--quiet",)])
 def test_a_json_that_fails_after_the_run_is_told(
     stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quiet: tuple[str, ...]
@@ -342,6 +349,7 @@ def test_help_of_a_run_shows_each_option_once_and_below_its_heading():
         (("analyze", "wait"), "smpy analyze has no command 'wait': did you mean 'waits'?"),
         (("study", "scael"), "smpy study has no command 'scael': did you mean 'scale'?"),
         (("platform", "shwo", "default"), "smpy platform has no command 'shwo': did you mean 'show'?"),
+        (("hello.py",), "smpy has no command 'hello.py': smpy run -np 4 hello.py simulates it on 4 ranks"),
         (("calibrate", "blass"), "smpy calibrate has no command 'blass': did you mean 'blas'?"),
         (
             ("platform", "xyz"),

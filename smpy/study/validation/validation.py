@@ -187,10 +187,11 @@ class Validation(Result):
     def _advice(self) -> str:
         if not self.changes:
             return f"The mean error is {_percent(self.mean_error)}; no number of the machine reduces it by a tenth."
-        numbers = " and ".join(f"{key} by {value}" for key, value in self.changes)
+        *numbers, last = (f"{key} by {value}" for key, value in self.changes)
+        listed = f"{', '.join(numbers)} and {last}" if numbers else last
         options = " ".join(f"--set {key}={value}" for key, value in self.changes)
         return (
-            f"Change {numbers}.\n  {options}\n"
+            f"Change {listed}.\n  {options}\n"
             f"Simulated with that, the mean error is {_percent(self.changed_error)} in place of "
             f"{_percent(self.mean_error)}."
         )

@@ -14,7 +14,7 @@ from smpy.errors import UsageError
 from smpy.study.validation.osu_benchmarks import BENCHMARKS
 from smpy.study.validation.osu_files import OsuTable
 from smpy.study.validation.simulations import ComparedMachine, measured_osu
-from smpy.study.validation.validation import validate
+from smpy.study.validation.validation import SingleChange, Validation, validate
 
 LATENCY_S, BYTES_PER_S = 2e-6, 1e9
 FREE = "mpi.overhead=0s mpi.copy_bandwidth=1000TB/s mpi.rendezvous=1 mpi.wtime=0s network.envelope=0B"
@@ -84,6 +84,15 @@ def test_a_planted_latency_is_found(tmp_path: Path):
     assert float(result.changes[0][1][1:]) == pytest.approx(3, rel=0.03)
     assert result.changed_error < 0.02 < result.mean_error
     assert "--set network.latency=x" in result.table()
+
+
+@pytest.mark.parametrize(
+    ("keys", "listed"), [("a", "a by x2"), ("ab", "a by x2 and b by x2"), ("abc", "a by x2, b by x2 and c by x2")]
+)
+def test_changes_are_listed_with_commas(keys: str, listed: str):
+    changes = tuple((key, "x2") for key in keys)
+    found = Validation("cluster", (), 0.2, (SingleChange("a", 2.0, 0.1),), changes, 0.1)
+    assert f"\n\nChange {listed}.\n" in found.table()
 
 
 def test_two_planted_numbers_are_found_together():
