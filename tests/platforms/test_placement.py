@@ -187,7 +187,7 @@ def test_a_host_that_is_full_is_passed_by() -> None:
 def test_no_core_gets_two_ranks_while_there_are_cores(cores, n_ranks, map_by, seed) -> None:
     platform = mixed(*cores)
     if n_ranks > sum(cores):
-        with pytest.raises(UsageError, match=f"it has {sum(cores)} cores on {len(cores)} hosts?"):
+        with pytest.raises(UsageError, match=f"it has {sum(cores)} cores? on {len(cores)} hosts?"):
             place(platform, n_ranks, map_by=map_by, seed=seed)
         return
     hosts = place(platform, n_ranks, map_by=map_by, seed=seed)
