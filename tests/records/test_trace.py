@@ -105,10 +105,15 @@ def test_hosts_that_come_again_or_are_not_spelt_out_keep_their_names_or_numbers(
         assert Trace(folder).host_of_rank == (list(told) if told else numbers)
 
 
+def test_a_folder_without_a_trace_is_refused(tmp_path: Path):
+    with pytest.raises(UsageError, match=r"is not a trace: run\.json: No such file"):
+        Trace(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (None, "is not a trace: run.json: No such file"),
+        (None, "is incomplete: the run ended before it wrote run.json: record the run again"),
         ("{", "is damaged"),
         ("[]", "is not of a trace"),
         ('{"schema": 3}', "is not of a trace"),
