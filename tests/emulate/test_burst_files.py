@@ -219,7 +219,7 @@ def test_a_run_that_is_stopped_from_outside_leaves_what_it_recorded(smpy_run: Ca
     assert len(read_bursts(scratch).rows[0]) > 90
     (tmp_path / "stop").unlink()
     again = smpy_run(STOPPED.format(signal=signal), 2, "--compute", f"replay:{scratch.name}")
-    assert again.code == 1
+    assert again.code == 2
     assert "since the recording was cut short (its run was" in again.err
 
 
