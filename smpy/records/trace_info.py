@@ -91,7 +91,7 @@ def read_info(folder: Path) -> dict[str, Any]:
     try:
         content = strict_json(read_plain_file(path, "trace"))
     except OSError as error:
-        if any(folder.glob("*.parquet")):
+        if isinstance(error, FileNotFoundError) and any(folder.glob("*.parquet")):
             raise UsageError(f"{folder} is incomplete: the run ended before it wrote {path.name}: {REMEDY}") from error
         raise UsageError(
             f"{folder} is not a trace: {path.name}: {error.strerror}; name the folder that `smpy run --trace` wrote"
