@@ -192,13 +192,23 @@ static PyObject *Clock_stop(PyObject *self, PyObject *unused)
     return was_running < 0 ? NULL : PyBool_FromLong(was_running);
 }
 
-/* The mark is what the burst has come to, so that it belongs to the rank and not to the clock; negative: it did not run. */
+/* The mark is what the burst has come to, so that it belongs to the rank and not to the clock. */
+double clock_pause(void)
+{
+    if (!surface.clock.is_running || !surface_is_here()) return -1;
+    surface.clock.is_running = 0;
+    return surface.clock.carried_s + burst_s();
+}
+
+void clock_resume(double computed_s)
+{
+    if (computed_s >= 0) start_after(computed_s);
+}
+
 static PyObject *Clock_pause(PyObject *self, PyObject *unused)
 {
     (void)self, (void)unused;
-    if (!surface.clock.is_running || !surface_is_here()) return PyFloat_FromDouble(-1);
-    surface.clock.is_running = 0;
-    return PyFloat_FromDouble(surface.clock.carried_s + burst_s());
+    return PyFloat_FromDouble(clock_pause());
 }
 
 static PyObject *Clock_resume(PyObject *self, PyObject *mark)
@@ -206,7 +216,7 @@ static PyObject *Clock_resume(PyObject *self, PyObject *mark)
     (void)self;
     const double computed_s = PyFloat_AsDouble(mark);
     if (computed_s == -1 && PyErr_Occurred()) return NULL;
-    if (computed_s >= 0) start_after(computed_s);
+    clock_resume(computed_s);
     Py_RETURN_NONE;
 }
 

@@ -26,6 +26,10 @@ PyObject *clock_compute(PyObject *module, PyObject *const *at, Py_ssize_t n);
 int clock_charge(void);             /* charges a clock that ran and was just stopped: 0, or -1 with an exception */
 void clock_start(void);
 
+/* A pause: seconds of the burst so far, negative if the clock did not run; then the burst goes on. */
+double clock_pause(void);
+void clock_resume(double computed_s);
+
 /* 1 when it ran, 0 when it did not, -1 with an exception. */
 static inline int clock_stop(void)
 {

@@ -21,12 +21,12 @@
 #include "described_memory.h"
 #include "exporter.h"
 #include "guard.h"
-#include "heap_limits.h"
 #include "lines.h"
 #include "memory_load.h"
 #include "open_collective.h"
 #include "pending.h"
 #include "put.h"
+#include "rank_memory.h"
 #include "request.h"
 #include "sampler.h"
 #include "sequence.h"
@@ -422,12 +422,13 @@ static PyMethodDef functions[] = {
      PyDoc_STR("end_guard(number, /)\n--\n\n(how, line) of the first touch: 0, read, written, used; 0 or number of the line.")},
     {"use_own_pages", array_memory_start, METH_O,
      PyDoc_STR("use_own_pages(api, /)\n--\n\nGive arrays pages of their own in worlds with checks, given numpy's _ARRAY_API.")},
-    {"begin_heap_limits", heap_limits_begin, METH_NOARGS,
-     PyDoc_STR("begin_heap_limits()\n--\n\nBegin the limits of glibc's heap anew; whether they can be.")},
-    {"watch_arrays", heap_limits_watch_arrays, METH_O,
-     PyDoc_STR("watch_arrays(api, /)\n--\n\nHave arrays raise the heap's limits, too, given numpy's _ARRAY_API.")},
-    {"heap_limit", heap_limit, METH_NOARGS,
-     PyDoc_STR("heap_limit()\n--\n\nBytes from which glibc maps a block by itself; 0: limits have not begun anew.")},
+    {"begin_rank_heaps", rank_memory_begin, METH_NOARGS,
+     PyDoc_STR("begin_rank_heaps()\n--\n\nBegin the heaps of ranks, and glibc's limits, anew; whether they can be.")},
+    {"place_arrays", rank_memory_place_arrays, METH_VARARGS,
+     PyDoc_STR("place_arrays(api, has_huge_pages, becomes_operand, /)\n--\n\n"
+               "Have data of arrays lie in the heaps of ranks, given numpy's _ARRAY_API.")},
+    {"heap_limit", rank_memory_limit, METH_NOARGS,
+     PyDoc_STR("heap_limit()\n--\n\nBytes from which a block of the running rank is mapped by itself; 0: no heap has begun.")},
     {"pending_completed", pending_completed, METH_VARARGS,
      PyDoc_STR("pending_completed(call, requests, asks, /)\n--\n\nA call has returned: look at the buffers of requests that are "
                "null now, among all of the rank with None.")},

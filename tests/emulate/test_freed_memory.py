@@ -90,6 +90,68 @@ def test_small_arrays_cost_page_faults_as_in_a_process_of_their_own(
     assert (ran.code, ran.err, ran.out) == (0, "", plain.stdout)
 
 
+RETURNED = """
+    import resource
+    import numpy as np
+    from mpi4py import MPI
+
+    def faults():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+    def arrays():
+        return [np.ones(100 << 10) for _ in range(4)]
+
+    comm = MPI.COMM_WORLD
+    np.ones(1 << 17)  # freed, it raises the limit to 1 MiB
+    for _ in range(2):
+        kept = arrays()
+        comm.Barrier()
+        del kept
+        comm.Barrier()
+    before = faults()
+    if comm.rank == 0:
+        for _ in range(20):
+            arrays()
+        print(faults() - before > 10_000)  # 3.2 MiB, 20 times
+    else:
+        kept = arrays()
+"""
+
+
+@pytest.mark.parametrize("n_ranks", [1, 2, 3])
+def test_memory_of_one_rank_keeps_none_of_another_from_being_returned(smpy_run: Callable, n_ranks: int):
+    ran = smpy_run(RETURNED, n_ranks, "--quiet")
+    assert (ran.code, ran.err, ran.out) == (0, "", "True\n")
+
+
+REUSED = """
+    import resource
+    import numpy as np
+
+    def take_three(u):
+        return [{}, {}, {}]
+
+    np.ones(1 << 17)
+    u = np.ones(90 << 10)
+    take_three(u)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        take_three(u)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before > 5_000)
+"""
+
+
+@pytest.mark.parametrize("expression", ["u + u", "u + u + u", "-u", "np.add(u, u) * 2.0"])
+def test_an_operand_that_numpy_reuses_has_memory_returned_or_kept_as_in_a_process_of_its_own(
+    smpy_run: Callable, expression: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
+    program = REUSED.format(expression, expression, expression)
+    ran = smpy_run(program, 1, "--quiet")
+    plain = subprocess.run([sys.executable, "-c", dedent(program)], capture_output=True, text=True, check=True)
+    assert (ran.code, ran.err, ran.out) == (0, "", plain.stdout)
+
+
 def test_the_summary_says_that_it_is_kept(smpy_run: Callable):
     ran = smpy_run("pass", 1, "--keep-memory")
     assert "freed memory   stays with the process (--keep-memory)" in ran.err

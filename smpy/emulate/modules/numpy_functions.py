@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from smpy.emulate.modules.imports import Importer
+from smpy.emulate.modules.operands import becomes_operand
 from smpy.emulate.patches import Patches
 from smpy.engine.surface import surface
 
@@ -24,15 +25,26 @@ def give_arrays_own_pages() -> None:
         surface.use_own_pages(_array_api())
 
 
-def watch_heap_limits(importer: Importer) -> None:
-    """Let the C library map blocks, and return memory, as it would for the program alone."""
-    if surface is not None and surface.begin_heap_limits():
-        importer.when_imported("numpy", lambda: surface.watch_arrays(_array_api()))
+def give_ranks_own_heaps(importer: Importer) -> None:
+    """Let each rank take and return memory as in a process of its own."""
+    if surface is not None and surface.begin_rank_heaps():
+        importer.when_imported("numpy", lambda: surface.place_arrays(_array_api(), _have_huge_pages(), becomes_operand))
 
 
 def _array_api() -> Any:
-    compiled = sys.modules.get("numpy._core._multiarray_umath") or sys.modules["numpy.core._multiarray_umath"]
-    return compiled._ARRAY_API
+    return _compiled()._ARRAY_API
+
+
+def _have_huge_pages() -> bool:
+    """Whether numpy asks for huge pages for large arrays."""
+    compiled = _compiled()
+    asks: bool = compiled._set_madvise_hugepage(True)
+    compiled._set_madvise_hugepage(asks)
+    return asks
+
+
+def _compiled() -> Any:
+    return sys.modules.get("numpy._core._multiarray_umath") or sys.modules["numpy.core._multiarray_umath"]
 
 
 def _install(patches: Patches) -> None:

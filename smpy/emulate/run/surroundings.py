@@ -13,7 +13,7 @@ from smpy.emulate.modules.compiled_class_cache import install_generated
 from smpy.emulate.modules.import_time import LateImports, Loading
 from smpy.emulate.modules.imports import Importer
 from smpy.emulate.modules.mpi4py_parts import finish_mpi, install_mpi4py
-from smpy.emulate.modules.numpy_functions import give_arrays_own_pages, install_numpy_conversions, watch_heap_limits
+from smpy.emulate.modules.numpy_functions import give_arrays_own_pages, give_ranks_own_heaps, install_numpy_conversions
 from smpy.emulate.modules.privacy import Privacy
 from smpy.emulate.modules.scipy_functions import install_scipy
 from smpy.emulate.modules.sources import Sources
@@ -132,7 +132,7 @@ def install_surroundings(
     if config.is_checked:
         importer.when_imported("numpy", give_arrays_own_pages)
     if engine.clock is not None and not config.keep_memory:
-        watch_heap_limits(importer)
+        give_ranks_own_heaps(importer)
     install_scipy(patches, importer)
     _spare_collections(patches, engine)
     return lifetime
