@@ -7,7 +7,7 @@
 #ifdef __GLIBC__
 #include <link.h>
 #include <malloc.h>
-#include <stdatomic.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +43,18 @@ static struct {
     size_t thread_data_bytes;       /* of numpy */
     void **block;                   /* live blocks that may be mapped: a hash table by address, NULL where free */
     size_t n, room;                 /* room: a power of two */
-    _Atomic(void *) freed;          /* blocks of heaps that were freed without Python's lock, each with the next */
-} all;
+    pthread_mutex_t mutex;          /* of all of this and of the heaps: blocks may be freed without Python's lock */
+} all = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static void lock(void)
+{
+    pthread_mutex_lock(&all.mutex);
+}
+
+static void unlock(void)
+{
+    pthread_mutex_unlock(&all.mutex);
+}
 
 /* ---- the table ---- */
 
@@ -127,28 +137,19 @@ static void raise_glibcs_limit(size_t bytes)
 
 /* ---- blocks of ranks ---- */
 
-static void free_waiting(void)
-{
-    if (!atomic_load_explicit(&all.freed, memory_order_relaxed)) return;
-    for (void *block = atomic_exchange(&all.freed, NULL); block;) {
-        void *next = *(void **)block;
-        rank_heap_free(block, all.limit_bytes);
-        block = next;
-    }
-}
-
 /* A block of the running rank's heap, while its computing is measured; NULL: glibc is to be asked. */
 static void *take(size_t bytes, int is_zero)
 {
     if (bytes < RANK_HEAP_BLOCK_MIN_BYTES || !all.has_heaps || !PyGILState_Check()) return NULL;
     if (!surface.clock.is_running || !surface_is_here()) return NULL;
-    free_waiting();
     int is_mapped = 0;
+    lock();
     void *block = rank_heap_take(surface.rank, bytes, is_zero, all.limit_bytes, &is_mapped);
     if (block && is_mapped && know(block, IS_RANKS) < 0) {
         rank_heap_unmap(block, all.limit_bytes);
-        return NULL;
+        block = NULL;
     }
+    unlock();
     return block;
 }
 
@@ -170,7 +171,9 @@ static int becomes_operand(void)
 static void keep_thread_data(size_t bytes)
 {
     if (bytes < REUSED_MIN_BYTES || !all.thread_data_bytes || rank_heap_keeps(surface.rank) || !becomes_operand()) return;
+    lock();
     rank_heap_keep(surface.rank, all.thread_data_bytes);
+    unlock();
 }
 
 static void *take_for(const allocator *theirs, size_t bytes, int is_zero)
@@ -190,27 +193,16 @@ static int is_freed(void *block, size_t *glibcs_bytes)
 {
     *glibcs_bytes = 0;
     if (!block) return 0;
-    const int has_lock = PyGILState_Check();
-    if (rank_heap_has(block)) {
-        if (has_lock) {
-            free_waiting();
-            rank_heap_free(block, all.limit_bytes);
-        } else {
-            void *first = atomic_load(&all.freed);
-            do
-                *(void **)block = first;
-            while (!atomic_compare_exchange_weak(&all.freed, &first, block));
-        }
-        return 1;
-    }
-    const int owner = has_lock ? forget(block) : UNKNOWN;
-    if (owner == RANKS) {
+    lock();
+    const int is_in_heap = rank_heap_has(block), owner = is_in_heap ? RANKS : forget(block);
+    if (is_in_heap)
+        rank_heap_free(block, all.limit_bytes);
+    else if (owner == RANKS)
         raise_glibcs_limit(rank_heap_unmap(block, all.limit_bytes));
-        return 1;
-    }
+    unlock();
     const size_t word = owner == GLIBCS ? word_before(block) : 0;
     if (word & IS_GLIBC_MAPPED) *glibcs_bytes = word & ~(size_t)SIZE_FLAGS;
-    return 0;
+    return owner == RANKS;
 }
 
 /* ---- allocators ---- */
@@ -218,13 +210,18 @@ static int is_freed(void *block, size_t *glibcs_bytes)
 /* Remember a block that glibc may have mapped. If there is no memory for that, it raises no limit. */
 static void *noted(void *block, size_t bytes)
 {
-    if (block && bytes >= HEAP_LIMIT_MIN_BYTES - sizeof(size_t) && PyGILState_Check()) know(block, 0);
+    if (!block || bytes < HEAP_LIMIT_MIN_BYTES - sizeof(size_t)) return block;
+    lock();
+    know(block, 0);
+    unlock();
     return block;
 }
 
 static void glibcs_block_was_freed(size_t bytes)
 {
+    lock();
     if (bytes > all.limit_bytes && bytes <= HEAP_LIMIT_MAX_BYTES) raise_glibcs_limit(all.limit_bytes = bytes);
+    unlock();
 }
 
 static void *our_malloc(void *context, size_t bytes)
@@ -275,21 +272,20 @@ static void *our_realloc(void *context, void *block, size_t bytes)
 {
     const allocator *theirs = context;
     if (!block) return our_malloc(context, bytes);
-    const int has_lock = PyGILState_Check();
-    if (rank_heap_has(block))
-        return has_lock && rank_heap_resize(block, bytes, all.limit_bytes) ? block : move(context, block, bytes);
-    const int owner = has_lock ? forget(block) : UNKNOWN;
-    if (owner == RANKS) {
-        void *mapped = rank_heap_remap(block, bytes);
-        know(mapped ? mapped : block, IS_RANKS);
-        return mapped;
+    lock();
+    const int is_in_heap = rank_heap_has(block), owner = is_in_heap ? RANKS : forget(block);
+    void *resized = NULL;
+    if (is_in_heap) {
+        resized = rank_heap_resize(block, bytes, all.limit_bytes) ? block : NULL;
+    } else if (owner == RANKS) {
+        resized = rank_heap_remap(block, bytes);
+        know(resized ? resized : block, IS_RANKS);
     }
-    void *resized = theirs->realloc(theirs->context, block, bytes);
-    if (resized)
-        noted(resized, bytes);
-    else if (owner == GLIBCS)
-        know(block, 0);
-    return resized;
+    unlock();
+    if (owner == RANKS) return resized || !is_in_heap ? resized : move(context, block, bytes);
+    resized = theirs->realloc(theirs->context, block, bytes);
+    if (!resized && owner == GLIBCS) noted(block, HEAP_LIMIT_MIN_BYTES);
+    return noted(resized, bytes);
 }
 
 /* ---- the module's ---- */
@@ -316,12 +312,14 @@ PyObject *rank_memory_begin(PyObject *module, PyObject *nothing)
         all.pythons = (allocator){present.ctx, present.malloc, present.calloc, present.realloc, present.free, NULL};
         PyMemAllocatorEx ours = {&all.pythons, our_malloc, our_calloc, our_realloc, python_free};
         PyMem_SetAllocator(PYMEM_DOMAIN_RAW, &ours);
+        pthread_atfork(lock, unlock, unlock);
     }
-    free_waiting();
+    lock();
     all.has_heaps = rank_heaps_begin();
     all.limit_bytes = HEAP_LIMIT_MIN_BYTES;
     all.glibc_bytes = 0;
     raise_glibcs_limit(HEAP_LIMIT_MIN_BYTES);
+    unlock();
     Py_RETURN_TRUE;
 }
 

@@ -6,7 +6,7 @@
  * operand. It stays for good: memory below it is never at the end of the heap. Here that happens once for all ranks, so each
  * rank's heap gets such a block: when the rank makes its first array of a size that numpy reuses and that becomes an operand.
  * Laws: (1) a limit never falls until limits begin anew;
- *       (2) a block goes back to whom it is from, whoever runs. Without Python's lock it waits until somebody has it. */
+ *       (2) a block goes back to whom it is from, whoever runs, with Python's lock or without. */
 #ifndef SMPY_SURFACE_RANK_MEMORY_H
 #define SMPY_SURFACE_RANK_MEMORY_H
 #include "surface.h"
