@@ -1,8 +1,8 @@
 """Stability of a program's calls: whether its ranks make them in the same order whatever the noise.
 
-A replay performs the calls of one run in its order. The run of a program on another machine makes the same calls in
-the same order if nothing that it does depends on time. Runs that differ in noise alone tell: of each rank, and of each
-of its lines, the longest common subsequence of the calls of two runs, over their number.
+A replay performs the calls of one run in its order. The run of a program on another machine makes the same calls in the
+same order if nothing that it does depends on time. Runs that differ in noise alone show it. Stability is the length of
+the longest common subsequence of the calls of two runs, over their number, of each rank or of each line.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The causes of waits: the delay behind each wait, passed on along chains of waits to the ranks that began them.
 
-A thread of a rank waits, and delays others, as a rank does: where ranks are compared here, it is one of them. In a
-result its causes are its rank's.
+Threads wait, and delay others, as ranks do: below, a rank may be a thread. In a result the causes of a thread are its
+rank's.
 
 A wait of rank r for rank o ends at a date e, when o does its part. Let b be the date at which r last got out
 of MPI's waits and transfers, before that wait, or its begin: from b on r ran freely until it waited, and o, in the same
@@ -18,7 +18,7 @@ transfers. So a rank that only waited for another one causes nothing, and the ca
 This is the delay analysis of [1]_, with two departures. There, two ranks are compared from their last synchronisation
 with each other on, and with clocks of their own; simulated time is one clock, so that the delays of the two differ by
 the very length of the wait whatever the date b, and that needs no search for a common synchronisation. And costs of
-chains are not told apart from those of direct delays. Polls with an unknown partner waited for the rank that the next
+chains are not separate from those of direct delays. Polls with an unknown partner waited for the rank that the next
 ones waited for, if the rank only computed and slept in between; other waits with an unknown partner cause themselves.
 
 References

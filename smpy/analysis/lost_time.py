@@ -1,4 +1,4 @@
-"""Lost time: rank-seconds of a run by what they were spent on, each instant of each rank once.
+"""Lost time: rank-seconds of a run by cause, each instant of each rank once.
 
 P ranks that take T have P x T rank-seconds. Computing is no loss; each other rank-second has a cause [1]_, [2]_:
 

@@ -238,7 +238,7 @@ def first_size(args: Sequence[str], argument: str) -> int:
 
 
 def _sized(run: Callable[[int], Sized], first: int, efficiency: float) -> tuple[Sized, str]:
-    """Run of the size whose efficiency is the nearest one, and why none has it; empty: it has.
+    """Run of the size with the nearest efficiency, and the reason if no size has the efficiency; empty: one has.
 
     A bracket is found by ever larger factors. In it, ln(E / (1 - E)) is taken as linear in ln(size): so it is where
     computing grows as a power of the size, and lost time does not.
