@@ -217,8 +217,8 @@ def sample(
     TypeError
         If the iterable has no length, or the function is a generator or a coroutine.
     UsageError
-        If the body calls MPI, sleeps or is told to compute (`smpy.execute`), or samples itself; if a loop that was
-        left by ``break`` or an exception would be skipped: it has no known length.
+        If the body calls MPI, sleeps or calls `smpy.execute`, or samples itself; if a loop that was left by ``break``
+        or an exception would be skipped: it has no known length.
 
     Examples
     --------

@@ -119,7 +119,7 @@ class Folded(np.ndarray):
         device : str
             "gpu" or "cpu".
         stream : int, optional
-            Stream in which the copy follows what was started before; the first one unless given.
+            Stream in which the copy follows earlier work; the first one unless given.
         """
         if checked_device(device) == self._is_on_device or not is_running():
             return self
@@ -383,7 +383,7 @@ def folded(
     dtype : data-type, optional
         Type of its elements.
     threads : int, optional
-        Number of threads of BLAS and LAPACK in operations on it and on what they give; without it, one on each of the
+        Number of threads of BLAS and LAPACK in operations on it and on their results; without it, one on each of the
         rank's cores. Elementwise operations, copies and transforms have one, as numpy's own code has.
     device : {"cpu", "gpu"}, optional
         "gpu": it is in the memory of the rank's device. Operations on it and on its results are kernels that start
