@@ -46,8 +46,7 @@ def read_machine(
     n_ranks : int
         Number of ranks that will run: a machine that does not give its number of hosts is sized to them.
     options : iterable of (str, str)
-        Keys and values that stand above what the machine says: dotted keys are the machine's, keys with a slash
-        SimGrid's.
+        Keys and values that override the machine's: dotted keys are the machine's, keys with a slash SimGrid's.
     ranks_per_host : int
         Largest number of ranks on a host; 0: as many as it has cores for.
     cpus_per_task : int

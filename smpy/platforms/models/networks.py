@@ -68,7 +68,7 @@ def with_network(network: Network, text: str, described: Iterable[Network] = ())
     ValueError
         If there is no such model, parameter or part.
     UsageError
-        If an installed package does not hold what it promises.
+        If the module of an installed package cannot be imported, or registers no such model.
 
     Examples
     --------

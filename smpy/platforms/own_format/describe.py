@@ -1,7 +1,7 @@
 """Makes the description of a machine from its settings: the tables [host], [nic], [topology], [network], [mpi], ....
 
-[storage] has disks, [kernels] says what computing costs, and [calibration] where such numbers come from; [price] and
-[power] what it takes to buy and to run. A key that is missing has the default cluster's.
+[storage] has disks, [kernels] costs of computing, [calibration] the origin of such numbers, and [price] and [power] the
+costs of buying and running the machine. A missing key has the value of the default cluster.
 """
 
 from __future__ import annotations

@@ -357,7 +357,7 @@ class TomlTable:
                 if key not in inside._known:
                     raise inside._unknown(key, homes)
 
-    # ---- what the methods share ----
+    # ---- shared by the methods ----
 
     def _rows(self, key: str, table: Tree) -> Iterator[tuple[str, TomlValue]]:
         for size, value in table.items():
