@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from smpy.analysis.timeline import IDLE, KINDS, LATE, ONE_DATE_S, OVERHEAD, TRANSFER
-from smpy.analysis.windows import Pieces, Windows, pieces_of, sums_of, together
+from smpy.analysis.windows import Pieces, Windows, concatenate_pieces, pieces_of, sums_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -191,7 +191,7 @@ def _charges(timeline: Timeline, waits: _Waits) -> _Charges:
         per_s[wide] = 1 / whole_s[wide - begin]
         low_wait[wide] = np.searchsorted(waits.interval, waits.low[wide] + 1)
         high_wait[wide] = np.searchsorted(waits.interval, waits.high[wide] - 1)
-    return _Charges(together(own), together(on), low_wait, high_wait, per_s)
+    return _Charges(concatenate_pieces(own), concatenate_pieces(on), low_wait, high_wait, per_s)
 
 
 def _chunks(waits: _Waits) -> Iterator[NDArray[np.int64]]:
@@ -221,7 +221,7 @@ def _compared(
     wide = theirs.where(is_wide)
     edges = [Windows(wide.location, at, at + 1, wide.since_s, wide.until_s) for at in (wide.low, wide.high - 1)]
     near = pieces_of(timeline, theirs.where(~is_wide))
-    edge = together([pieces_of(timeline, pieces) for pieces in edges])
+    edge = concatenate_pieces([pieces_of(timeline, pieces) for pieces in edges])
     far = sums_of(timeline, wide, label)
     inner = sums_of(timeline, wide._replace(low=wide.low + 1, high=wide.high - 1), label)
     own = ours.where(ours.high > ours.low)
@@ -231,8 +231,8 @@ def _compared(
     waited = [_selected(pieces, (label[pieces.what] == _NO_LABEL) & (pieces.seconds > 0)) for pieces in (near, edge)]
     near, our_near = (Pieces(pieces.location, label[pieces.what], pieces.seconds) for pieces in (near, our_near))
     less = (Pieces(pieces.location, pieces.what, -pieces.seconds) for pieces in (our_near, our_far))
-    spent = together([*(_selected(pieces, pieces.what != _NO_LABEL) for pieces in (near, far)), *less])
-    late = together(waited)
+    spent = concatenate_pieces([*(_selected(pieces, pieces.what != _NO_LABEL) for pieces in (near, far)), *less])
+    late = concatenate_pieces(waited)
     by_location = np.argsort(late.location, kind="stable")
     return _excess(spent, _n_labels(timeline)), _selected(late, by_location), _selected(inner, inner.what == _NO_LABEL)
 

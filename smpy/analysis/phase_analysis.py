@@ -32,7 +32,7 @@ import numpy as np
 from smpy.analysis.call_events import POSTED
 from smpy.analysis.call_repeats import RepeatedBlocks, find_repeats
 from smpy.analysis.phase_rows import PhaseRows, read_phase_rows
-from smpy.analysis.result import Result, escaped, needed
+from smpy.analysis.result import Result, import_optional, plotly_text
 from smpy.errors import UsageError
 from smpy.records.text_table import text_table
 from smpy.records.whole_runs import check_performed, check_whole
@@ -202,9 +202,9 @@ class Phases(Result):
 
     def plot(self) -> Figure:
         """Time of the relevant phases, as bars."""
-        graph = needed("plotly.graph_objects")
+        graph = import_optional("plotly.graph_objects")
         shown = self.relevant[::-1]
-        names = [escaped(f"{phase.weight:,} x {phase.text}") for phase in shown]
+        names = [plotly_text(f"{phase.weight:,} x {phase.text}") for phase in shown]
         bars = graph.Bar(x=[phase.weight * phase.time_s for phase in shown], y=names, orientation="h")
         figure = graph.Figure(bars)
         figure.update_layout(title="Phases", xaxis_title="seconds of rank 0")

@@ -53,7 +53,7 @@ from smpy.analysis.replays import (
     moves_memory,
     not_awaited,
 )
-from smpy.analysis.result import Result, needed
+from smpy.analysis.result import Result, import_optional
 from smpy.analysis.timeline import floats, read_timeline, skipped_words, words_by_number
 from smpy.errors import UsageError
 from smpy.records.columns import numbers
@@ -238,7 +238,7 @@ class Pop(Result):
 
     def plot(self) -> Figure:
         """Factors over the number of ranks, with predictions as lines; a single run is drawn as bars."""
-        graph = needed("plotly.graph_objects")
+        graph = import_optional("plotly.graph_objects")
         if self.predictions is not None:
             return self.predictions.plot()
         shown = [(name, key) for _, name, key in FACTOR_TREE if any(getattr(run, key) is not None for run in self.runs)]
@@ -378,7 +378,7 @@ def _efficiencies(
     if longest_s <= 0:
         where = f"region {region!r}" if region else str(getattr(trace, "folder", "the trace"))
         raise UsageError(f"no rank computes in {where}: efficiencies have no meaning there")
-    n_told = len(timeline.ranks_told)
+    n_told = len(timeline.traced_ranks)
     if n_told < trace.n_ranks:
         remarks.append(f"{trace.folder} has {n_told} of {trace.n_ranks} ranks only: means are over these.")
     base = Efficiencies(

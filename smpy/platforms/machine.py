@@ -221,7 +221,7 @@ def with_kernels(machine: Description, path: Path) -> Description:
     machine = replace(machine, threads=threads or machine.threads)
     if costs is None:
         return machine
-    return replace(machine, kernels=costs, calibration=settings.table("calibration").kept())
+    return replace(machine, kernels=costs, calibration=settings.table("calibration").unchecked_content())
 
 
 def with_collectives(machine: Description, named: str) -> Description:

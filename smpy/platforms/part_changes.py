@@ -85,7 +85,7 @@ class PartChange:
                 f"{meant(self.pattern, names) or f'; its {kinds} are {shown} (* stands for any characters)'}"
             )
 
-    def after(self, before: float, name: str) -> float:
+    def changed_number(self, before: float, name: str) -> float:
         """The changed number of a part.
 
         Raises
@@ -98,7 +98,7 @@ class PartChange:
             raise PlatformError(f"--set {self}: it makes {after:g} of {before:g} for {name!r}, which is out of range")
         return after
 
-    def after_of_devices(self, texts: Iterable[str]) -> dict[str, str]:
+    def changed_properties(self, texts: Iterable[str]) -> dict[str, str]:
         """Properties that tell the devices of hosts, by those before the change.
 
         Raises

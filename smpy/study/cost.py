@@ -231,7 +231,7 @@ def _unknown(n_hosts: int) -> MachineCost:
 
 
 def _cost(parts: PartsList, own: Prices, others: Prices) -> MachineCost:
-    said = own.above(others.unless_noted(parts.noted))
+    said = own.with_defaults(others.unless_noted(parts.property_names))
     powers_w = [(kind.count, *_power_w(kind, said)) for kind in parts.hosts]
     return MachineCost(
         n_hosts=parts.n_hosts,

@@ -101,7 +101,7 @@ class SampledClock:
         self._real.stop()
         return 0.0
 
-    def inside(self) -> Body | None:
+    def current_body(self) -> Body | None:
         """Body that the running rank executes."""
         return self._open.get(self._engine.rank)
 

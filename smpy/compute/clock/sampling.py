@@ -306,7 +306,7 @@ def _runs(rank: int, clock: SampledClock, region: Region, items: Collection[Any]
 
 
 def _refuse_inside(clock: SampledClock, region: Region) -> None:
-    outer = clock.inside()
+    outer = clock.current_body()
     if outer is not None:
         raise UsageError(
             f"sample {region.name!r} is in the body of the sampled {outer.name!r}, which is not always run: "

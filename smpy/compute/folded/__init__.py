@@ -20,7 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 from smpy.compute.folded.array_functions import COPIES, RULES, VIEWS
 from smpy.compute.folded.charges import charge
 from smpy.compute.folded.elementwise import of_ufunc
-from smpy.compute.folded.indexing import assigned, is_of_fields, taken
+from smpy.compute.folded.indexing import getitem, is_of_fields, setitem
 from smpy.compute.folded.modelled_results import Modelled, New, are_folded, as_shape, refused
 from smpy.compute.folded.on_device import bits_on_device, keep_on_device
 from smpy.compute.models.device import checked_device
@@ -160,7 +160,7 @@ class Folded(np.ndarray):
             if isinstance(part, Folded):
                 part._taken = ref(self), key
             return part
-        return perform(taken, self, key)
+        return perform(getitem, self, key)
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any()) if self.__smpy_folded__ else super().__contains__(value)
@@ -169,7 +169,7 @@ class Folded(np.ndarray):
         if not self.__smpy_folded__:
             super().__setitem__(key, value)
         elif not (isinstance(value, Folded) and value._is_there(self, key)):
-            perform(assigned, self, key, value)
+            perform(setitem, self, key, value)
 
     def _is_there(self, array: Any, key: Any) -> bool:
         """Whether the value is this very part: numpy copies nothing then, at the end of `array[key] += 1`."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from smpy.errors import PlatformError
 from smpy.platforms.description import Description
-from smpy.platforms.host_names import folded_names
+from smpy.platforms.host_names import merge_names
 from smpy.platforms.inspection.bisection import Bisection, bisection_of
 from smpy.platforms.links import Sharing
 from smpy.platforms.models.devices import Device
@@ -231,7 +231,7 @@ def host_kinds(platform: Platform) -> tuple[HostKind, ...]:
     names: dict[tuple[int, int, float, Memory], list[str]] = {}
     for kind, name in zip(platform.all_hosts(), platform.host_names, strict=True):
         names.setdefault(kind, []).append(name)
-    return tuple(HostKind(tuple(folded_names(those)), len(those), *kind) for kind, those in names.items())
+    return tuple(HostKind(tuple(merge_names(those)), len(those), *kind) for kind, those in names.items())
 
 
 def device_kinds(platform: Platform) -> tuple[DeviceKind, ...]:
