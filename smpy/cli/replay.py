@@ -177,9 +177,9 @@ def command(
             from smpy.importers.time_independent_files import read_main_file
             from smpy.replay.time_independent import replay_time_independent
 
+            listed = read_main_file(path, n_ranks)
             if platform is None:
                 raise UsageError(f"{str(path)!r} is a time-independent trace, which names no machine: say --platform")
-            listed = read_main_file(path, n_ranks)
             result = _with_cost(partial(replay_time_independent, listed, platform), changes)
             tell(_text_of_file(path, listed.n_ranks, result), _record_of_file(path, listed.n_ranks, result), json_path)
 
