@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from smpy.cli.click_classes import CommandGroup
+from smpy.cli.click_classes import CommandGroup, IntegerRange
 from smpy.cli.progress import replay_progress
 from smpy.cli.results import errors_told, json_option, plot_option, show
 from smpy.cli.run_options import run_options
@@ -180,11 +180,9 @@ def pop(
 @command.command("bounds", short_help="Parts of the machine that would shorten the run if they were 10 % better.")
 @_trace_argument
 @click.option(
-    "--links", "n_links", type=click.IntRange(0), default=3, show_default=True, help="Number of the hottest links."
+    "--links", "n_links", type=IntegerRange(0), default=3, show_default=True, help="Number of the hottest links."
 )
-@click.option(
-    "--hosts", "n_hosts", type=click.IntRange(0), default=3, show_default=True, help="Slowest hosts a kernel."
-)
+@click.option("--hosts", "n_hosts", type=IntegerRange(0), default=3, show_default=True, help="Slowest hosts a kernel.")
 @run_options("options")
 @_output_options
 def bounds(

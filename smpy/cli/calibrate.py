@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from smpy.cli.click_classes import CommandGroup
+from smpy.cli.click_classes import CommandGroup, IntegerRange
 from smpy.errors import SmpyError, UsageError
 from smpy.units import (
     LARGEST,
@@ -42,7 +42,7 @@ _loaded_option: Final = click.option(
     help="Measure although the machine does other things; the file says so.",
 )
 _seed_option: Final = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of random sizes and of their order."
+    "--seed", type=IntegerRange(min=0), default=0, show_default=True, help="Seed of random sizes and of their order."
 )
 _result_argument: Final = click.argument("result", type=click.Path(path_type=Path), metavar="FILE.toml")
 
@@ -63,7 +63,7 @@ def command() -> None:
 @click.option(
     "--limit",
     "dimension",
-    type=click.IntRange(min=64),
+    type=IntegerRange(min=64),
     metavar="N",
     help="The largest dimension of a matrix [8192; quick: 2048].",
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from smpy.cli.click_classes import CommandGroup
+from smpy.cli.click_classes import CommandGroup, IntegerRange
 from smpy.cli.cost_text import cost_facts, parts_text
 from smpy.cli.platform_validate import RANKS_MAX
 from smpy.cli.platform_validate import command as validate_command
@@ -56,7 +56,7 @@ def command() -> None:
 @click.option(
     "--ranks",
     "n_ranks",
-    type=click.IntRange(1, RANKS_MAX),
+    type=IntegerRange(1, RANKS_MAX),
     metavar="N",
     help=f"Placement of N ranks. A machine that is sized to the run is made for them (else for {RANKS_UNLESS_SAID:,}).",
 )

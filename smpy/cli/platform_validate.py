@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from smpy.cli.click_classes import GroupedCommand
+from smpy.cli.click_classes import GroupedCommand, IntegerRange
 from smpy.cli.progress import replay_progress
 from smpy.cli.results import errors_told, json_option, plot_option, show
 from smpy.cli.run_options import PLACEMENT, run_options
@@ -37,7 +37,7 @@ RANKS_MAX: Final = 10_000_000  # as many as a host file may list
 @click.option(
     "--ranks",
     "n_ranks",
-    type=click.IntRange(2, RANKS_MAX),
+    type=IntegerRange(2, RANKS_MAX),
     metavar="N",
     help="Ranks of the OSU benchmarks of collectives, whose output does not have their number.",
 )

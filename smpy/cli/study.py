@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from smpy.cli.click_classes import CommandGroup
+from smpy.cli.click_classes import CommandGroup, IntegerRange
 from smpy.cli.interrupts import hear_interrupts
 from smpy.cli.progress import study_progress
 from smpy.cli.results import errors_told, print_text
@@ -55,7 +55,7 @@ folder_option: Final = click.option(
 )
 workers_option: Final = click.option(
     "--workers",
-    type=click.IntRange(min=1),
+    type=IntegerRange(min=1),
     metavar="N",
     help="Processes here; by default one a core, but for one core.",
 )
@@ -79,7 +79,7 @@ def open_study(what: Path, folder: Path | None) -> Study:
 @command.command("plan", short_help="List the points, and estimate their time.")
 @study_argument
 @folder_option
-@click.option("--probe", type=click.IntRange(min=1), metavar="N", help="Run N points, to estimate the time of all.")
+@click.option("--probe", type=IntegerRange(min=1), metavar="N", help="Run N points, to estimate the time of all.")
 @workers_option
 def plan(what: Path, folder: Path | None, probe: int | None, workers: int | None) -> None:
     """List the points of a study, and estimate how long they will take.

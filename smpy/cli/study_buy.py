@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from smpy.cli.click_classes import GroupedCommand
+from smpy.cli.click_classes import GroupedCommand, IntegerRange
 from smpy.cli.cost_text import count_text
 from smpy.cli.results import errors_told, json_option, tell
 from smpy.cli.study import folder_option, open_study, retry_option, run_points, study_argument, workers_option
@@ -35,7 +35,7 @@ _ROWS_MAX: Final = 12
 @click.option(
     "--runs",
     "runs_max",
-    type=click.IntRange(min=1),
+    type=IntegerRange(min=1),
     default=_RUNS_MAX,
     show_default=True,
     metavar="N",
