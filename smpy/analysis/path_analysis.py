@@ -154,9 +154,9 @@ class CriticalPath(Result):
             gap = np.full(len(mine), np.nan)
             x = np.stack([parts.start_s[mine], parts.end_s[mine], gap], axis=1).reshape(-1)
             y = np.stack([parts.rank[mine], parts.rank[mine], gap], axis=1).reshape(-1)
-            said = [plotly_text(self.places[parts.place[i]].text) for i in mine for _ in range(3)]
+            texts = [plotly_text(self.places[parts.place[i]].text) for i in mine for _ in range(3)]
             figure.add_trace(
-                graph.Scattergl(x=x, y=y, mode="lines", line={"width": 6}, name=KIND_WORDS[name], text=said)
+                graph.Scattergl(x=x, y=y, mode="lines", line={"width": 6}, name=KIND_WORDS[name], text=texts)
             )
         figure.update_layout(title="Critical path", xaxis_title="seconds", yaxis_title="rank")
         return figure

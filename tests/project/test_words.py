@@ -14,7 +14,7 @@ PROJECT = Path(__file__).parents[2]
 FOLDERS = ["smpy", "kernels", "apps", "calibration", "tests"]
 HIDES_ITS_NOUN = r"(What|Who|Whom|Whose|How|Where|When|Which|Those|They|That|Of|As)\b"
 CLAUSE_AS_SUBJECT = re.compile(r"(?:^|[.!] )((?:What|Whatever|Who|Whoever|Which|Those)\b[^.?:]*)(?=[.:]|$)")
-NO_NOUNS = {"found", "told", "given", "made", "wanted", "it", "of"}
+NO_NOUNS = {"found", "told", "given", "made", "wanted", "said", "those", "that", "it", "of"}
 COMMENT = re.compile(rf"\s*(#|/\*) {HIDES_ITS_NOUN}")
 
 

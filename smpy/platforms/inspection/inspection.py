@@ -231,7 +231,7 @@ def host_kinds(platform: Platform) -> tuple[HostKind, ...]:
     names: dict[tuple[int, int, float, Memory], list[str]] = {}
     for kind, name in zip(platform.all_hosts(), platform.host_names, strict=True):
         names.setdefault(kind, []).append(name)
-    return tuple(HostKind(tuple(merge_names(those)), len(those), *kind) for kind, those in names.items())
+    return tuple(HostKind(tuple(merge_names(alike)), len(alike), *kind) for kind, alike in names.items())
 
 
 def device_kinds(platform: Platform) -> tuple[DeviceKind, ...]:
@@ -342,4 +342,4 @@ def ranks_by_host(platform: Platform, host_of_rank: Sequence[int]) -> tuple[Host
     ranks: dict[int, list[int]] = {}
     for rank, host in enumerate(host_of_rank):
         ranks.setdefault(host, []).append(rank)
-    return tuple(HostRanks(platform.host_names[host], tuple(those)) for host, those in ranks.items())
+    return tuple(HostRanks(platform.host_names[host], tuple(numbers)) for host, numbers in ranks.items())
