@@ -294,7 +294,7 @@ def test_the_default_cluster_takes_options_too() -> None:
         ),
         ("network/model", "smpi:latency", "'smpi:latency' is not a network model"),
         ("network/model", "ideal:lateness", "'lateness' is no part of a network: there are contention, bandwidth, "),
-        ("smpy/compat", "simgrid-3.25", "--compat simgrid-3.25: .*: simgrid-3.32 and simgrid-2017 are"),
+        ("smpy/compat", "simgrid-3.25", "--compat simgrid-3.25: .*: there are simgrid-3.32 and simgrid-2017"),
         ("host/model", "ptask_L07", "smpy has only compound"),
         ("network/solver", "bmf", "smpy has only maxmin, and 'bmf' would give other dates"),
         ("smpi/iprobe", "5e-324", "--set smpi/iprobe=5e-324: iprobe_s is 4.9.*e-324: a poll takes at least 1e-09 s"),
