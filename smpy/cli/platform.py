@@ -46,12 +46,12 @@ _RANKS_MAX: Final = 8
 def command() -> None:
     """Look at a machine, without running anything on it.
 
-    WHAT is a machine as `smpy run --platform` takes it; `default` is the one of runs without that option.
+    MACHINE is one that `smpy run --platform` takes; `default` is the one of runs without that option.
     """
 
 
 @command.command("show", short_help="Hosts, links, diameter, bisection, price, routes, placement of ranks.")
-@click.argument("what")
+@click.argument("what", metavar="MACHINE")
 @run_options("options")
 @click.option(
     "--ranks",
@@ -133,7 +133,7 @@ def show(
 
 
 @command.command("check", short_help="Read a machine, walk routes, warn of odd numbers.")
-@click.argument("what")
+@click.argument("what", metavar="MACHINE")
 @run_options("options")
 @json_option
 def check(what: str, options: tuple[tuple[str, str], ...], json_path: Path | None) -> None:
@@ -164,7 +164,7 @@ def check(what: str, options: tuple[tuple[str, str], ...], json_path: Path | Non
 
 
 @command.command("convert", short_help="Write a machine down in our TOML.")
-@click.argument("what")
+@click.argument("what", metavar="MACHINE")
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE.toml")
 @run_options("options")
 def convert(what: str, file: Path, options: tuple[tuple[str, str], ...]) -> None:

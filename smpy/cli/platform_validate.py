@@ -16,7 +16,7 @@ RANKS_MAX: Final = 10_000_000  # as many as a host file may list
 
 
 @click.command("validate", cls=GroupedCommand, short_help="Compare a machine with measured OSU benchmarks and HPL.")
-@click.argument("what")
+@click.argument("what", metavar="MACHINE")
 @click.argument("more_osu", nargs=-1, type=click.Path(path_type=Path), metavar="[FILES]...")
 @click.option(
     "--osu",
