@@ -12,7 +12,7 @@ import click
 from smpy.cli.click_classes import CommandGroup, IntegerRange
 from smpy.cli.interrupts import hear_interrupts
 from smpy.cli.progress import study_progress
-from smpy.cli.results import errors_told, print_text
+from smpy.cli.results import error_line, errors_told, print_text
 from smpy.cli.throughput_text import throughput_table
 from smpy.errors import UsageError
 from smpy.units import format_time
@@ -274,7 +274,7 @@ def _status(study: Study) -> str:
     ]
     if failed:
         facts.append(f"  failed         {len(failed):,} (--retry-failed runs them again)")
-        facts += [f"    {place}: {error.splitlines()[0]}" for place, error in failed[:_SHOWN_MAX]]
+        facts += [f"    {place}: {error_line(error)}" for place, error in failed[:_SHOWN_MAX]]
         if len(failed) > _SHOWN_MAX:
             facts.append(f"    and {len(failed) - _SHOWN_MAX:,} more")
     return "\n".join(facts)
