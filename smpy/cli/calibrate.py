@@ -90,7 +90,7 @@ def blas(
     plot: Path | None,
     may_be_loaded: bool,
 ) -> None:
-    """Measure kernels on one core of this machine, and fit what they cost.
+    """Measure kernels on one core of this machine, and fit their costs.
 
     Each kernel is called at random sizes, round by round, all kernels mixed. The cost is a polynomial of the sizes
     whose terms are significant; a part of the sizes is kept out of the fit, and tells its error. An interrupted
@@ -226,11 +226,13 @@ def _quantity(text: str | None, parse: Callable[[str], float]) -> float | None:
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Fit what a benchmark printed (osu_latency, osu_bw, IMB PingPong and Sendrecv, mpi4py.bench pingpong), or a "
+    help="Fit the output of a benchmark (osu_latency, osu_bw, IMB PingPong and Sendrecv, mpi4py.bench pingpong), or a "
     "CSV file of this command; nothing is measured. Repeatable.",
 )
 @click.option(
-    "--mpiexec", metavar="COMMAND", help="Starts MPI programs; its options may follow: 'mpiexec -hosts a,b'. [found]"
+    "--mpiexec",
+    metavar="COMMAND",
+    help="Starts MPI programs; its options may follow: 'mpiexec -hosts a,b'. By default found.",
 )
 @click.option("--inside-host", is_flag=True, help="Both ranks of a recorded benchmark were on one host.")
 @click.option(
@@ -255,7 +257,7 @@ def network(
     seed: int,
     may_be_loaded: bool,
 ) -> None:
-    """Measure messages between two ranks under a real mpiexec, and fit what they cost.
+    """Measure messages between two ranks under a real mpiexec, and fit their costs.
 
     Finds the overheads of Send, Isend and receives, latency and bandwidth factors with the sizes at which they change,
     and the eager limit. Needs mpi4py and its MPI: `pip install '.[mpi]'` has one.

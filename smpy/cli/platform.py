@@ -50,7 +50,7 @@ def command() -> None:
     """
 
 
-@command.command("show", short_help="Hosts, links, diameter, bisection, price, routes, placement of ranks.")
+@command.command("show", short_help="Show hosts, links, diameter, bisection, price, routes, placement.")
 @click.argument("what", metavar="MACHINE")
 @run_options("options")
 @click.option(
@@ -163,7 +163,7 @@ def check(what: str, options: tuple[tuple[str, str], ...], json_path: Path | Non
             sys.exit(EXIT_FAILURE)
 
 
-@command.command("convert", short_help="Write a machine down in our TOML.")
+@command.command("convert", short_help="Write a machine in smpy's TOML.")
 @click.argument("what", metavar="MACHINE")
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE.toml")
 @run_options("options")
@@ -190,7 +190,7 @@ def convert(what: str, file: Path, options: tuple[tuple[str, str], ...]) -> None
         print_text(f"{file}: {_count(machine.n_hosts, 'host')}, the same machine as {what}")
 
 
-@command.command("list", short_help="The machines that come with smpy, and their sources.")
+@command.command("list", short_help="List the machines that come with smpy, and their sources.")
 @json_option
 def list_machines(json_path: Path | None) -> None:
     """The machines that come with smpy, by name, and where their numbers are from."""

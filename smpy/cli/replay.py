@@ -113,11 +113,11 @@ def command(
 ) -> None:
     """Perform a trace again, without its program.
 
-    TRACE that is a folder is what smpy run --trace wrote. On the machine of the run the dates are those of the run;
-    elsewhere they are those of the program there, unless what it does depends on time: then the replay says so.
+    A TRACE that is a folder was written by smpy run --trace. On the machine of the run the dates are those of the run;
+    elsewhere they are those of the program there, unless its calls depend on time: then the replay says so.
 
     A TRACE that is a file is the main file of a time-independent trace, as SimGrid's smpirun -trace-ti writes it; it is
-    performed as smpirun -replay does, and wants a --platform. A TRACE that ends in .goal is a program in GOAL, as
+    performed as smpirun -replay does, and needs a --platform. A TRACE that ends in .goal is a program in GOAL, as
     LogGOPSim performs it; without --platform each rank has a host of its own.
 
     \b

@@ -57,7 +57,7 @@ workers_option: Final = click.option(
     "--workers",
     type=IntegerRange(min=1),
     metavar="N",
-    help="Processes here; by default one a core, but for one core.",
+    help="Processes on this machine; by default one a core, less one.",
 )
 retry_option: Final = click.option("--retry-failed", is_flag=True, help="Run points again that have failed.")
 output_option: Final = click.option(
@@ -285,7 +285,7 @@ def _at(study: Study, point: Point) -> str:
     return ", ".join(f"{name} {value}" for name, value in zip(study.definition.axis_names, point.values, strict=True))
 
 
-@command.command("report", short_help="Write one page of HTML: figures to choose, a table to sort.")
+@command.command("report", short_help="Write a page of HTML: figures to choose, a table to sort.")
 @study_argument
 @folder_option
 @output_option

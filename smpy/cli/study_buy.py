@@ -26,7 +26,7 @@ _ROWS_MIN: Final = 3
 _ROWS_MAX: Final = 12
 
 
-@click.command("buy", cls=GroupedCommand, short_help="The best machine for a budget.")
+@click.command("buy", cls=GroupedCommand, short_help="Find the best machine for a budget.")
 @study_argument
 @click.option(
     "--budget", "budget", required=True, metavar="EUR", help="Most that the machine may cost: 1.3MEUR, 800kEUR."

@@ -58,7 +58,7 @@ def _growth(ctx: click.Context, param: click.Parameter, value: str | None) -> Gr
 
 
 @click.command(
-    "scale", cls=_Command, short_help="A program on more and more ranks: speed-up, efficiency, the knee, what limits."
+    "scale", cls=_Command, short_help="Run a program on more and more ranks: speed-up, efficiency, knee, limits."
 )
 @click.option(
     "--ranks",

@@ -15,7 +15,7 @@ from smpy.cli.run_options import PLACEMENT, run_options
 
 
 @click.command(
-    "sensitivity", cls=GroupedCommand, short_help="Parameters on which the time of a run depends, by replays."
+    "sensitivity", cls=GroupedCommand, short_help="Find the parameters that the time of a run depends on, by replays."
 )
 @click.argument("trace", type=click.Path(path_type=Path))
 @click.option(
