@@ -233,11 +233,9 @@ class RunConfig:
         "Model",
         str,
         "The network model: smpi, lv08, cm02, raw, constant or ib, each with its defaults, which --set changes; loggp "
-        "(LogGOPS; --set loggp.L=2500ns, o, g, G, O and S) and dimemas (--set dimemas.buses=4, latency, "
-        "collectives=log, ...), else "
-        "with the numbers of the machine's links; or "
-        "ideal, the machine's own without contention, bandwidth limits, latency and overhead, or ideal:PART,... "
-        "without some of them.",
+        "(LogGOPS) or dimemas, with numbers of --set (loggp.L=2500ns, dimemas.buses=4, dimemas.collectives=log) or "
+        "else of the machine's links; or ideal, the machine's own without contention, bandwidth limits, latency and "
+        "overhead, or ideal:PART,... without some of them.",
     )
     background: UniformTraffic | Path | Literal["none"] | None = _option(
         "--background share=PART|TRACE",
@@ -261,9 +259,8 @@ class RunConfig:
         "Computing",
         computing,
         "Time the program computes between MPI calls: measured here; modelled, where smpy.blas, smpy.kernel and the "
-        "like say what it is; mixed: modelled there, and measured elsewhere; or none at all. record: measured, and "
-        "each burst written to a file; replay: as a file has it, on whatever machine. Without measuring, runs are "
-        "reproducible.",
+        "like declare it; mixed: modelled there, and measured elsewhere; or none at all. record: measured, and each "
+        "burst written to a file; replay: from such a file, on any machine. Without measuring, runs are reproducible.",
         default="measured",
         write=computing_text,
         parts=("compute", "record", "replay"),
@@ -333,7 +330,7 @@ class RunConfig:
         "Computing",
         governor,
         "Governor of hosts with several states (DVFS): performance, powersave, ondemand or conservative, as SimGrid's "
-        "plugin host_dvfs has them. It sets the state every so often, by default every 0.1 s.",
+        "plugin host_dvfs has them. It sets the state every SECONDS, by default 0.1.",
         write=governor_text,
     )
     iterations: float | None = _option(
@@ -404,8 +401,8 @@ class RunConfig:
         "--choose-message RANK:N=SOURCE:TAG",
         "Strictness",
         chosen_message,
-        "Have the N-th receive of a rank from any source take a message of SOURCE with TAG, as --check-wildcards says "
-        "it; includes --check.",
+        "Have the N-th receive of a rank from any source take a message of SOURCE with TAG, as --check-wildcards "
+        "prints it; includes --check.",
         write=chosen_message_text,
     )
     pdb: bool = _option(

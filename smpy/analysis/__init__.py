@@ -2,7 +2,7 @@
 
 An analysis is a function from traces to a result (`smpy.analysis.result.Result`): `critical_path`, `waits`, `lost`,
 `pop`, `bounds`, `phases`, `compare` and `stability`; `pop_from_factors` takes a table in place of traces. No module has
-the name of one: importing it would replace the function. Analyses of changed runs are given the function that replays.
+the name of one: importing it would replace the function. Analyses of changed runs take the function that replays.
 """
 
 from smpy.analysis.call_stability import stability

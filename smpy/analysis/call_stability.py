@@ -1,8 +1,8 @@
 """Stability of a program's calls: whether its ranks make them in the same order whatever the noise.
 
-A replay performs the calls of one run in its order. The run of a program on another machine makes the same calls in
-the same order if nothing that it does depends on time. Runs that differ in noise alone tell: of each rank, and of each
-of its lines, the longest common subsequence of the calls of two runs, over their number.
+A replay performs the calls of one run in its order. The run of a program on another machine makes the same calls in the
+same order if nothing that it does depends on time. Runs that differ in noise alone show it. Stability is the length of
+the longest common subsequence of the calls of two runs, over their number, of each rank or of each line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from smpy.analysis.call_events import CallEvents, read_call_events
-from smpy.analysis.result import Result, escaped, needed
+from smpy.analysis.result import Result, import_optional, plotly_text
 from smpy.errors import UsageError
 from smpy.records.text_table import text_table
 
@@ -114,9 +114,9 @@ class Stability(Result):
 
     def plot(self) -> Figure:
         """Stability of each line, as bars, the least stable first."""
-        graph = needed("plotly.graph_objects")
+        graph = import_optional("plotly.graph_objects")
         shown = self.lines[:_ROWS_SHOWN][::-1]
-        names = [escaped(f"{row.call} {row.line}".strip()) for row in shown]
+        names = [plotly_text(f"{row.call} {row.line}".strip()) for row in shown]
         figure = graph.Figure(graph.Bar(x=[row.stability for row in shown], y=names, orientation="h"))
         figure.update_layout(title="Stability", xaxis_title="share of calls in the same order", xaxis_range=[0, 1])
         figure.update_yaxes(automargin=True)

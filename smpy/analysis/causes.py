@@ -1,7 +1,7 @@
 """The causes of waits: the delay behind each wait, passed on along chains of waits to the ranks that began them.
 
-A thread of a rank waits, and delays others, as a rank does: where ranks are compared here, it is one of them. In a
-result its causes are its rank's.
+Threads wait, and delay others, as ranks do: below, a rank may be a thread. In a result the causes of a thread are its
+rank's.
 
 A wait of rank r for rank o ends at a date e, when o does its part. Let b be the date at which r last got out
 of MPI's waits and transfers, before that wait, or its begin: from b on r ran freely until it waited, and o, in the same
@@ -18,7 +18,7 @@ transfers. So a rank that only waited for another one causes nothing, and the ca
 This is the delay analysis of [1]_, with two departures. There, two ranks are compared from their last synchronisation
 with each other on, and with clocks of their own; simulated time is one clock, so that the delays of the two differ by
 the very length of the wait whatever the date b, and that needs no search for a common synchronisation. And costs of
-chains are not told apart from those of direct delays. Polls with an unknown partner waited for the rank that the next
+chains are not separate from those of direct delays. Polls with an unknown partner waited for the rank that the next
 ones waited for, if the rank only computed and slept in between; other waits with an unknown partner cause themselves.
 
 References
@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from smpy.analysis.timeline import IDLE, KINDS, LATE, ONE_DATE_S, OVERHEAD, TRANSFER
-from smpy.analysis.windows import Pieces, Windows, pieces_of, sums_of, together
+from smpy.analysis.windows import Pieces, Windows, concatenate_pieces, pieces_of, sums_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -191,7 +191,7 @@ def _charges(timeline: Timeline, waits: _Waits) -> _Charges:
         per_s[wide] = 1 / whole_s[wide - begin]
         low_wait[wide] = np.searchsorted(waits.interval, waits.low[wide] + 1)
         high_wait[wide] = np.searchsorted(waits.interval, waits.high[wide] - 1)
-    return _Charges(together(own), together(on), low_wait, high_wait, per_s)
+    return _Charges(concatenate_pieces(own), concatenate_pieces(on), low_wait, high_wait, per_s)
 
 
 def _chunks(waits: _Waits) -> Iterator[NDArray[np.int64]]:
@@ -221,7 +221,7 @@ def _compared(
     wide = theirs.where(is_wide)
     edges = [Windows(wide.location, at, at + 1, wide.since_s, wide.until_s) for at in (wide.low, wide.high - 1)]
     near = pieces_of(timeline, theirs.where(~is_wide))
-    edge = together([pieces_of(timeline, pieces) for pieces in edges])
+    edge = concatenate_pieces([pieces_of(timeline, pieces) for pieces in edges])
     far = sums_of(timeline, wide, label)
     inner = sums_of(timeline, wide._replace(low=wide.low + 1, high=wide.high - 1), label)
     own = ours.where(ours.high > ours.low)
@@ -231,8 +231,8 @@ def _compared(
     waited = [_selected(pieces, (label[pieces.what] == _NO_LABEL) & (pieces.seconds > 0)) for pieces in (near, edge)]
     near, our_near = (Pieces(pieces.location, label[pieces.what], pieces.seconds) for pieces in (near, our_near))
     less = (Pieces(pieces.location, pieces.what, -pieces.seconds) for pieces in (our_near, our_far))
-    spent = together([*(_selected(pieces, pieces.what != _NO_LABEL) for pieces in (near, far)), *less])
-    late = together(waited)
+    spent = concatenate_pieces([*(_selected(pieces, pieces.what != _NO_LABEL) for pieces in (near, far)), *less])
+    late = concatenate_pieces(waited)
     by_location = np.argsort(late.location, kind="stable")
     return _excess(spent, _n_labels(timeline)), _selected(late, by_location), _selected(inner, inner.what == _NO_LABEL)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from smpy.analysis.computing_lines import ComputingLines
 from smpy.analysis.path_analysis import critical_path
-from smpy.analysis.result import Result, escaped, needed
+from smpy.analysis.result import Result, import_optional, plotly_text
 from smpy.analysis.timeline import COMPUTE, KINDS, Place, read_timeline
 from smpy.records.text_table import text_table
 from smpy.records.time_words import kind_words
@@ -172,14 +172,14 @@ class Comparison(Result):
 
     def plot(self) -> Figure:
         """The largest differences, as bars: on the critical path, with the sums over all ranks beside them."""
-        graph = needed("plotly.graph_objects")
+        graph = import_optional("plotly.graph_objects")
         from plotly.subplots import make_subplots
 
         titles = ("seconds on the critical path", "seconds summed over all ranks")
         figure = make_subplots(rows=2, subplot_titles=titles)
         for row, differences in enumerate((self.on_path, self.differences), 1):
             shown = [each for each in differences if each.seconds][:_ROWS_SHOWN][::-1]
-            names = [escaped(f"{kind_words(each.kind, each.place.call)}, {each.place.text}") for each in shown]
+            names = [plotly_text(f"{kind_words(each.kind, each.place.call)}, {each.place.text}") for each in shown]
             figure.add_trace(graph.Bar(x=[each.seconds for each in shown], y=names, orientation="h"), row=row, col=1)
         figure.update_layout(title="Differences", showlegend=False, height=900)
         figure.update_yaxes(automargin=True)

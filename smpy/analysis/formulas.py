@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from smpy.analysis.result import needed
+from smpy.analysis.result import import_optional
 from smpy.analysis.scaling_fits import jackknife_error
 from smpy.errors import UsageError
 
@@ -194,7 +194,7 @@ def half_width(fits: Sequence[FittedFormula], points: ArrayLike) -> NDArray[np.f
     """
     groups = zip(*(fit.others for fit in fits), strict=True)
     totals = np.stack([np.sum([other.at(points) for other in others], axis=0) for others in groups])
-    t = float(needed("scipy.stats").t.ppf(_CONFIDENCE, len(totals) - 1))
+    t = float(import_optional("scipy.stats").t.ppf(_CONFIDENCE, len(totals) - 1))
     return np.asarray(t * jackknife_error(totals), np.float64)
 
 
@@ -288,7 +288,7 @@ class _FormulaSearch:
         self, axes: tuple[str, ...], x: NDArray[np.float64], y: NDArray[np.float64], per: NDArray[np.float64]
     ) -> None:
         self._axes, self._x, self._target = axes, x, y / per
-        self._nnls = needed("scipy.optimize").nnls
+        self._nnls = import_optional("scipy.optimize").nnls
         terms = list(_terms(axes))
         columns = np.stack([term.at(axes, x) for term in terms], axis=1) / per[:, None]
         norms = np.linalg.norm(columns, axis=0)

@@ -1,4 +1,4 @@
-"""Lost time: rank-seconds of a run by what they were spent on, each instant of each rank once.
+"""Lost time: rank-seconds of a run by cause, each instant of each rank once.
 
 P ranks that take T have P x T rank-seconds. Computing is no loss; each other rank-second has a cause [1]_, [2]_:
 
@@ -33,8 +33,8 @@ import numpy as np
 
 from smpy.analysis.computing_lines import ComputingLines
 from smpy.analysis.messages import contention_of_transfers, read_messages
-from smpy.analysis.result import Result, escaped, needed
-from smpy.analysis.spans import merged
+from smpy.analysis.result import Result, import_optional, plotly_text
+from smpy.analysis.spans import merge_spans
 from smpy.analysis.timeline import COMPUTE, KINDS, LATE, Place, Timeline, read_timeline
 from smpy.errors import UsageError
 from smpy.records.text_table import text_table
@@ -193,13 +193,13 @@ class LostTime(Result):
 
     def plot(self) -> Figure:
         """Rank-seconds of the costliest lines, as bars with a colour for each category."""
-        graph = needed("plotly.graph_objects")
+        graph = import_optional("plotly.graph_objects")
         shown = self.rows[:_ROWS_SHOWN]
         figure = graph.Figure()
         for category in CATEGORIES:
             rows = [row for row in shown if row.category == category]
             if rows:
-                names = [escaped(f"{row.what} {row.place.where}".rstrip()) for row in rows]
+                names = [plotly_text(f"{row.what} {row.place.where}".rstrip()) for row in rows]
                 bars = graph.Bar(x=[row.seconds for row in rows], y=names, orientation="h", name=_words(category))
                 figure.add_trace(bars)
         figure.update_layout(title="Lost time", barmode="stack", xaxis_title="rank-seconds", yaxis_automargin=True)
@@ -309,7 +309,7 @@ def _with_threads(timeline: Timeline, pieces: _Pieces) -> _Pieces:
         if not len(threads):
             cut.append(_Pieces._make(column[mine] for column in pieces))
             continue
-        spans = merged(timeline.start_s[threads], timeline.end_s[threads])
+        spans = merge_spans(timeline.start_s[threads], timeline.end_s[threads])
         start_s = np.sort(np.concatenate([pieces.start_s[mine], spans.ravel()]), kind="stable")
         part = mine[np.searchsorted(pieces.start_s[mine], start_s, side="right") - 1]
         in_span = np.searchsorted(spans[:, 0], start_s, "right") > np.searchsorted(spans[:, 1], start_s, "right")

@@ -15,7 +15,7 @@ import numpy as np
 from smpy.analysis.computing_lines import ComputingLines
 from smpy.analysis.messages import CONTENTION, Messages, hottest_links, link_labels, read_messages
 from smpy.analysis.path_walk import PathParts, walk_back
-from smpy.analysis.result import Result, escaped, needed
+from smpy.analysis.result import Result, import_optional, plotly_text
 from smpy.analysis.timeline import COMPUTE, KINDS, Place, read_timeline
 from smpy.records.shared_hosts import shared_hosts
 from smpy.records.text_table import text_table
@@ -142,7 +142,7 @@ class CriticalPath(Result):
 
     def plot(self) -> Figure:
         """The rank that the path is on, over time; of a long path, the longest pieces."""
-        graph = needed("plotly.graph_objects")
+        graph = import_optional("plotly.graph_objects")
         parts = self.parts
         length_s = parts.end_s - parts.start_s
         drawn = np.sort(np.argsort(-length_s, kind="stable")[:_PARTS_DRAWN])
@@ -154,9 +154,9 @@ class CriticalPath(Result):
             gap = np.full(len(mine), np.nan)
             x = np.stack([parts.start_s[mine], parts.end_s[mine], gap], axis=1).reshape(-1)
             y = np.stack([parts.rank[mine], parts.rank[mine], gap], axis=1).reshape(-1)
-            said = [escaped(self.places[parts.place[i]].text) for i in mine for _ in range(3)]
+            texts = [plotly_text(self.places[parts.place[i]].text) for i in mine for _ in range(3)]
             figure.add_trace(
-                graph.Scattergl(x=x, y=y, mode="lines", line={"width": 6}, name=KIND_WORDS[name], text=said)
+                graph.Scattergl(x=x, y=y, mode="lines", line={"width": 6}, name=KIND_WORDS[name], text=texts)
             )
         figure.update_layout(title="Critical path", xaxis_title="seconds", yaxis_title="rank")
         return figure

@@ -7,8 +7,8 @@ with the thread of a rank (`threads`), that ended it:
   sender of an early message, else the side that was posted last;
 * at the end of a wait for others it goes on, at that date, with the rank that was waited for; at that of a sleep that
   another thread ended, with that one; at the start of a thread, with the one that started it;
-* at a message of a collective that was sent or received in the background (a collective that was started), it
-  goes on with the message whose end at that rank and date let that happen, if there is one.
+* at a message of a collective that was sent or received in the background (a collective that was started), it goes on
+  with the message whose end at that rank and date allowed it, if there is one.
 
 A wait itself is on the path only if the trace does not tell which rank ended it. Dates never increase; a circle at a
 single date is cut. A jump costs O(log n).

@@ -3,8 +3,8 @@
 The method is PAS2P's [1]_, on the calls of a trace. A call is known by its line, the size of its communicator, the
 distance of its partner and the class of its size. Repeated blocks are found in the calls of rank 0 (`find_repeats`),
 and looked up on the others by a call, or kernel, of the block that all ranks make equally often. A phase is a block
-whose repetitions agree, in calls and in computing within 15 %, in 80 % of all cases. All that does not repeat is one
-phase more, of weight 1. The run is predicted from its phases:
+whose repetitions agree, in calls and in computing within 15 %, in 80 % of all cases. The rest of the run is one phase
+more, of weight 1. The run is predicted from its phases:
 
     predicted = sum ET W       sequential = sum W c       speed-up = sequential / predicted
 
@@ -12,8 +12,8 @@ with the weight W, the number of repetitions; ET, the mean time of a repetition 
 computing of all ranks in one. An inner loop is no part of an outer one. Only phases of 1 % of the run's time or
 computing count.
 
-Departures from the paper: what does not repeat is a phase; the calls of rank 0 alone make the pattern; ET is a mean, as
-a median leaves out what a few repetitions take longer.
+Departures from the paper: the rest that does not repeat is a phase; the calls of rank 0 alone make the pattern; ET is a
+mean, as a median leaves out the extra time of a few long repetitions.
 
 References
 ----------
@@ -32,7 +32,7 @@ import numpy as np
 from smpy.analysis.call_events import POSTED
 from smpy.analysis.call_repeats import RepeatedBlocks, find_repeats
 from smpy.analysis.phase_rows import PhaseRows, read_phase_rows
-from smpy.analysis.result import Result, escaped, needed
+from smpy.analysis.result import Result, import_optional, plotly_text
 from smpy.errors import UsageError
 from smpy.records.text_table import text_table
 from smpy.records.whole_runs import check_performed, check_whole
@@ -55,12 +55,12 @@ _PERFORMED: Final = (1, 2, 3)  # repetitions of a signature, from 0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Phase:
-    """A block of calls that the ranks repeat, or all that does not repeat.
+    """A block of calls that the ranks repeat, or the rest of the run.
 
     Attributes
     ----------
     lines : tuple of str
-        Calls of the block with their lines, in order; empty: what does not repeat.
+        Calls of the block with their lines, in order; empty: the rest of the run.
     weight : int
         Number of repetitions.
     time_s : float
@@ -202,9 +202,9 @@ class Phases(Result):
 
     def plot(self) -> Figure:
         """Time of the relevant phases, as bars."""
-        graph = needed("plotly.graph_objects")
+        graph = import_optional("plotly.graph_objects")
         shown = self.relevant[::-1]
-        names = [escaped(f"{phase.weight:,} x {phase.text}") for phase in shown]
+        names = [plotly_text(f"{phase.weight:,} x {phase.text}") for phase in shown]
         bars = graph.Bar(x=[phase.weight * phase.time_s for phase in shown], y=names, orientation="h")
         figure = graph.Figure(bars)
         figure.update_layout(title="Phases", xaxis_title="seconds of rank 0")

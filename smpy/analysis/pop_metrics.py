@@ -53,7 +53,7 @@ from smpy.analysis.replays import (
     moves_memory,
     not_awaited,
 )
-from smpy.analysis.result import Result, needed
+from smpy.analysis.result import Result, import_optional
 from smpy.analysis.timeline import floats, read_timeline, skipped_words, words_by_number
 from smpy.errors import UsageError
 from smpy.records.columns import numbers
@@ -168,7 +168,7 @@ class Pop(Result):
     Attributes
     ----------
     region : str or None
-        The part of the program that they are of; None: all of it.
+        Part of the program; None: all of it.
     runs : sequence of Efficiencies
         One a trace.
     scalings : sequence of RunScaling
@@ -176,7 +176,7 @@ class Pop(Result):
     noise_free : sequence of Efficiencies
         Efficiencies of the same runs without noise, where asked for; else empty.
     is_weak : bool
-        Whether runs are said to have as much work a rank.
+        Whether the caller says that runs have as much work a rank.
     remarks : sequence of str
         Remarks for readers.
     predictions : FactorPredictions or None
@@ -238,7 +238,7 @@ class Pop(Result):
 
     def plot(self) -> Figure:
         """Factors over the number of ranks, with predictions as lines; a single run is drawn as bars."""
-        graph = needed("plotly.graph_objects")
+        graph = import_optional("plotly.graph_objects")
         if self.predictions is not None:
             return self.predictions.plot()
         shown = [(name, key) for _, name, key in FACTOR_TREE if any(getattr(run, key) is not None for run in self.runs)]
@@ -307,10 +307,10 @@ def pop(
     traces : sequence of Trace
         Traces of runs of one program; several: on different numbers of ranks.
     replay : ReplayFunction, optional
-        Performs a trace again, four times each, six where it moves memory; without it serialisation and transfer
-        are not told apart, nor cores and memory.
+        Performs a trace again, four times each, six where it moves memory; without it serialisation and transfer are
+        not separated, nor cores and memory.
     region : str, optional
-        Only this part of the program, as it named it; serialisation and transfer are not told apart then.
+        Only this part of the program, by its name there; serialisation and transfer are not separated then.
     is_weak : bool
         Whether runs on more ranks have as much work a rank.
     predict : sequence of int
@@ -378,7 +378,7 @@ def _efficiencies(
     if longest_s <= 0:
         where = f"region {region!r}" if region else str(getattr(trace, "folder", "the trace"))
         raise UsageError(f"no rank computes in {where}: efficiencies have no meaning there")
-    n_told = len(timeline.ranks_told)
+    n_told = len(timeline.traced_ranks)
     if n_told < trace.n_ranks:
         remarks.append(f"{trace.folder} has {n_told} of {trace.n_ranks} ranks only: means are over these.")
     base = Efficiencies(
@@ -493,7 +493,7 @@ def scaling_of(run: Efficiencies, reference: Efficiencies, *, is_weak: bool) -> 
     run, reference : Efficiencies
         Efficiencies of the run, and of the one of fewest ranks.
     is_weak : bool
-        Whether it is said to have as much work a rank.
+        Whether the caller says that it has as much work a rank.
     """
     more = run.n_ranks / reference.n_ranks if is_weak else 1.0
     computing = more * reference.computing_s / run.computing_s

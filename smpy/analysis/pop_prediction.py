@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
-from smpy.analysis.result import needed
+from smpy.analysis.result import import_optional
 from smpy.analysis.scaling_fits import Prediction, predict
 from smpy.errors import UsageError
 from smpy.records.text_table import text_table
@@ -150,7 +150,7 @@ class FactorPredictions:
 
     def plot(self) -> Figure:
         """Curves with their bands, and the fitted points."""
-        graph = needed("plotly.graph_objects")
+        graph = import_optional("plotly.graph_objects")
         figure = graph.Figure()
         lowest = min(float(factor.curve.ranks[0]) for factor in self.factors.values())
         grid = np.geomspace(lowest, max(self.ranks), 100)

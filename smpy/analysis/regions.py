@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from smpy.analysis.spans import merged
+from smpy.analysis.spans import merge_spans
 from smpy.analysis.timeline import COMPUTE, Timeline, floats, words_by_number
 from smpy.analysis.windows import Windows, pieces_of
 from smpy.errors import UsageError, meant
@@ -51,11 +51,13 @@ def computing_in_region(trace: Trace, timeline: Timeline, region: str) -> tuple[
     rank = timeline.rank_of[location]
     computing_s, inside_s = np.zeros(timeline.n_ranks), np.zeros(timeline.n_ranks)
     for r in np.unique(rank).tolist():
-        spans = merged(start_s[rank == r], end_s[rank == r])
+        spans = merge_spans(start_s[rank == r], end_s[rank == r])
         inside_s[r] = float((spans[:, 1] - spans[:, 0]).sum())
         its_locations = np.unique(location[rank == r]).tolist()
-        parts = [_computing(timeline, o, merged(start_s[location == o], end_s[location == o])) for o in its_locations]
-        computing = parts[0] if len(parts) == 1 else merged(*np.concatenate(parts).T)
+        parts = [
+            _computing(timeline, o, merge_spans(start_s[location == o], end_s[location == o])) for o in its_locations
+        ]
+        computing = parts[0] if len(parts) == 1 else merge_spans(*np.concatenate(parts).T)
         computing_s[r] = float((computing[:, 1] - computing[:, 0]).sum())
     return computing_s, float(inside_s.max())
 

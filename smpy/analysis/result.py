@@ -42,18 +42,18 @@ class Result(ABC):
         return json.dumps(self.to_record(), indent=1)
 
 
-def escaped(text: object) -> str:
+def plotly_text(text: object) -> str:
     """Text for a plotly figure, which interprets tags and entities in every label.
 
     Examples
     --------
-    >>> escaped("<b> & c")
+    >>> plotly_text("<b> & c")
     '&lt;b&gt; &amp; c'
     """
     return escape(str(text), quote=False)
 
 
-def needed(module: str, extra: str = "analysis") -> Any:
+def import_optional(module: str, extra: str = "analysis") -> Any:
     """Import a module that only analyses need, or that belongs to another of our extras.
 
     Raises

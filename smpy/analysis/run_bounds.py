@@ -46,7 +46,7 @@ from smpy.analysis.replays import (
     not_awaited,
     uses_devices,
 )
-from smpy.analysis.result import Result, escaped, needed
+from smpy.analysis.result import Result, import_optional, plotly_text
 from smpy.analysis.timeline import COMPUTE, read_timeline, skipped_words
 from smpy.records.text_table import text_table
 from smpy.records.time_words import MODELLED, USER_CODE
@@ -194,9 +194,9 @@ class Bounds(Result):
 
     def plot(self) -> Figure:
         """The shares, as bars."""
-        graph = needed("plotly.graph_objects")
+        graph = import_optional("plotly.graph_objects")
         shown = self.shown[::-1]
-        names = ["\u2003" * bound.level + escaped(bound.words) for bound in shown]
+        names = ["\u2003" * bound.level + plotly_text(bound.words) for bound in shown]
         bars = graph.Bar(x=[bound.share for bound in shown], y=names, orientation="h")
         figure = graph.Figure(bars)
         figure.update_layout(title="What bounds the run", yaxis_automargin=True, xaxis_tickformat=".0%")

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from smpy.analysis.result import needed
+from smpy.analysis.result import import_optional
 from smpy.errors import UsageError
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Curve:
         rest = self.measured - self.a * _shape(self.family, self.f, self.dimension, self.ranks)
         covariance = (rest @ rest) / n_free * np.linalg.pinv(slopes.T @ slopes)
         there = self._slopes(ranks)
-        t = float(needed("scipy.stats").t.ppf(_CONFIDENCE, n_free))
+        t = float(import_optional("scipy.stats").t.ppf(_CONFIDENCE, n_free))
         return np.asarray(t * np.sqrt(np.einsum("ij,jk,ik->i", there, covariance, there)), np.float64)
 
     def _slopes(self, ranks: ArrayLike) -> NDArray[np.float64]:
@@ -149,7 +149,7 @@ def _shape(family: Family, f: float | NDArray[np.float64], dimension: int, ranks
     return 1 / (f + (1 - f) * x) if family == "amdahl" else x / ((1 - f) + f * (2 * x - 1))
 
 
-def fitted(family: Family, dimension: int, ranks: NDArray[np.float64], measured: NDArray[np.float64]) -> Curve:
+def fit_curve(family: Family, dimension: int, ranks: NDArray[np.float64], measured: NDArray[np.float64]) -> Curve:
     """The least-squares curve of a kind, with a <= 1: no value is above 1, as a = y(1).
 
     For each f the best a is known, so that f alone is searched: over a grid, then ever closer around its best.
@@ -207,18 +207,18 @@ def predict(ranks: Sequence[int], measured: Sequence[float], *, can_be_pipeline:
     subsets = [np.arange(len(x)) != i for i in range(len(x))]
     if len(x) > POINTS_MIN:
         return Prediction(curve, [_chosen(x[subset], y[subset], can_be_pipeline=can_be_pipeline) for subset in subsets])
-    return Prediction(curve, [fitted(curve.family, curve.dimension, x[subset], y[subset]) for subset in subsets])
+    return Prediction(curve, [fit_curve(curve.family, curve.dimension, x[subset], y[subset]) for subset in subsets])
 
 
 def _chosen(x: NDArray[np.float64], y: NDArray[np.float64], *, can_be_pipeline: bool) -> Curve:
     spread = float(np.ptp(y))
     if spread < _NO_ERROR or (spread < _FLAT and _slope_t(x, y) < _SIGNIFICANT_T):
-        return fitted("constant", 1, x, y)
+        return fit_curve("constant", 1, x, y)
     families: tuple[Family, ...] = ("amdahl", "pipeline") if can_be_pipeline else ("amdahl",)
     kinds = [(family, dimension) for family in families for dimension in _DIMENSIONS]
-    errors = [abs(float(fitted(*kind, x[:-1], y[:-1]).at(x[-1])) - y[-1]) for kind in kinds]
+    errors = [abs(float(fit_curve(*kind, x[:-1], y[:-1]).at(x[-1])) - y[-1]) for kind in kinds]
     first_is_good = errors[0] <= max(_TIE * min(errors), _NO_ERROR)
-    return fitted(*kinds[0 if first_is_good else int(np.argmin(errors))], x, y)
+    return fit_curve(*kinds[0 if first_is_good else int(np.argmin(errors))], x, y)
 
 
 def _slope_t(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:

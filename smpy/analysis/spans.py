@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def merged(start_s: NDArray[np.float64], end_s: NDArray[np.float64]) -> NDArray[np.float64]:
+def merge_spans(start_s: NDArray[np.float64], end_s: NDArray[np.float64]) -> NDArray[np.float64]:
     """The same time as spans that do not overlap.
 
     Parameters

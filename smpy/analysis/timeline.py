@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from smpy.analysis.result import needed
-from smpy.analysis.spans import merged
+from smpy.analysis.result import import_optional
+from smpy.analysis.spans import merge_spans
 from smpy.errors import UsageError
 from smpy.records.columns import numbers
 from smpy.records.computing_lines import called, calling
@@ -125,7 +125,7 @@ class Timeline:
     places: Sequence[Place]
 
     @property
-    def ranks_told(self) -> NDArray[np.int64]:
+    def traced_ranks(self) -> NDArray[np.int64]:
         """Number of ranks in the trace."""
         return np.flatnonzero(np.diff(self.first[: self.n_ranks + 1]))
 
@@ -156,7 +156,7 @@ class Timeline:
     def skipped_s(self) -> float:
         """Mean time of iterations that the ranks in the trace did not perform."""
         is_skipped = self.kind == SKIPPED
-        return float(self.duration_s()[is_skipped].sum()) / len(self.ranks_told) if is_skipped.any() else 0.0
+        return float(self.duration_s()[is_skipped].sum()) / len(self.traced_ranks) if is_skipped.any() else 0.0
 
     def computing_s(self) -> NDArray[np.float64]:
         """[n_ranks] time that each computes, in one of its threads or in several at once."""
@@ -165,7 +165,7 @@ class Timeline:
         seconds = np.bincount(rank, weights=end_s - start_s, minlength=self.n_ranks).astype(np.float64)
         for one in np.unique(self.rank_of[self.n_ranks :]).tolist():
             mine = rank == one
-            spans = merged(start_s[mine], end_s[mine]) if mine.any() else np.zeros((0, 2))
+            spans = merge_spans(start_s[mine], end_s[mine]) if mine.any() else np.zeros((0, 2))
             seconds[one] = float((spans[:, 1] - spans[:, 0]).sum())
         return seconds
 
@@ -225,12 +225,12 @@ def read_timeline(trace: Trace, *, with_messages: bool = True) -> Timeline:
         places=places,
     )
     if with_messages:
-        _tell_threads(trace, timeline)
+        _set_locations(trace, timeline)
     return replace(timeline, time_s=float(timeline.end_s.max() - timeline.start_s.min()))
 
 
-def _tell_threads(trace: Trace, timeline: Timeline) -> None:
-    """Replace ranks that were waited for by the locations that ended the waits, and set who started whom."""
+def _set_locations(trace: Trace, timeline: Timeline) -> None:
+    """Replace ranks that were waited for by the locations that ended the waits, and set the starter of each."""
     other, can_be_woken = timeline.other, np.isin(timeline.kind, (SLEEP, *LATE))
     if timeline.has_threads:
         unknown = np.full(len(other), -1, np.int32)
@@ -270,7 +270,7 @@ def _kinds(column: Any) -> NDArray[np.int8]:
 
 def words_by_number(column: Any) -> tuple[NDArray[np.int64], list[str]]:
     """Column of words as numbers, and the words; null becomes the empty word."""
-    pyarrow = needed("pyarrow")
+    pyarrow = import_optional("pyarrow")
     encoded = column if pyarrow.types.is_dictionary(column.type) else column.dictionary_encode()
     chunk = encoded.unify_dictionaries().combine_chunks()
     if isinstance(chunk, pyarrow.ChunkedArray):  # without a row

@@ -11,7 +11,7 @@ import numpy as np
 from smpy.analysis.causes import causes_of_waits
 from smpy.analysis.computing_lines import ComputingLines
 from smpy.analysis.messages import CONTENTION, contention_of_transfers, hottest_links, link_labels, read_messages
-from smpy.analysis.result import Result, escaped, needed
+from smpy.analysis.result import Result, import_optional, plotly_text
 from smpy.analysis.timeline import (
     COMPUTE,
     IDLE,
@@ -180,10 +180,10 @@ class Waits(Result):
 
     def plot(self) -> Figure:
         """The largest causes, as bars."""
-        graph = needed("plotly.graph_objects")
+        graph = import_optional("plotly.graph_objects")
         largest = self.causes[:_BARS][::-1]
         names = [
-            escaped(f"rank {cause.rank}: {kind_words(cause.kind, cause.place.call)}, {cause.place.text}")
+            plotly_text(f"rank {cause.rank}: {kind_words(cause.kind, cause.place.call)}, {cause.place.text}")
             for cause in largest
         ]
         figure = graph.Figure(graph.Bar(x=[cause.seconds for cause in largest], y=names, orientation="h"))

@@ -101,10 +101,10 @@ def sums_of(timeline: Timeline, windows: Windows, label: NDArray[np.int64]) -> P
             cut_s = np.where(has_it[low], before_s, 0.0) + np.where(has_it[high - 1], after_s, 0.0)
             seconds = until_s[high] - until_s[low] - cut_s
             pieces.append(Pieces(windows.location[mine], np.full(len(mine), each), np.maximum(seconds, 0.0)))
-    return together(pieces)
+    return concatenate_pieces(pieces)
 
 
-def together(pieces: list[Pieces]) -> Pieces:
+def concatenate_pieces(pieces: list[Pieces]) -> Pieces:
     """Concatenation of pieces.
 
     Parameters

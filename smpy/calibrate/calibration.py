@@ -1,4 +1,4 @@
-"""Calibrates this machine: measures what is missing in the raw file, then fits."""
+"""Calibrates this machine: measures the visits that the raw file lacks, then fits."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Calibration:
     costs : tuple of Cost
         Costs of kernels, by name.
     failures : tuple of str
-        Kernels without a cost, and why.
+        Kernels without a cost, and the reasons.
     """
 
     about: dict[str, Any]

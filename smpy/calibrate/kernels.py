@@ -64,7 +64,7 @@ class Kernel:
     combined : mapping of str to float
         A count of operations that is the leading term, where that is a sum of terms.
     more : tuple of str
-        Other terms that the fit may have: an element costs more where caches are left behind.
+        Other terms that the fit may have: an element costs more beyond the caches.
     signed : tuple of str
         Terms whose coefficient may be negative.
     work : mapping of str to float

@@ -91,7 +91,7 @@ def measure(
     pools : Pools
         Operands.
     file : SampleFile
-        Gets each visit's samples as soon as they are there.
+        Gets each visit's samples as soon as they are measured.
     time_limit_s : float
         No visit begins later than this after the first.
     evict : callable

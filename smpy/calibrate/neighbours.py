@@ -79,7 +79,7 @@ def busy_counts(processors: Sequence[int]) -> list[int]:
 def measure_neighbours(
     processors: Sequence[int], memory_bytes: int, *, is_loaded: bool = False
 ) -> tuple[list[KernelSample], list[str]]:
-    """Samples of this machine, and sentences on what is left out of them.
+    """Samples of this machine, and sentences on measurements that are left out.
 
     Parameters
     ----------

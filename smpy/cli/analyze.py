@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from smpy.cli.click_classes import CommandGroup
+from smpy.cli.click_classes import CommandGroup, IntegerRange
 from smpy.cli.progress import replay_progress
 from smpy.cli.results import errors_told, json_option, plot_option, show
 from smpy.cli.run_options import run_options
@@ -33,13 +33,13 @@ def _output_options(function: _Command) -> _Command:
 _trace_argument = click.argument("folder", metavar="TRACE", type=click.Path(path_type=Path))
 
 
-@command.command("critical-path", short_help="Chain of computing, calls and messages that ends last.")
+@command.command("critical-path", short_help="Find the chain of computing, calls and messages that ends last.")
 @_trace_argument
 @_output_options
 def critical_path(folder: Path, json_path: Path | None, plot_path: Path | None) -> None:
     """Find the critical path of a run: the chain of computing, overheads and messages that ends last.
 
-    Anything off this path does not make the run longer.
+    Time off this path does not make the run longer.
 
     \b
       smpy analyze critical-path trace
@@ -51,11 +51,11 @@ def critical_path(folder: Path, json_path: Path | None, plot_path: Path | None) 
         show(critical_path(Trace(folder)), json_path, plot_path)
 
 
-@command.command("waits", short_help="Waits by line, and the ranks and lines that cause them.")
+@command.command("waits", short_help="Find waits by line, and the ranks and lines that cause them.")
 @_trace_argument
 @_output_options
 def waits(folder: Path, json_path: Path | None, plot_path: Path | None) -> None:
-    """Waits for late senders, late receivers and at collectives, and the ranks and lines that cause them.
+    """Find waits for late senders, late receivers and at collectives, and the ranks and lines that cause them.
 
     A late rank that only waited itself passes the blame on, to the rank that began the chain. Contention in the
     network, and polls that waited for nothing, have tables of their own.
@@ -70,11 +70,11 @@ def waits(folder: Path, json_path: Path | None, plot_path: Path | None) -> None:
         show(waits(Trace(folder)), json_path, plot_path)
 
 
-@command.command("lost", short_help="Time of all ranks, by cause and line.")
+@command.command("lost", short_help="Divide the time of all ranks by cause and line.")
 @_trace_argument
 @_output_options
 def lost(folder: Path, json_path: Path | None, plot_path: Path | None) -> None:
-    """Time of all ranks, divided among computing and the causes of losses, in all and by line.
+    """Divide the time of all ranks among computing and the causes of losses, in all and by line.
 
     Load imbalance is waiting while others compute; insufficient parallelism, while at most one rank does. Then there
     are synchronisation, communication, and contention. Where the machine has prices, each has its share of the run's
@@ -100,7 +100,7 @@ def _ranks(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
     return tuple(int(word) for word in numbers)
 
 
-@command.command("pop", short_help="Load balance, serialisation, transfer; of several runs, how they scale.")
+@command.command("pop", short_help="Find load balance, serialisation, transfer, and the scaling of several runs.")
 @click.argument("folders", metavar="[TRACE...]", type=click.Path(path_type=Path), nargs=-1)
 @click.option(
     "--factors",
@@ -177,14 +177,12 @@ def pop(
         show(result, json_path, plot_path)
 
 
-@command.command("bounds", short_help="Parts of the machine that would shorten the run if they were 10 % better.")
+@command.command("bounds", short_help="Find the gain from each part of the machine that is 10 % better.")
 @_trace_argument
 @click.option(
-    "--links", "n_links", type=click.IntRange(0), default=3, show_default=True, help="Number of the hottest links."
+    "--links", "n_links", type=IntegerRange(0), default=3, show_default=True, help="Number of the hottest links."
 )
-@click.option(
-    "--hosts", "n_hosts", type=click.IntRange(0), default=3, show_default=True, help="Slowest hosts a kernel."
-)
+@click.option("--hosts", "n_hosts", type=IntegerRange(0), default=3, show_default=True, help="Slowest hosts a kernel.")
 @run_options("options")
 @_output_options
 def bounds(
@@ -195,7 +193,7 @@ def bounds(
     json_path: Path | None,
     plot_path: Path | None,
 ) -> None:
-    """Bounds of the run: how much shorter it is with a part of the machine 10 % better, each by a replay.
+    """Find bounds of the run: how much shorter it is with a part of the machine 10 % better, each by a replay.
 
     Computing has as its parts cores, memory of a core, memory of a host, and each kernel, which in turn has the hosts
     where it takes longest. The network's bandwidth has contention and the hottest links. Latency and the overhead of
@@ -223,12 +221,12 @@ def bounds(
         show(result, json_path, plot_path)
 
 
-@command.command("compare", short_help="Differences of two runs.")
+@command.command("compare", short_help="Show the differences of two runs.")
 @click.argument("before", metavar="A", type=click.Path(path_type=Path))
 @click.argument("after", metavar="B", type=click.Path(path_type=Path))
 @_output_options
 def compare(before: Path, after: Path, json_path: Path | None, plot_path: Path | None) -> None:
-    """Differences of two runs, by call, line and kind: on their critical paths, then summed over all ranks.
+    """Show the differences of two runs, by call, line and kind: on their critical paths, then summed over all ranks.
 
     \b
       smpy analyze compare trace.before trace.after
@@ -240,13 +238,13 @@ def compare(before: Path, after: Path, json_path: Path | None, plot_path: Path |
         show(compare(Trace(before), Trace(after)), json_path, plot_path)
 
 
-@command.command("stability", short_help="Whether a program's calls come in the same order whatever the noise.")
+@command.command("stability", short_help="Check whether calls come in the same order whatever the noise.")
 @click.argument("folders", metavar="TRACE TRACE...", type=click.Path(path_type=Path), nargs=-1)
 @_output_options
 def stability(folders: tuple[Path, ...], json_path: Path | None, plot_path: Path | None) -> None:
-    """Share of calls that come in the same order in runs which differ in noise alone, in all and by line.
+    """Find the share of calls that come in the same order in runs which differ in noise alone, in all and by line.
 
-    1: a replay of one run does on any machine what the program would do there. Below 0.99 run the program again there.
+    At 1, a replay of one run makes the program's calls on any machine. Below 0.99, run the program again there.
 
     \b
       smpy run -np 8 --noise-model 5% --seed 1 --trace run1 farm.py
@@ -260,7 +258,7 @@ def stability(folders: tuple[Path, ...], json_path: Path | None, plot_path: Path
         show(stability([Trace(folder) for folder in folders]), json_path, plot_path)
 
 
-@command.command("phases", short_help="Blocks of calls that a run repeats, and its time and efficiency from them.")
+@command.command("phases", short_help="Find blocks of calls that a run repeats, and predict its time from them.")
 @_trace_argument
 @click.option(
     "--signature",

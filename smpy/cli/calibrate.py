@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from smpy.cli.click_classes import CommandGroup
+from smpy.cli.click_classes import CommandGroup, IntegerRange
 from smpy.errors import SmpyError, UsageError
 from smpy.units import (
     LARGEST,
@@ -42,7 +42,7 @@ _loaded_option: Final = click.option(
     help="Measure although the machine does other things; the file says so.",
 )
 _seed_option: Final = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of random sizes and of their order."
+    "--seed", type=IntegerRange(min=0), default=0, show_default=True, help="Seed of random sizes and of their order."
 )
 _result_argument: Final = click.argument("result", type=click.Path(path_type=Path), metavar="FILE.toml")
 
@@ -63,7 +63,7 @@ def command() -> None:
 @click.option(
     "--limit",
     "dimension",
-    type=click.IntRange(min=64),
+    type=IntegerRange(min=64),
     metavar="N",
     help="The largest dimension of a matrix [8192; quick: 2048].",
 )
@@ -90,7 +90,7 @@ def blas(
     plot: Path | None,
     may_be_loaded: bool,
 ) -> None:
-    """Measure kernels on one core of this machine, and fit what they cost.
+    """Measure kernels on one core of this machine, and fit their costs.
 
     Each kernel is called at random sizes, round by round, all kernels mixed. The cost is a polynomial of the sizes
     whose terms are significant; a part of the sizes is kept out of the fit, and tells its error. An interrupted
@@ -226,11 +226,13 @@ def _quantity(text: str | None, parse: Callable[[str], float]) -> float | None:
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Fit what a benchmark printed (osu_latency, osu_bw, IMB PingPong and Sendrecv, mpi4py.bench pingpong), or a "
+    help="Fit the output of a benchmark (osu_latency, osu_bw, IMB PingPong and Sendrecv, mpi4py.bench pingpong), or a "
     "CSV file of this command; nothing is measured. Repeatable.",
 )
 @click.option(
-    "--mpiexec", metavar="COMMAND", help="Starts MPI programs; its options may follow: 'mpiexec -hosts a,b'. [found]"
+    "--mpiexec",
+    metavar="COMMAND",
+    help="Starts MPI programs; its options may follow: 'mpiexec -hosts a,b'. By default found.",
 )
 @click.option("--inside-host", is_flag=True, help="Both ranks of a recorded benchmark were on one host.")
 @click.option(
@@ -255,7 +257,7 @@ def network(
     seed: int,
     may_be_loaded: bool,
 ) -> None:
-    """Measure messages between two ranks under a real mpiexec, and fit what they cost.
+    """Measure messages between two ranks under a real mpiexec, and fit their costs.
 
     Finds the overheads of Send, Isend and receives, latency and bandwidth factors with the sizes at which they change,
     and the eager limit. Needs mpi4py and its MPI: `pip install '.[mpi]'` has one.

@@ -1,4 +1,4 @@
-"""Extensions of click's classes: grouped options and commands that load late.
+"""Extensions of click's classes: ranges of numbers, grouped options and commands that load late.
 
 An option names its group, and help shows it under that heading. A group imports a command when it is used, and
 suggests the nearest name for an unknown one.
@@ -17,6 +17,18 @@ from smpy.options import OPTION_GROUPS, OptionGroup
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _NO_GROUP: Final = "Options"
+
+
+class IntegerRange(click.IntRange):
+    """A range of integers; click's own calls a wrong word no valid integer range."""
+
+    name = "integer"
+
+
+class NumberRange(click.FloatRange):
+    """A range of numbers, with a name for help and errors likewise."""
+
+    name = "number"
 
 
 class GroupedOption(click.Option):

@@ -19,7 +19,7 @@ def command() -> None:
     """List the algorithms of collectives and the tables that choose among them, or compare them on a machine."""
 
 
-@command.command("list", short_help="Algorithms: their names, numbers, sources and needs.")
+@command.command("list", short_help="List algorithms: their names, numbers, sources and needs.")
 @click.argument("operation", metavar="[OP]", required=False)
 @json_option
 def list_algorithms(operation: str | None, json_path: Path | None) -> None:
@@ -52,7 +52,7 @@ def _tables(ctx: click.Context, param: click.Parameter, value: str | None) -> li
     return None if value is None else [name.strip() for name in value.split(",") if name.strip()]
 
 
-@command.command("compare", short_help="Time of every algorithm on a machine, and the loss of each table's choice.")
+@command.command("compare", short_help="Time every algorithm on a machine, and show the loss of each table's choice.")
 @click.argument("operation", metavar="OP")
 @click.option(
     "--ranks",

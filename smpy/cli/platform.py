@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from smpy.cli.click_classes import CommandGroup
+from smpy.cli.click_classes import CommandGroup, IntegerRange
 from smpy.cli.cost_text import cost_facts, parts_text
 from smpy.cli.platform_validate import RANKS_MAX
 from smpy.cli.platform_validate import command as validate_command
@@ -46,17 +46,17 @@ _RANKS_MAX: Final = 8
 def command() -> None:
     """Look at a machine, without running anything on it.
 
-    WHAT is a machine as `smpy run --platform` takes it; `default` is the one of runs without that option.
+    MACHINE is one that `smpy run --platform` takes; `default` is the one of runs without that option.
     """
 
 
-@command.command("show", short_help="Hosts, links, diameter, bisection, price, routes, placement of ranks.")
-@click.argument("what")
+@command.command("show", short_help="Show hosts, links, diameter, bisection, price, routes, placement.")
+@click.argument("what", metavar="MACHINE")
 @run_options("options")
 @click.option(
     "--ranks",
     "n_ranks",
-    type=click.IntRange(1, RANKS_MAX),
+    type=IntegerRange(1, RANKS_MAX),
     metavar="N",
     help=f"Placement of N ranks. A machine that is sized to the run is made for them (else for {RANKS_UNLESS_SAID:,}).",
 )
@@ -133,7 +133,7 @@ def show(
 
 
 @command.command("check", short_help="Read a machine, walk routes, warn of odd numbers.")
-@click.argument("what")
+@click.argument("what", metavar="MACHINE")
 @run_options("options")
 @json_option
 def check(what: str, options: tuple[tuple[str, str], ...], json_path: Path | None) -> None:
@@ -163,8 +163,8 @@ def check(what: str, options: tuple[tuple[str, str], ...], json_path: Path | Non
             sys.exit(EXIT_FAILURE)
 
 
-@command.command("convert", short_help="Write a machine down in our TOML.")
-@click.argument("what")
+@command.command("convert", short_help="Write a machine in smpy's TOML.")
+@click.argument("what", metavar="MACHINE")
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE.toml")
 @run_options("options")
 def convert(what: str, file: Path, options: tuple[tuple[str, str], ...]) -> None:
@@ -190,7 +190,7 @@ def convert(what: str, file: Path, options: tuple[tuple[str, str], ...]) -> None
         print_text(f"{file}: {_count(machine.n_hosts, 'host')}, the same machine as {what}")
 
 
-@command.command("list", short_help="The machines that come with smpy, and their sources.")
+@command.command("list", short_help="List the machines that come with smpy, and their sources.")
 @json_option
 def list_machines(json_path: Path | None) -> None:
     """The machines that come with smpy, by name, and where their numbers are from."""

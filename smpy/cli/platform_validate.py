@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from smpy.cli.click_classes import GroupedCommand
+from smpy.cli.click_classes import GroupedCommand, IntegerRange
 from smpy.cli.progress import replay_progress
 from smpy.cli.results import errors_told, json_option, plot_option, show
 from smpy.cli.run_options import PLACEMENT, run_options
@@ -16,7 +16,7 @@ RANKS_MAX: Final = 10_000_000  # as many as a host file may list
 
 
 @click.command("validate", cls=GroupedCommand, short_help="Compare a machine with measured OSU benchmarks and HPL.")
-@click.argument("what")
+@click.argument("what", metavar="MACHINE")
 @click.argument("more_osu", nargs=-1, type=click.Path(path_type=Path), metavar="[FILES]...")
 @click.option(
     "--osu",
@@ -37,7 +37,7 @@ RANKS_MAX: Final = 10_000_000  # as many as a host file may list
 @click.option(
     "--ranks",
     "n_ranks",
-    type=click.IntRange(2, RANKS_MAX),
+    type=IntegerRange(2, RANKS_MAX),
     metavar="N",
     help="Ranks of the OSU benchmarks of collectives, whose output does not have their number.",
 )

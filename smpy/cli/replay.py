@@ -113,11 +113,11 @@ def command(
 ) -> None:
     """Perform a trace again, without its program.
 
-    TRACE that is a folder is what smpy run --trace wrote. On the machine of the run the dates are those of the run;
-    elsewhere they are those of the program there, unless what it does depends on time: then the replay says so.
+    A TRACE that is a folder was written by smpy run --trace. On the machine of the run the dates are those of the run;
+    elsewhere they are those of the program there, unless its calls depend on time: then the replay says so.
 
     A TRACE that is a file is the main file of a time-independent trace, as SimGrid's smpirun -trace-ti writes it; it is
-    performed as smpirun -replay does, and wants a --platform. A TRACE that ends in .goal is a program in GOAL, as
+    performed as smpirun -replay does, and needs a --platform. A TRACE that ends in .goal is a program in GOAL, as
     LogGOPSim performs it; without --platform each rank has a host of its own.
 
     \b
@@ -177,9 +177,9 @@ def command(
             from smpy.importers.time_independent_files import read_main_file
             from smpy.replay.time_independent import replay_time_independent
 
+            listed = read_main_file(path, n_ranks)
             if platform is None:
                 raise UsageError(f"{str(path)!r} is a time-independent trace, which names no machine: say --platform")
-            listed = read_main_file(path, n_ranks)
             result = _with_cost(partial(replay_time_independent, listed, platform), changes)
             tell(_text_of_file(path, listed.n_ranks, result), _record_of_file(path, listed.n_ranks, result), json_path)
 

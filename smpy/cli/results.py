@@ -110,6 +110,19 @@ def show(result: Result, json_path: Path | None, plot_path: Path | None) -> None
     tell(result.table(), result.to_record(), json_path)
 
 
+def error_line(error: str) -> str:
+    """Error of a run in one line: its first line, and the exception below it, without the traceback.
+
+    Examples
+    --------
+    >>> error_line("rank 0 failed at 0 s:\\nTraceback (most recent call last):\\n  File ...\\nKeyError: 1\\n")
+    'rank 0 failed at 0 s: KeyError: 1'
+    """
+    head, _, text = error.strip().partition("\n")
+    lines = text.rpartition("Traceback (most recent call last):\n")[2].splitlines() if head.endswith(":") else ()
+    return " ".join([head, *[line for line in lines if not line.startswith(" ")][:1]])
+
+
 def print_text(text: str) -> None:
     """Print a text; characters that the terminal lacks are escaped."""
     try:

@@ -43,8 +43,8 @@ EXIT_INTERRUPTED: Final = 130  # 128 + SIGINT, the exit code of shells
 def command(**parameters: Any) -> None:
     """Run an mpi4py program on a simulated machine.
 
-    PROGRAM is a Python file, or with -m a module; what follows it is its own. The program's exit code is the command's:
-    the first of a rank, in simulated time, that is not 0. The summary follows however the program ends.
+    PROGRAM is a Python file, or with -m a module; its arguments follow it. The exit code is the first one of a rank,
+    in simulated time, that is not 0. The summary follows however the program ends.
 
     \b
       smpy run -np 16 program.py --steps 100

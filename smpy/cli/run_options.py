@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from smpy.cli.click_classes import GroupedOption
+from smpy.cli.click_classes import GroupedOption, IntegerRange
 from smpy.errors import UsageError
 from smpy.option_texts import OneOf, WholeNumber
 from smpy.options import OPTIONS, Option, RunConfig
@@ -58,7 +58,7 @@ def _attributes(option: Option) -> dict[str, Any]:
         case None:
             return {**attributes, "is_flag": True}
         case WholeNumber(least, most):
-            return {**attributes, "type": click.IntRange(least, most)}
+            return {**attributes, "type": IntegerRange(least, most)}
         case OneOf(names):
             return {**attributes, "type": click.Choice(names)}
         case read:

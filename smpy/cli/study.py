@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from smpy.cli.click_classes import CommandGroup
+from smpy.cli.click_classes import CommandGroup, IntegerRange
 from smpy.cli.interrupts import hear_interrupts
 from smpy.cli.progress import study_progress
-from smpy.cli.results import errors_told, print_text
+from smpy.cli.results import error_line, errors_told, print_text
 from smpy.cli.throughput_text import throughput_table
 from smpy.errors import UsageError
 from smpy.units import format_time
@@ -55,9 +55,9 @@ folder_option: Final = click.option(
 )
 workers_option: Final = click.option(
     "--workers",
-    type=click.IntRange(min=1),
+    type=IntegerRange(min=1),
     metavar="N",
-    help="Processes here; by default one a core, but for one core.",
+    help="Processes on this machine; by default one a core, less one.",
 )
 retry_option: Final = click.option("--retry-failed", is_flag=True, help="Run points again that have failed.")
 output_option: Final = click.option(
@@ -79,7 +79,7 @@ def open_study(what: Path, folder: Path | None) -> Study:
 @command.command("plan", short_help="List the points, and estimate their time.")
 @study_argument
 @folder_option
-@click.option("--probe", type=click.IntRange(min=1), metavar="N", help="Run N points, to estimate the time of all.")
+@click.option("--probe", type=IntegerRange(min=1), metavar="N", help="Run N points, to estimate the time of all.")
 @workers_option
 def plan(what: Path, folder: Path | None, probe: int | None, workers: int | None) -> None:
     """List the points of a study, and estimate how long they will take.
@@ -274,7 +274,7 @@ def _status(study: Study) -> str:
     ]
     if failed:
         facts.append(f"  failed         {len(failed):,} (--retry-failed runs them again)")
-        facts += [f"    {place}: {error.splitlines()[0]}" for place, error in failed[:_SHOWN_MAX]]
+        facts += [f"    {place}: {error_line(error)}" for place, error in failed[:_SHOWN_MAX]]
         if len(failed) > _SHOWN_MAX:
             facts.append(f"    and {len(failed) - _SHOWN_MAX:,} more")
     return "\n".join(facts)
@@ -285,7 +285,7 @@ def _at(study: Study, point: Point) -> str:
     return ", ".join(f"{name} {value}" for name, value in zip(study.definition.axis_names, point.values, strict=True))
 
 
-@command.command("report", short_help="Write one page of HTML: figures to choose, a table to sort.")
+@command.command("report", short_help="Write a page of HTML: figures to choose, a table to sort.")
 @study_argument
 @folder_option
 @output_option

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from smpy.cli.click_classes import GroupedCommand
+from smpy.cli.click_classes import GroupedCommand, IntegerRange
 from smpy.cli.cost_text import count_text
 from smpy.cli.results import errors_told, json_option, tell
 from smpy.cli.study import folder_option, open_study, retry_option, run_points, study_argument, workers_option
@@ -26,7 +26,7 @@ _ROWS_MIN: Final = 3
 _ROWS_MAX: Final = 12
 
 
-@click.command("buy", cls=GroupedCommand, short_help="The best machine for a budget.")
+@click.command("buy", cls=GroupedCommand, short_help="Find the best machine for a budget.")
 @study_argument
 @click.option(
     "--budget", "budget", required=True, metavar="EUR", help="Most that the machine may cost: 1.3MEUR, 800kEUR."
@@ -35,7 +35,7 @@ _ROWS_MAX: Final = 12
 @click.option(
     "--runs",
     "runs_max",
-    type=click.IntRange(min=1),
+    type=IntegerRange(min=1),
     default=_RUNS_MAX,
     show_default=True,
     metavar="N",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from smpy.analysis.result import Result
 
 
-@click.command("model", cls=GroupedCommand, short_help="Formulas for a study's times: sizes that have not run.")
+@click.command("model", cls=GroupedCommand, short_help="Find formulas of times, and predict sizes that have not run.")
 @click.argument("what", metavar="STUDY|TRACES.csv", type=click.Path(path_type=Path))
 @click.option(
     "--of",

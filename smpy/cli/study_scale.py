@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from smpy.cli.click_classes import GroupedCommand
+from smpy.cli.click_classes import GroupedCommand, IntegerRange, NumberRange
 from smpy.cli.interrupts import hear_interrupts
 from smpy.cli.progress import replay_progress, study_progress
 from smpy.cli.results import errors_told, json_option, plot_option, show
@@ -58,7 +58,7 @@ def _growth(ctx: click.Context, param: click.Parameter, value: str | None) -> Gr
 
 
 @click.command(
-    "scale", cls=_Command, short_help="A program on more and more ranks: speed-up, efficiency, the knee, what limits."
+    "scale", cls=_Command, short_help="Run a program on more and more ranks: speed-up, efficiency, knee, limits."
 )
 @click.option(
     "--ranks",
@@ -76,7 +76,7 @@ def _growth(ctx: click.Context, param: click.Parameter, value: str | None) -> Gr
 )
 @click.option(
     "--efficiency",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=NumberRange(0, 1, min_open=True, max_open=True),
     metavar="SHARE",
     help="Find the size (--size) at which each number of ranks has this parallel efficiency, such as 0.8.",
 )
@@ -94,7 +94,7 @@ def _growth(ctx: click.Context, param: click.Parameter, value: str | None) -> Gr
 )
 @click.option(
     "--workers",
-    type=click.IntRange(min=1),
+    type=IntegerRange(min=1),
     metavar="N",
     help="Runs at a time. By default one where computing is measured, as runs disturb each other; else one a core, but "
     "for one.",

@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from smpy.cli.click_classes import GroupedCommand
+from smpy.cli.click_classes import GroupedCommand, IntegerRange
 from smpy.cli.progress import replay_progress
 from smpy.cli.results import errors_told, json_option, plot_option, show
 from smpy.cli.run_options import PLACEMENT, run_options
 
 
 @click.command(
-    "sensitivity", cls=GroupedCommand, short_help="Parameters on which the time of a run depends, by replays."
+    "sensitivity", cls=GroupedCommand, short_help="Find the parameters that the time of a run depends on, by replays."
 )
 @click.argument("trace", type=click.Path(path_type=Path))
 @click.option(
@@ -30,7 +30,7 @@ from smpy.cli.run_options import PLACEMENT, run_options
 @click.option(
     "--samples",
     "n_samples",
-    type=click.IntRange(2),
+    type=IntegerRange(2),
     metavar="N",
     help="Sobol indices, too, from N x (parameters + 2) replays; N is a power of 2, such as 1024. With --model: N "
     "replays, by default 48.",

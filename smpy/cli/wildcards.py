@@ -8,6 +8,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from smpy.cli.results import error_line
 from smpy.errors import DeadlockError, Interrupted
 from smpy.option_texts import chosen_message_text
 from smpy.options import RunConfig
@@ -62,7 +63,7 @@ def remark_on_other_messages(config: RunConfig, directory: str) -> Remark | None
     try:
         usual = _ended(plain, directory, None)
         if isinstance(usual, RunError):
-            text = f"not looked for: without measured computing the run fails as it is: {_first_line(usual)}"
+            text = f"not looked for: without measured computing the run fails as it is: {error_line(str(usual))}"
             return Remark(_TOPIC, (text,), {"runs": []})
         limit_s = _LIMIT_S + _LIMIT_FACTOR * (perf_counter() - began_s)
         choices = list(_choices(usual))
@@ -100,7 +101,7 @@ def _words(sides: list[dict[str, Any]]) -> str:
 
 
 class _Ending(NamedTuple):
-    """End of a run, compared with that of the usual run, and the first line of its error."""
+    """End of a run, compared with that of the usual run, and its error in a line."""
 
     words: str
     error: str = ""
@@ -115,11 +116,7 @@ def _ending(usual: Run, other: Run | RunError) -> _Ending:
         return _Ending("ends the same" if is_same else "ends well, and prints something else")
     if isinstance(other, TimeLimitError):
         return _Ending("does not end in twenty times the time", "", True)
-    return _Ending("deadlock" if isinstance(other.failure, DeadlockError) else "fails", _first_line(other), True)
-
-
-def _first_line(error: RunError) -> str:
-    return str(error).strip().partition("\n")[0]
+    return _Ending("deadlock" if isinstance(other.failure, DeadlockError) else "fails", error_line(str(other)), True)
 
 
 def _remark(runs: list[tuple[_Choice, _Ending]], n_choices: int) -> Remark:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.engine.kernel import ffi, lib
-from smpy.platforms.host_names import folded_names
+from smpy.platforms.host_names import merge_names
 from smpy.platforms.models.devices import BITS, Device
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _numbers(kind: Device) -> Any:
 def without_device(platform: Platform, rank: int, host: int) -> str:
     """Sentence on a rank whose host has no device, and on the hosts that have some."""
     names = [platform.host_names[each] for hosts, _ in platform.devices() for each in hosts]
-    shown = folded_names(names)
+    shown = merge_names(names)
     listed = ", ".join(shown[:_SHOWN_MAX]) + (", ..." if len(shown) > _SHOWN_MAX else "")
     others = (
         f"{len(names):,} of {platform.n_hosts:,} hosts have some ({listed}): place the rank on one of them"

@@ -443,7 +443,7 @@ class PlatformBuilder:
         """Change a number of the devices of all hosts that a pattern meets."""
         hosts = set(change.matches(self._host_names))
         noted = [dict(self._properties.of(host)) for host in hosts]
-        after = change.after_of_devices({each[DEVICES_PROPERTY] for each in noted if DEVICES_PROPERTY in each})
+        after = change.changed_properties({each[DEVICES_PROPERTY] for each in noted if DEVICES_PROPERTY in each})
         self._properties = self._properties.changed(
             *(hosts, len(self._host_names)),
             lambda before: tuple((name, after[text] if name == DEVICES_PROPERTY else text) for name, text in before),
@@ -463,9 +463,9 @@ class PlatformBuilder:
         bandwidth = float(lib.platform_link_bandwidth_bytes_per_s(self._handle, link))
         latency_s = float(lib.platform_link_latency_s(self._handle, link))
         if change.quantity == "bandwidth":
-            bandwidth = change.after(bandwidth, name)
+            bandwidth = change.changed_number(bandwidth, name)
         else:
-            latency_s = change.after(latency_s, name)
+            latency_s = change.changed_number(latency_s, name)
         checked_number(lib.platform_set_links(self._handle, link, 1, bandwidth, latency_s), f"link {name!r}")
 
     def _change_host(self, change: PartChange, host: int) -> None:
@@ -473,10 +473,10 @@ class PlatformBuilder:
         properties, speeds, first_state = before
         if len(speeds) > 1 and not change.is_factor:
             raise PlatformError(f"--set {change}: {name!r} has several speeds: multiply them, as in x2")
-        speed = change.after(float(lib.platform_speed_flop_per_s(self._handle, host)), name)
+        speed = change.changed_number(float(lib.platform_speed_flop_per_s(self._handle, host)), name)
         cores = lib.platform_cores(self._handle, host)
         checked_number(lib.platform_set_hosts(self._handle, host, 1, speed, cores), f"host {name!r}")
-        states = properties, tuple(change.after(each, name) for each in speeds), first_state
+        states = properties, tuple(change.changed_number(each, name) for each in speeds), first_state
         self._changed_states[host] = states
         self._set_states(host, 1, name, speed, states)
 

@@ -206,7 +206,7 @@ class Cluster:
     sockets : int
         Sockets a host has, which share its cores equally.
     properties : tuple of (str, str)
-        Names and values of what is noted of each host, such as its power.
+        Names and values of notes on each host, such as its power.
     rails : int
         Network cards a host has. So many planes of the network there are, each with links of its own, whose names begin
         with ``rail0_``, ``rail1_``, ... if there are several. All messages from one host to another take one of them;

@@ -28,7 +28,7 @@ class Host(Computer):
     cores : int
         Number of its cores.
     properties : tuple of (str, str)
-        Names and values of what is noted of it, such as its power.
+        Names and values of notes on it, such as its power.
     sockets : int
         Number of sockets, which share the cores equally.
     state_speeds_flop_per_s : tuple of float
@@ -106,7 +106,7 @@ class Link(Part):
     sharing : Sharing
         The way in which flows share it.
     properties : tuple of (str, str)
-        Names and values of what is noted of its power, of each half alike.
+        Names and values of notes on its power, of each half alike.
     bandwidth_profile, latency_profile, state_profile : Profile, optional
         Its bandwidth and latency, instead, from dates on; when it is on. A run fails in which a message needs a link
         that is off.

@@ -106,7 +106,7 @@ class Description:
         """A hash of the machine, equal for equal machines however they were described, and in every version of smpy.
 
         It is the SHA-256 of a canonical text: every part by the name of its class, with the fields that differ from
-        their defaults. A name, an origin, the hash of a file, and what hosts cost and draw are not of it.
+        their defaults. It leaves out names, origins, hashes of files, and the price and power of hosts.
         """
         parts = (self.zone, self.models, self.fills_hosts)
         others = self.connections, self.kernels, self.storage, self.part_changes, self.threads

@@ -26,12 +26,12 @@ def natural_key(name: str) -> tuple[object, ...]:
     return tuple(parts), name
 
 
-def folded(hosts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+def merge_hosts(hosts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     """Hosts with a number each; consecutively numbered hosts with the same number are merged.
 
     Examples
     --------
-    >>> folded([("h08", 2), ("h09", 2), ("h10", 2), ("h11", 1), ("h13", 1)])
+    >>> merge_hosts([("h08", 2), ("h09", 2), ("h10", 2), ("h11", 1), ("h13", 1)])
     [('h[08-10]', 2), ('h11', 1), ('h13', 1)]
     """
     runs: list[tuple[str, int]] = []
@@ -55,23 +55,23 @@ def folded(hosts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     return runs
 
 
-def folded_names(names: Iterable[str]) -> list[str]:
+def merge_names(names: Iterable[str]) -> list[str]:
     """Names of hosts, with consecutively numbered ones merged.
 
     Examples
     --------
-    >>> folded_names(["node-0.org", "node-1.org", "login"])
+    >>> merge_names(["node-0.org", "node-1.org", "login"])
     ['node-[0-1].org', 'login']
     """
-    return [name for name, _ in folded((name, 0) for name in names)]
+    return [name for name, _ in merge_hosts((name, 0) for name in names)]
 
 
-def unfolded(name: str) -> list[str]:
-    """Names of the hosts that a name of `folded` stands for.
+def expand_name(name: str) -> list[str]:
+    """Names of the hosts that a merged name stands for.
 
     Examples
     --------
-    >>> unfolded("h[08-10]"), unfolded("h11")
+    >>> expand_name("h[08-10]"), expand_name("h11")
     (['h08', 'h09', 'h10'], ['h11'])
     """
     parts = _RANGE.fullmatch(name)

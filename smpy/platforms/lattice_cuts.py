@@ -18,7 +18,7 @@ def halving_cut(sizes: Sequence[int], line_cuts: Sequence[float]) -> float:
     sizes : sequence of int
         Nodes in each dimension.
     line_cuts : sequence of float
-        Wires between the halves of a line of each dimension, or what they are worth.
+        Wires between the halves of a line of each dimension, or their weight.
 
     Examples
     --------

@@ -46,8 +46,7 @@ def read_machine(
     n_ranks : int
         Number of ranks that will run: a machine that does not give its number of hosts is sized to them.
     options : iterable of (str, str)
-        Keys and values that stand above what the machine says: dotted keys are the machine's, keys with a slash
-        SimGrid's.
+        Keys and values that override the machine's: dotted keys are the machine's, keys with a slash SimGrid's.
     ranks_per_host : int
         Largest number of ranks on a host; 0: as many as it has cores for.
     cpus_per_task : int
@@ -222,7 +221,7 @@ def with_kernels(machine: Description, path: Path) -> Description:
     machine = replace(machine, threads=threads or machine.threads)
     if costs is None:
         return machine
-    return replace(machine, kernels=costs, calibration=settings.table("calibration").kept())
+    return replace(machine, kernels=costs, calibration=settings.table("calibration").unchecked_content())
 
 
 def with_collectives(machine: Description, named: str) -> Description:

@@ -78,14 +78,14 @@ class PartChange:
         if not is_met:
             shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
             if not names:
-                raise PlatformError(f"--set {self}: no {self.kind} of this machine has a name: name its links")
+                raise self._error(f"no {self.kind} of this machine has a name: name its links")
             kinds = "switches" if self.kind == "switch" else f"{self.kind}s"
-            raise PlatformError(
-                f"--set {self}: the machine has no {self.kind} {self.pattern!r}"
+            raise self._error(
+                f"the machine has no {self.kind} {self.pattern!r}"
                 f"{meant(self.pattern, names) or f'; its {kinds} are {shown} (* stands for any characters)'}"
             )
 
-    def after(self, before: float, name: str) -> float:
+    def changed_number(self, before: float, name: str) -> float:
         """The changed number of a part.
 
         Raises
@@ -95,10 +95,10 @@ class PartChange:
         """
         after = before * self.number if self.is_factor else self.number
         if not (0 < after < math.inf or (after == 0 and self.quantity == "latency")):
-            raise PlatformError(f"--set {self}: it makes {after:g} of {before:g} for {name!r}, which is out of range")
+            raise self._error(f"it makes {after:g} of {before:g} for {name!r}, which is out of range")
         return after
 
-    def after_of_devices(self, texts: Iterable[str]) -> dict[str, str]:
+    def changed_properties(self, texts: Iterable[str]) -> dict[str, str]:
         """Properties that tell the devices of hosts, by those before the change.
 
         Raises
@@ -110,4 +110,10 @@ class PartChange:
             key = self.quantity.removeprefix(DEVICE_PREFIX)
             return changed_devices(texts, key, self.number, is_factor=self.is_factor)
         except PlatformError as wrong:
-            raise PlatformError(f"--set {self}: {wrong}") from None
+            raise self._error(str(wrong)) from None
+
+    def _error(self, text: str) -> PlatformError:
+        """Error with the option as its place, which is no line of the machine's file."""
+        error = PlatformError(f"--set {self}: {text}")
+        error.is_located = True
+        return error

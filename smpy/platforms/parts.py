@@ -46,7 +46,7 @@ class Part:
         Raises
         ------
         PlatformError
-            If it does not fit what is there.
+            If it does not fit the parts that are there.
         """
         raise NotImplementedError
 
@@ -95,7 +95,7 @@ class Zone(Part):
         element : Element
             Its element.
         read : callable
-            Gives the part that an element inside it stands for, or None for a mere note.
+            Gives the part that an element inside it stands for, or None for a note.
         """
         raise element.error(f"no file can describe a {cls.__name__}")
 

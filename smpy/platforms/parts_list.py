@@ -91,7 +91,7 @@ class PartsList:
         return sum(kind.count for kind in self.cables)
 
     @property
-    def noted(self) -> frozenset[str]:
+    def property_names(self) -> frozenset[str]:
         """Names of all properties of hosts."""
         return frozenset(name for kind in self.hosts for name, _ in kind.properties)
 

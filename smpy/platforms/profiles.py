@@ -102,7 +102,7 @@ def read_profile(text: str, origin: str, first_line: int = 1, period_s: float | 
     ----------
     text : str
         The lines. ``LOOPAFTER seconds`` repeats them so long after the last date, ``PERIODICITY seconds`` repeats them
-        at that interval; what begins with ``#`` or ``%`` is a comment.
+        at that interval; a line that begins with ``#`` or ``%`` is a comment.
     origin : str
         The file, for messages; a line's number is put behind it.
     first_line : int

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from smpy.platforms.description import Description
 
-from smpy.platforms.host_names import folded
+from smpy.platforms.host_names import merge_hosts
 
 SPELT_OUT_MAX: Final = 4096
 
@@ -99,7 +99,7 @@ def mapping_of(host_of_rank: Sequence[int], host_names: Sequence[str]) -> list[t
     runs = [(host, len(list(ranks))) for host, ranks in groupby(host_of_rank)]
     runs = runs[: _period(runs)]
     mapping = [(host_names[host], n_ranks) for host, n_ranks in runs]
-    return folded(mapping) if len(mapping) > SPELT_OUT_MAX else mapping
+    return merge_hosts(mapping) if len(mapping) > SPELT_OUT_MAX else mapping
 
 
 def _period(runs: Sequence[tuple[int, int]]) -> int:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from smpy.errors import DamagedFileError, UsageError
 from smpy.input_files import read_plain_file, strict_json
 from smpy.records.trace_info_rules import broken_rule
-from smpy.records.trace_layout import INFO, READABLE, REMEDY, damaged
+from smpy.records.trace_layout import COLUMNS, INFO, READABLE, REMEDY, damaged
 
 _SEAL: Final = "sha256"
 
@@ -91,7 +91,7 @@ def read_info(folder: Path) -> dict[str, Any]:
     try:
         content = strict_json(read_plain_file(path, "trace"))
     except OSError as error:
-        if isinstance(error, FileNotFoundError) and any(folder.glob("*.parquet")):
+        if isinstance(error, FileNotFoundError) and any((folder / f"{table}.parquet").is_file() for table in COLUMNS):
             raise UsageError(f"{folder} is incomplete: the run ended before it wrote {path.name}: {REMEDY}") from error
         raise UsageError(
             f"{folder} is not a trace: {path.name}: {error.strerror}; name the folder that `smpy run --trace` wrote"

@@ -16,7 +16,7 @@ from smpy.report.study_columns import page_columns, words
 from smpy.report.study_profiles import page_profiles
 from smpy.study.definition import PROGRAM
 from smpy.study.findings import Finding, by_program, effects, findings, has_failed, with_results
-from smpy.study.levels import brief, levels_of
+from smpy.study.levels import levels_of, short_text
 from smpy.study.pairs import PairedEffect, paired_effects
 from smpy.study.table import StudyTable
 from smpy.units import format_time
@@ -130,15 +130,15 @@ def _varied(table: StudyTable) -> str:
     rows = []
     for levels in (levels_of(axis, table.frame[axis]) for axis in table.axes):
         effect = by_axis.get(levels.axis)
-        shown = [brief(label) for label in levels.labels]
+        shown = [short_text(label) for label in levels.labels]
         if len(shown) > _LABELS_MAX:
             shown = [*shown[: _LABELS_MAX - 2], "...", shown[-1]]
         cells = (
             ["", "", ""]
             if effect is None
             else [
-                f"{format_time(effect.best_s)} at {brief(effect.best)}",
-                f"{format_time(effect.worst_s)} at {brief(effect.worst)}",
+                f"{format_time(effect.best_s)} at {short_text(effect.best)}",
+                f"{format_time(effect.worst_s)} at {short_text(effect.worst)}",
                 f"{effect.ratio:.4g}" if effect.ratio < inf else "",
             ]
         )

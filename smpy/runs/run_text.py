@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from smpy.arguments import word
@@ -54,9 +54,8 @@ def run_config(
     (('host.cores', '8'),)
     """
     fields: dict[str, Any] = {} if machine is None else {"platform": machine}
+    check_keywords(options)
     for keyword, value in options.items():
-        if keyword not in KEYWORDS:
-            raise UsageError(f"there is no option {keyword!r}{meant(keyword, KEYWORDS)}")
         if value is not None and value is not False:
             name = KEYWORDS[keyword]
             fields |= OPTIONS[name].fields_of(name, option_value(OPTIONS[name], value))
@@ -66,6 +65,19 @@ def run_config(
     run = RunConfig(program=word("program", program), args=words, **fields)
     run.check(lambda option: f"{option.keyword}=")
     return run
+
+
+def check_keywords(keywords: Iterable[str]) -> None:
+    """Refuse keywords that no option has.
+
+    Raises
+    ------
+    UsageError
+        With the keyword that was probably meant.
+    """
+    for keyword in keywords:
+        if keyword not in KEYWORDS:
+            raise UsageError(f"there is no option {keyword!r}{meant(keyword, KEYWORDS)}")
 
 
 def option_value(option: Option, value: object) -> Any:

@@ -85,7 +85,7 @@ class Axis:
     settings: Sequence[Settings]
     range: Range | None = None
 
-    def drawn(self, share: float) -> tuple[Value, Settings]:
+    def draw(self, share: float) -> tuple[Value, Settings]:
         """Value at a share of the axis, from 0 up to 1, and its settings."""
         if self.range is not None:
             value = self.range.at(share)
@@ -309,7 +309,7 @@ def combinations(axes: Sequence[Axis], way: str, n_points: int = 0, seed: int = 
     draw = _evenly if way == "latin-hypercube" else _independently
     columns = [list(draw(random, n_points)) for _ in axes]
     return [
-        _merged([axis.drawn(share) for axis, share in zip(axes, shares, strict=True)])
+        _merged([axis.draw(share) for axis, share in zip(axes, shares, strict=True)])
         for shares in zip(*columns, strict=True)
     ]
 

@@ -34,7 +34,7 @@ class CarriedVariables:
         self._environment = dict(environment)
         self._names = {name for name in environment if is_read_once(name)}.union(names)
 
-    def now(self) -> dict[str, str | None]:
+    def current(self) -> dict[str, str | None]:
         """Values for a point that begins now; None: the variable is absent."""
         return {name: self._environment.get(name) for name in self._names}
 

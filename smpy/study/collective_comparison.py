@@ -9,7 +9,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.analysis.result import Result, escaped, needed
+from smpy.analysis.result import Result, import_optional, plotly_text
 from smpy.arguments import RANKS_MAX, several, text, whole_number, word
 from smpy.collectives.choice import selection_of
 from smpy.collectives.register import algorithms_of
@@ -173,9 +173,9 @@ class CollectiveComparison(Result):
 
     def plot(self) -> Figure:
         """Time over bytes, or over ranks for a single size: one line per algorithm, one mark per table's choice."""
-        graph = needed("plotly.graph_objects", extra="study")
-        subplots = needed("plotly.subplots", extra="study")
-        colours = needed("plotly.colors", extra="study").qualitative.Dark24
+        graph = import_optional("plotly.graph_objects", extra="study")
+        subplots = import_optional("plotly.subplots", extra="study")
+        colours = import_optional("plotly.colors", extra="study").qualitative.Dark24
         over_ranks = len(self.sizes_bytes) == 1
         panels = [slice(None)] if over_ranks else list(range(len(self.ranks)))
         titles = None if over_ranks else [f"{n_ranks:,} ranks" for n_ranks in self.ranks]
@@ -188,20 +188,22 @@ class CollectiveComparison(Result):
             for number, (name, table_s) in enumerate(self.times_s.items()):
                 y = [_finite(table_s[i][j]) for i, j in places]
                 line = {"color": colours[number % len(colours)]}
-                trace = graph.Scatter(x=x, y=y, name=escaped(name), line=line, legendgroup=name, showlegend=not panel)
+                trace = graph.Scatter(
+                    x=x, y=y, name=plotly_text(name), line=line, legendgroup=name, showlegend=not panel
+                )
                 figure.add_trace(trace, row=panel + 1, col=1)
             for number, (table, chosen) in enumerate(self.choices.items()):
                 marks = {"symbol": 100 + number, "size": 11, "color": "black"}  # hollow symbols
                 y = [_finite(self.choice_times_s[table][i][j]) for i, j in places]
-                texts = [escaped(chosen[i][j]) for i, j in places]
+                texts = [plotly_text(chosen[i][j]) for i, j in places]
                 trace = graph.Scatter(
-                    x=x, y=y, text=texts, mode="markers", marker=marks, name=escaped(f"choice of {table}"),
+                    x=x, y=y, text=texts, mode="markers", marker=marks, name=plotly_text(f"choice of {table}"),
                     legendgroup=f"table {table}", showlegend=not panel,
                 )  # fmt: skip
                 figure.add_trace(trace, row=panel + 1, col=1)
         figure.update_xaxes(type="log", title="ranks" if over_ranks else "bytes")
         figure.update_yaxes(type="log", title="time (s)")
-        figure.update_layout(title=escaped(f"{self.operation} on {self.platform}"), height=200 + 400 * len(panels))
+        figure.update_layout(title=plotly_text(f"{self.operation} on {self.platform}"), height=200 + 400 * len(panels))
         return figure
 
     # ---- a table of the best ----

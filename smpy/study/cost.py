@@ -231,38 +231,38 @@ def _unknown(n_hosts: int) -> MachineCost:
 
 
 def _cost(parts: PartsList, own: Prices, others: Prices) -> MachineCost:
-    said = own.above(others.unless_noted(parts.noted))
-    powers_w = [(kind.count, *_power_w(kind, said)) for kind in parts.hosts]
+    prices = own.with_defaults(others.unless_noted(parts.property_names))
+    powers_w = [(kind.count, *_power_w(kind, prices)) for kind in parts.hosts]
     return MachineCost(
         n_hosts=parts.n_hosts,
         n_cores=parts.n_cores,
         n_switches=parts.n_switches,
         n_cables=parts.n_cables,
-        hosts_eur=_hosts_eur(parts, said, "host_eur") + _adapters_eur(parts, said),
-        switches_eur=_switches_eur(parts, said),
-        cables_eur=math.fsum(_times(kind.count, _cable_eur(kind, said)) for kind in parts.cables),
-        hosts_hour_eur=_hosts_eur(parts, said, "host_hour_eur"),
+        hosts_eur=_hosts_eur(parts, prices, "host_eur") + _adapters_eur(parts, prices),
+        switches_eur=_switches_eur(parts, prices),
+        cables_eur=math.fsum(_times(kind.count, _cable_eur(kind, prices)) for kind in parts.cables),
+        hosts_hour_eur=_hosts_eur(parts, prices, "host_hour_eur"),
         hosts_idle_w=math.fsum(count * idle_w for count, idle_w, _ in powers_w),
         hosts_busy_w=math.fsum(count * busy_w for count, _, busy_w in powers_w),
-        switches_w=_times(parts.n_switches, said.switch_w),
-        links_busy_w=_times(2 * parts.n_cables, said.link_busy_w),
-        kwh_eur=_known(said.kwh_eur),
-        lifetime_years=_known(said.lifetime_years),
+        switches_w=_times(parts.n_switches, prices.switch_w),
+        links_busy_w=_times(2 * parts.n_cables, prices.link_busy_w),
+        kwh_eur=_known(prices.kwh_eur),
+        lifetime_years=_known(prices.lifetime_years),
     )
 
 
-def _hosts_eur(parts: PartsList, said: Prices, field: str) -> float:
-    of_all: float | None = getattr(said, field)
+def _hosts_eur(parts: PartsList, prices: Prices, field: str) -> float:
+    of_all: float | None = getattr(prices, field)
     name = HOST_PROPERTIES[field]
     return math.fsum(_times(kind.count, _noted(kind, name) if of_all is None else of_all) for kind in parts.hosts)
 
 
-def _adapters_eur(parts: PartsList, said: Prices) -> float:
+def _adapters_eur(parts: PartsList, prices: Prices) -> float:
     """Price of the hosts' ends of cables: one a host at a switch, six a host of a torus of three dimensions."""
-    if said.nic_eur is None:
+    if prices.nic_eur is None:
         return 0.0
     ends = (2 * kind.count - kind.count * _known(kind.switch_ends) for kind in parts.cables)
-    return said.nic_eur * math.fsum(ends)
+    return prices.nic_eur * math.fsum(ends)
 
 
 def _noted(kind: HostParts, name: str) -> float | None:
@@ -270,11 +270,11 @@ def _noted(kind: HostParts, name: str) -> float | None:
     return None if text is None else _number(text, name)
 
 
-def _power_w(kind: HostParts, said: Prices) -> tuple[float, float]:
+def _power_w(kind: HostParts, prices: Prices) -> tuple[float, float]:
     """Power of a host in W with all cores idle, and with all of them busy."""
     text = dict(kind.properties).get(POWER_PROPERTY)
     if text is None:
-        return _known(said.host_idle_w), _known(said.host_busy_w)
+        return _known(prices.host_idle_w), _known(prices.host_busy_w)
     numbers = [_number(part, POWER_PROPERTY) for part in text.partition(",")[0].split(":")]  # at full speed
     return numbers[0], numbers[-1]
 
@@ -289,13 +289,13 @@ def _number(text: str, name: str) -> float:
     return number
 
 
-def _switches_eur(parts: PartsList, said: Prices) -> float:
-    if not parts.n_switches or (said.switch_eur is None and said.switch_port_eur is None):
+def _switches_eur(parts: PartsList, prices: Prices) -> float:
+    if not parts.n_switches or (prices.switch_eur is None and prices.switch_port_eur is None):
         return _times(parts.n_switches, None)
-    ports_eur = 0.0 if said.switch_port_eur is None else said.switch_port_eur * _known(parts.n_ports)
-    if isinstance(said.switch_eur, tuple):
-        return math.fsum(kind.count * _switch_eur(kind, said.switch_eur) for kind in parts.switches) + ports_eur
-    return parts.n_switches * (said.switch_eur or 0.0) + ports_eur
+    ports_eur = 0.0 if prices.switch_port_eur is None else prices.switch_port_eur * _known(parts.n_ports)
+    if isinstance(prices.switch_eur, tuple):
+        return math.fsum(kind.count * _switch_eur(kind, prices.switch_eur) for kind in parts.switches) + ports_eur
+    return parts.n_switches * (prices.switch_eur or 0.0) + ports_eur
 
 
 def _switch_eur(kind: SwitchParts, sizes_eur: Sequence[tuple[int, float]]) -> float:
@@ -311,9 +311,9 @@ def _switch_eur(kind: SwitchParts, sizes_eur: Sequence[tuple[int, float]]) -> fl
     )
 
 
-def _cable_eur(kind: CableParts, said: Prices) -> float | None:
+def _cable_eur(kind: CableParts, prices: Prices) -> float | None:
     joins_switches = kind.switch_ends is not None and kind.switch_ends > 1
-    return said.switch_cable_eur if joins_switches and said.switch_cable_eur is not None else said.cable_eur
+    return prices.switch_cable_eur if joins_switches and prices.switch_cable_eur is not None else prices.cable_eur
 
 
 def _times(count: int, each: float | None) -> float:

@@ -20,7 +20,7 @@ import numpy as np
 
 from smpy.analysis import critical_path
 from smpy.analysis.formulas import FittedFormula, fit_formula, plain_name
-from smpy.analysis.result import Result, escaped, needed
+from smpy.analysis.result import Result, import_optional, plotly_text
 from smpy.analysis.timeline import COMPUTE, read_timeline
 from smpy.errors import UsageError
 from smpy.records.columns import numbers
@@ -150,10 +150,10 @@ class CountsModel(Result):
 
     def plot(self) -> Figure:
         """Elasticities of each point as stacked bars; without costs, its counts."""
-        graph = needed("plotly.graph_objects", extra="study")
+        graph = import_optional("plotly.graph_objects", extra="study")
         figure = graph.Figure()
         shown = [*self.points, *self.predicted]
-        where = [escaped(_where(point.levels)) for point in shown]
+        where = [plotly_text(_where(point.levels)) for point in shown]
         for name in COUNTS:
             values = [point.elasticities.get(name, 0.0) if self.costs else point.counts[name] for point in shown]
             figure.add_trace(graph.Bar(x=where, y=values, name=name))

@@ -42,7 +42,7 @@ def read_csv_rows(path: Path, what: str) -> tuple[list[str], list[tuple[int, lis
 
 
 def number_above_0(path: Path, line: int, word: str) -> float:
-    """Number of a cell.
+    """Number in a cell.
 
     Raises
     ------

@@ -65,7 +65,7 @@ def memory_of_a_point(n_workers: int) -> int | None:
 
 
 @contextmanager
-def connected(
+def dask_connection(
     n_workers: int, scheduler: str | None, show_dashboard: Callable[[str], None] | None
 ) -> Iterator[DaskConnection]:
     """A connection to Dask while the body runs, in which loggers of Dask are silent.

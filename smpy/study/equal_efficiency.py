@@ -25,14 +25,14 @@ from math import exp, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.analysis.result import Result, escaped, needed
+from smpy.analysis.result import Result, import_optional, plotly_text
 from smpy.errors import SmpyError, UsageError
 from smpy.input_files import read_plain_file
 from smpy.records.text_table import text_table
 from smpy.study.scale import argument_value, is_measured
 from smpy.study.state import StudyProgress
 from smpy.study.study import Study
-from smpy.study.table import kept
+from smpy.study.table import kept_path
 from smpy.units import format_time
 
 if TYPE_CHECKING:
@@ -148,9 +148,9 @@ class EqualEfficiency(Result):
 
     def plot(self) -> Figure:
         """Size and mean lost time over the number of ranks."""
-        graph = needed("plotly.graph_objects", extra="study")
-        subplots = needed("plotly.subplots", extra="study")
-        figure = subplots.make_subplots(cols=2, subplot_titles=(escaped(self.argument), "mean lost time (s)"))
+        graph = import_optional("plotly.graph_objects", extra="study")
+        subplots = import_optional("plotly.subplots", extra="study")
+        figure = subplots.make_subplots(cols=2, subplot_titles=(plotly_text(self.argument), "mean lost time (s)"))
         reached = [row for row in self.rows if row.size is not None]
         ranks = [row.ranks for row in reached]
         for col, values in ((1, [row.size for row in reached]), (2, [row.lost_s for row in reached])):
@@ -238,7 +238,7 @@ def first_size(args: Sequence[str], argument: str) -> int:
 
 
 def _sized(run: Callable[[int], Sized], first: int, efficiency: float) -> tuple[Sized, str]:
-    """Run of the size whose efficiency is the nearest one, and why none has it; empty: it has.
+    """Run of the size with the nearest efficiency, and the reason if no size has the efficiency; empty: one has.
 
     A bracket is found by ever larger factors. In it, ln(E / (1 - E)) is taken as linear in ln(size): so it is where
     computing grows as a power of the size, and lost time does not.
@@ -328,7 +328,7 @@ class _Runs:
         where = f"{self._argument} {size:,} on {n_ranks:,} ranks"
         if entry.error:
             raise SmpyError(f"{where} failed: {entry.error}")
-        path = kept("lost", point.key, study.folder)
+        path = kept_path("lost", point.key, study.folder)
         try:
             record = json.loads(read_plain_file(path, "study"))
             rank_seconds = n_ranks * float(record["makespan_s"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from smpy.study.definition import PROGRAM
-from smpy.study.levels import Levels, brief, levels_of
+from smpy.study.levels import Levels, levels_of, short_text
 from smpy.study.pair_causes import cause_of
 from smpy.study.pair_sentences import duration_text, pair_sentences, times
 from smpy.study.pairs import paired_effects
@@ -133,7 +133,9 @@ def _is_drawn(levels: Levels, table: StudyTable) -> bool:
 
 def _quarters(levels: Levels) -> tuple[Sequence[str], NDArray[np.intp]]:
     edges = [len(levels.labels) * quarter // 4 for quarter in range(5)]
-    labels = [f"{brief(levels.labels[edges[i]])} to {brief(levels.labels[edges[i + 1] - 1])}" for i in range(4)]
+    labels = [
+        f"{short_text(levels.labels[edges[i]])} to {short_text(levels.labels[edges[i + 1] - 1])}" for i in range(4)
+    ]
     return labels, np.searchsorted(edges, levels.codes, side="right") - 1
 
 
@@ -161,7 +163,7 @@ def settings(table: StudyTable) -> list[Configuration]:
     return [
         Configuration(
             ", ".join(
-                f"{levels.axis} = {brief(levels.labels[code])}" for levels, code in zip(axes, codes, strict=True)
+                f"{levels.axis} = {short_text(levels.labels[code])}" for levels, code in zip(axes, codes, strict=True)
             ),
             points[its[0]],
             len(its),
@@ -331,8 +333,8 @@ def _effects(table: StudyTable, n_settings: int) -> Iterator[Finding]:
             )
         else:
             yield Finding(
-                f"{effect.axis}: the median goes from {format_time(effect.best_s)} at {brief(effect.best)} "
-                f"to {format_time(effect.worst_s)} at {brief(effect.worst)}"
+                f"{effect.axis}: the median goes from {format_time(effect.best_s)} at {short_text(effect.best)} "
+                f"to {format_time(effect.worst_s)} at {short_text(effect.worst)}"
                 f"{_longer(', ', effect.worst_s, effect.best_s)}."
             )
     is_partial = n_settings < prod(frame[axis].nunique(dropna=False) for axis in table.axes)

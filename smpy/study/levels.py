@@ -109,12 +109,12 @@ def text_of(value: object) -> str:
     return str(value)
 
 
-def brief(label: str) -> str:
+def short_text(label: str) -> str:
     """Write a level for a sentence: long fractions, such as those of drawn numbers, to six digits.
 
     Examples
     --------
-    >>> brief("0.254106510291us"), brief("1234567890"), brief("16,32")
+    >>> short_text("0.254106510291us"), short_text("1234567890"), short_text("16,32")
     ('0.254107us', '1234567890', '16,32')
     """
     part = _QUANTITY.fullmatch(label)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from smpy.analysis import critical_path
-from smpy.analysis.result import needed
+from smpy.analysis.result import import_optional
 from smpy.errors import UsageError
 from smpy.study.many_replays import Changes, Replays, makespans_s
 from smpy.study.parameters import CPU, Parameter
@@ -202,7 +202,7 @@ def linear_model(
     fewest = _POINTS_PER_TERM * (len(parameters) + 1)
     if n_samples < fewest:
         raise UsageError(f"{n_samples} samples: a linear model of these keys needs {fewest} or more")
-    shares = needed("scipy.stats.qmc").LatinHypercube(len(parameters), seed=seed).random(n_samples)
+    shares = import_optional("scipy.stats.qmc").LatinHypercube(len(parameters), seed=seed).random(n_samples)
     factors = np.array([[_log_uniform(p, share) for p, share in zip(parameters, row, strict=True)] for row in shares])
     keys = tuple(parameter.key for parameter in parameters)
     times_s = np.array(makespans_s(replays, [_changes(keys, row) for row in factors], n_processes, progress))

@@ -20,7 +20,7 @@ import numpy as np
 
 from smpy.analysis.formulas import RANKS, FittedFormula, fit_formula, half_width, plain_name
 from smpy.analysis.lost_time import CATEGORIES
-from smpy.analysis.result import Result, escaped, needed
+from smpy.analysis.result import Result, import_optional, plotly_text
 from smpy.errors import UsageError
 from smpy.records.text_table import text_table
 from smpy.study.kernel_times import Counters, cache_flags, kernel_counters, kernel_times
@@ -170,7 +170,7 @@ class StudyModel(Result):
 
     def plot(self) -> Figure:
         """Makespans over the last axis: those of the study, and predictions with their band."""
-        graph = needed("plotly.graph_objects", extra="study")
+        graph = import_optional("plotly.graph_objects", extra="study")
         figure = graph.Figure()
         axes = next(iter(self.fits.values())).formula.axes
         figure.add_trace(graph.Scatter(x=self.levels[:, -1], y=self.makespans_s, mode="markers", name="study"))
@@ -180,12 +180,12 @@ class StudyModel(Result):
                 x=[each.levels[axes[-1]] for each in points],
                 y=[each.makespan_s for each in points],
                 error_y={"array": [each.half_width_s for each in points]},
-                text=[escaped(each.where) for each in points],
+                text=[plotly_text(each.where) for each in points],
                 mode="markers",
                 name="predicted",
             )
         )
-        figure.update_xaxes(type="log", title=escaped(plain_name(axes[-1])))
+        figure.update_xaxes(type="log", title=plotly_text(plain_name(axes[-1])))
         figure.update_yaxes(type="log", title="seconds")
         return figure
 

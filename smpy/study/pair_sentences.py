@@ -86,7 +86,7 @@ def pair_sentences(effect: PairedEffect, cause: str) -> list[str]:
     if effect.interaction:
         its = effect.interaction
         sentences.append(
-            f"{effect.axis} depends on others: with {its.where}, {effect.slow} against {effect.fast} takes "
-            f"{_range(its.least, its.most)}; elsewhere {_range(its.least_elsewhere, its.most_elsewhere)}."
+            f"The effect of {effect.axis} depends on others: with {its.where}, {effect.slow} against {effect.fast} "
+            f"takes {_range(its.least, its.most)}; elsewhere {_range(its.least_elsewhere, its.most_elsewhere)}."
         )
     return sentences

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from smpy.study.levels import Levels, brief, levels_of
+from smpy.study.levels import Levels, levels_of, short_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,8 +157,8 @@ def _effect(settings: _Settings, axis: int) -> PairedEffect | None:
     conditions = list(_conditions(settings, axis, rest[pairs]))
     return PairedEffect(
         levels.axis,
-        brief(levels.labels[compared[slow]]),
-        brief(levels.labels[compared[fast]]),
+        short_text(levels.labels[compared[slow]]),
+        short_text(levels.labels[compared[fast]]),
         exp(apart.mean()),
         exp(apart.min()),
         exp(apart.max()),
@@ -184,7 +184,7 @@ def _conditions(settings: _Settings, axis: int, codes: NDArray[np.int64]) -> Ite
             continue
         name, last = levels.axis, len(present) - 1
         for place, code in enumerate(present):
-            label = brief(levels.labels[code])
+            label = short_text(levels.labels[code])
             yield _Condition(f"{name} = {label}", number, its == code)
             if levels.numbers is None:
                 if last > 1:

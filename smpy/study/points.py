@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from smpy.errors import UsageError, meant
 from smpy.options import RunConfig
-from smpy.runs.run_text import options_of, run_config, texts_of, to_json
+from smpy.runs.run_text import check_keywords, options_of, run_config, texts_of, to_json
 from smpy.study.axes import Combination, Settings, Value
 from smpy.study.definition import GROUPS, Definition
 from smpy.study.machines import MachineReader
@@ -149,6 +149,7 @@ def _run(
             raise UsageError(f"{own!r} is not for a point: `keep` says what a study keeps")
     if str(options.get("compute", "")).startswith("record:"):
         raise UsageError('compute = "record:FILE": all points would write that file; record a run, and replay it here')
+    check_keywords(options)
     ranks = options.get("ranks")
     if ranks != ALL and (isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1):
         wrong = "no ranks" if ranks is None else f"ranks = {ranks!r}"

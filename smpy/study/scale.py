@@ -26,7 +26,7 @@ from smpy.study.points import Point
 from smpy.study.scaling import COMPUTING_PARTS, ProgramScaling, ScalingRow
 from smpy.study.state import StudyProgress
 from smpy.study.study import Study
-from smpy.study.table import kept
+from smpy.study.table import kept_path
 
 RANKS_MAX: Final = 10_000_000
 _DOUBLED: Final = 2
@@ -257,7 +257,7 @@ def _checksum(record: Mapping[str, Any]) -> str:
 
 def _keep_factors(study: Study, point: Point, progress: Callable[[str], None] | None) -> None:
     """Replace the trace of a point by its factors and remarks."""
-    folder = kept("trace", point.key, study.folder)
+    folder = kept_path("trace", point.key, study.folder)
     if not folder.exists():
         return
     try:

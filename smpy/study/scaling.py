@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from math import log2, nan
 from typing import TYPE_CHECKING, Any, Final
 
-from smpy.analysis.result import Result, escaped, needed
+from smpy.analysis.result import Result, import_optional, plotly_text
 from smpy.records.text_table import text_table
 from smpy.study.uncertainty import Estimate
 from smpy.units import format_time
@@ -298,8 +298,8 @@ class ProgramScaling(Result):
 
     def plot(self) -> Figure:
         """Time, speed-up and efficiency with its factors, over the number of ranks."""
-        graph = needed("plotly.graph_objects", extra="study")
-        subplots = needed("plotly.subplots", extra="study")
+        graph = import_optional("plotly.graph_objects", extra="study")
+        subplots = import_optional("plotly.subplots", extra="study")
         figure = subplots.make_subplots(cols=3, subplot_titles=("time (s)", "speed-up", "efficiency and its factors"))
         ranks = [row.n_ranks for row in self.rows]
         times_s = [row.time_s for row in self.rows]
@@ -320,7 +320,7 @@ class ProgramScaling(Result):
         figure.update_yaxes(type="log", row=1, col=1)
         figure.update_yaxes(type="log", row=1, col=2)
         figure.update_yaxes(tickformat=".0%", rangemode="tozero", row=1, col=3)
-        figure.update_layout(title=escaped(self.words()).replace("\n", "<br>"), margin={"t": 200})
+        figure.update_layout(title=plotly_text(self.words()).replace("\n", "<br>"), margin={"t": 200})
         return figure
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.analysis.replays import moves_memory
-from smpy.analysis.result import Result, escaped, needed
+from smpy.analysis.result import Result, import_optional, plotly_text
 from smpy.errors import UsageError
 from smpy.platforms.description import Description
 from smpy.records.held_trace import HeldTrace
@@ -157,11 +157,11 @@ class Sensitivity(Result):
 
     def plot(self) -> Figure:
         """Bars from a run's own makespan to that at each end; the indices beside them."""
-        graph = needed("plotly.graph_objects", extra="study")
+        graph = import_optional("plotly.graph_objects", extra="study")
         from plotly.subplots import make_subplots
 
         shown = self.effects[::-1]
-        names = [escaped(each.name) for each in shown]
+        names = [plotly_text(each.name) for each in shown]
         titles = ("makespan at both ends (s)", "share of the variance")[: 2 if self.n_samples else 1]
         figure = make_subplots(cols=len(titles), shared_yaxes=True, subplot_titles=titles)
         for end, ends_s in (("low", [each.low_s for each in shown]), ("high", [each.high_s for each in shown])):
@@ -169,7 +169,7 @@ class Sensitivity(Result):
                 x=[end_s - self.makespan_s for end_s in ends_s],
                 base=[self.makespan_s] * len(shown),
                 y=names,
-                text=[escaped(getattr(each, end)) for each in shown],
+                text=[plotly_text(getattr(each, end)) for each in shown],
                 name=f"{end} end",
                 orientation="h",
             )

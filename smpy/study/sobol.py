@@ -92,6 +92,6 @@ def _problem(n_parameters: int) -> dict[str, Any]:
 
 
 def _salib(part: str) -> Any:
-    from smpy.analysis.result import needed
+    from smpy.analysis.result import import_optional
 
-    return needed(f"SALib.{part}.sobol", extra="study")
+    return import_optional(f"SALib.{part}.sobol", extra="study")

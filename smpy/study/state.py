@@ -104,7 +104,7 @@ class PointCollector:
                     self._add([(point, *kept)])
         self._tell()
 
-    def left(self) -> list[Point]:
+    def remaining(self) -> list[Point]:
         """Points that have not ended."""
         return list(self._waiting.values())
 
@@ -143,5 +143,5 @@ class PointCollector:
             return
         self._next_s = now_s + _EVERY_S
         done = [entry for key in self._keys if (entry := self._state.current(key)) is not None]
-        left_s = seconds_left(self.left(), self._ended, self._n_workers) if self._waiting else 0.0
+        left_s = seconds_left(self.remaining(), self._ended, self._n_workers) if self._waiting else 0.0
         self._progress(StudyProgress(len(self._keys), len(done), sum(bool(entry.error) for entry in done), left_s))

@@ -31,7 +31,7 @@ from smpy.study.points import Point, keys_of_format_2, points_of, samples_of_opt
 from smpy.study.results import are_known
 from smpy.study.reuse import Results, located, relative_to
 from smpy.study.state import PointCollector, StudyProgress, StudyState
-from smpy.study.table import FILES, StudyTable, kept, table_of
+from smpy.study.table import FILES, StudyTable, kept_path, table_of
 from smpy.study.tasks import Task, run_tasks
 from smpy.study.versions import versions
 
@@ -390,14 +390,14 @@ class Study:
         for to_run, counted in choices:
             collector.add(to_run, counted)
             collector.reuse()
-            if tasks := [self._task(point, limit_bytes) for point in collector.left()]:
+            if tasks := [self._task(point, limit_bytes) for point in collector.remaining()]:
                 yield tasks
 
     def _lacks(self, point: Point, entry: Entry) -> bool:
         """Whether a file to keep, or a result to take from the output, is missing from a finished point."""
         if entry.error:
             return False
-        files = [kept(what, point.key, self.folder) for what in FILES if what in self.definition.keep]
+        files = [kept_path(what, point.key, self.folder) for what in FILES if what in self.definition.keep]
         return not (are_known(self.definition.results, entry) and all(path.exists() for path in files))
 
     def _again(self, entry: Entry, retry_failed: bool, share_bytes: int | None) -> bool:

@@ -127,12 +127,12 @@ def costs(row: Mapping[str, Any], cost: Callable[[str], MachineCost], priced_by:
     return {**columns, "used_hosts": used_hosts}
 
 
-def kept(what: str, key: str, folder: Path) -> Path:
+def kept_path(what: str, key: str, folder: Path) -> Path:
     """Path of the profile, the trace or the lost time (`smpy.analysis.lost`) of a point."""
     place = {"profile": f"profiles/{key}.json", "trace": f"traces/{key}", "lost": f"lost/{key}.json"}
     return folder / place[what]
 
 
 def _file(what: str, point: Point, folder: Path, entry: Entry, keep: Collection[str]) -> str:
-    path = kept(what, point.key, folder)
+    path = kept_path(what, point.key, folder)
     return str(path.relative_to(folder)) if what in keep and not entry.error and path.exists() else ""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpy.analysis import lost
 from smpy.errors import NoRoomError, SmpyError, UsageError
-from smpy.platforms.host_names import unfolded
+from smpy.platforms.host_names import expand_name
 from smpy.records.files import write_whole
 from smpy.records.trace import Trace
 from smpy.runs.request import RunInputs
@@ -28,7 +28,7 @@ from smpy.runs.run_text import from_json
 from smpy.runs.simulate import perform_run
 from smpy.study.carried_variables import CarriedVariables, variables_of_a_run
 from smpy.study.cost import parts_record, recorded_run_eur
-from smpy.study.dask_cluster import TRIES_MAX, DaskConnection, connected
+from smpy.study.dask_cluster import TRIES_MAX, DaskConnection, dask_connection
 from smpy.study.journal import Entry
 from smpy.study.results import kept_output
 
@@ -127,7 +127,7 @@ def run_tasks(
     KeyboardInterrupt
         If Ctrl-C came: points that were running here have ended.
     """
-    with connected(n_workers, scheduler, show_dashboard) as connection:
+    with dask_connection(n_workers, scheduler, show_dashboard) as connection:
         try:
             hand_out = _HandOut(connection, done, variables)
             while tasks:
@@ -143,7 +143,7 @@ class _LostError(Exception):
 
 
 @contextmanager
-def _asked() -> Iterator[None]:
+def _as_lost_error() -> Iterator[None]:
     """Turn errors of a lost scheduler in the body into `_LostError`."""
     from distributed import CancelledError
 
@@ -201,15 +201,15 @@ class _HandOut:
                 self._done(ended)
 
     def _fill(self) -> None:
-        with _asked():
+        with _as_lost_error():
             n = _AHEAD * max(1, self._dask.n_threads())
         while len(self._out) < n and (task := next(self._waiting, None)) is not None:
             self._hand_out(task)
 
     def _hand_out(self, task: Task) -> None:
         self._tries[task.key] = self._tries.get(task.key, 0) + 1
-        task = replace(task, variables=self._variables.now())
-        with _asked():
+        task = replace(task, variables=self._variables.current())
+        with _as_lost_error():
             future = self._dask.client.submit(perform, task, key=f"smpy-{task.key}-{self._tries[task.key]}", pure=False)
         self._out[future] = task
         future.add_done_callback(self._ended.put)
@@ -220,7 +220,7 @@ class _HandOut:
 
         task = self._out.pop(future)
         if future.status == "finished":
-            with _asked():
+            with _as_lost_error():
                 outcome: tuple[Entry, RunInputs] = future.result()
             future.release()
             if not self._variables.has_missed(task.variables, outcome[1]):
@@ -232,7 +232,7 @@ class _HandOut:
             return None
         if future.status != "error":
             raise _LostError
-        with _asked():
+        with _as_lost_error():
             error = future.exception()
         if not isinstance(error, KilledWorker):
             return task, Entry({}, _in_words(error), is_outside=isinstance(error, OSError)), RunInputs()
@@ -351,7 +351,7 @@ def _failed(error: SmpyError, wall_s: float, task: Task) -> Entry:
 def _row(summary: Summary, wall_s: float) -> dict[str, Any]:
     machine, energy = summary.inputs.machine, summary.energy
     knows_hosts = machine is not None and energy is not None and len(energy.hosts_j) == machine.n_hosts
-    used = {name for entry, _ in summary.inputs.mapping for name in unfolded(entry)}
+    used = {name for entry, _ in summary.inputs.mapping for name in expand_name(entry)}
     knows_used = knows_hosts and energy is not None and used <= energy.hosts_j.keys()
     return {
         "ranks": summary.n_ranks,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from smpy.analysis.formulas import RANKS
-from smpy.analysis.result import needed
+from smpy.analysis.result import import_optional
 from smpy.errors import UsageError
 from smpy.records.trace import Trace
 from smpy.study.csv_rows import number_above_0, read_csv_rows
@@ -46,5 +46,7 @@ def read_trace_table(path: Path) -> StudyTable:
         levels = {name: number_above_0(path, line, cells[name]) for name in axes}
         files = {**dict.fromkeys(FILES, ""), _TRACE: str(folder)}
         rows.append({**levels, RANKS: trace.n_ranks, "error": "", "makespan_s": makespan_s, **files})
-    frame = needed("pandas", extra="study").DataFrame(rows, columns=[*axes, RANKS, "error", "makespan_s", *FILES])
+    frame = import_optional("pandas", extra="study").DataFrame(
+        rows, columns=[*axes, RANKS, "error", "makespan_s", *FILES]
+    )
     return StudyTable(path.stem, frame, (*axes, RANKS), (), path.parent)

@@ -3,8 +3,9 @@
 Two causes make a prediction uncertain, and both are given for 95 % of runs:
 
 * runs of one point differ, because noise is drawn or computing is measured. Of n runs with mean m and standard
-  deviation s, another one lies within m ± t s sqrt(1 + 1/n), where t is Student's 97.5 % quantile with n - 1 degrees
-  of freedom (a prediction interval [1]_; that of the mean would be narrower, and says nothing of a run);
+  deviation s, another one lies within m ± t s sqrt(1 + 1/n), where t is Student's 97.5 % quantile with n - 1 degrees of
+  freedom (a prediction interval [1]_; the confidence interval of the mean would be narrower, and does not hold for a
+  run);
 * costs of kernels are known to their calibration's intervals and residuals only: the run's own half-width
   (`smpy.records.uncertainty`), of which the mean over the runs counts.
 

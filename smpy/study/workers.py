@@ -1,6 +1,6 @@
 """Dask workers of this machine: processes that are started again when they die, and that end with their study.
 
-Dask's nannies give up when a worker dies while it starts; what kills workers, a shortage of memory, does not wait.
+Dask's nannies give up when a worker dies while it starts, as it may when memory is short.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ pytest.importorskip("scipy")
 
 from smpy.analysis.pop_metrics import PARTS, Efficiencies, pop
 from smpy.analysis.pop_prediction import predict_factors
-from smpy.analysis.scaling_fits import fitted, predict
+from smpy.analysis.scaling_fits import fit_curve, predict
 from smpy.errors import UsageError
 from smpy.records.trace import Trace
 from tests.analysis.drawn_programs import programs
@@ -158,7 +158,7 @@ def test_a_fit_through_exact_points_gives_the_curve_back(family: str, dimension:
     ranks = np.array([16.0, 32.0, 64.0, 128.0])
     x = ranks ** (1 / dimension)
     shape = 1 / (f + (1 - f) * x) if family == "amdahl" else x / ((1 - f) + f * (2 * x - 1))
-    curve = fitted(family, dimension, ranks, 0.93 * shape)
+    curve = fit_curve(family, dimension, ranks, 0.93 * shape)
     assert (curve.a, curve.f) == pytest.approx((0.93, f), abs=1e-6)
     assert curve.half_width([4096.0])[0] < 1e-5
 

@@ -192,6 +192,16 @@ def test_a_usage_error_exits_with_2_and_runs_nothing(stub: Stub, args: tuple[str
     assert stub.config is None
 
 
+@pytest.mark.parametrize(
+    ("args", "kind"),
+    [(("run", "-np", "two", "prog.py"), "integer"), (("study", "scale", "--efficiency", "half", "prog.py"), "number")],
+)
+def test_a_word_in_place_of_a_number_is_no_number(args: tuple[str, ...], kind: str):
+    result = smpy(*args)
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"'{args[-2]}' is not a valid {kind}.\n")
+
+
 def test_options_behind_the_program_are_said_to_belong_before_it(stub: Stub):
     result = smpy("run", "prog.py", "--its", "own", "-np", "2")
     assert result.exit_code == 2

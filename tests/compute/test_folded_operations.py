@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import smpy
 from smpy.compute.folded import Folded
-from smpy.compute.folded.array_functions import AS_THEY_ARE, COMPOSED, REDUCTIONS, RULES, named
+from smpy.compute.folded.array_functions import AS_THEY_ARE, COMPOSED, REDUCTIONS, RULES, numpy_function
 from smpy.compute.folded.blas_routines import ROUTINES
 from smpy.compute.folded.conversions import CONVERSIONS
 from smpy.compute.folded.scipy_routines import LAPACK, SCIPY_LINALG
@@ -493,7 +493,7 @@ FREE = {"empty_like", "ravel", "broadcast_to", "broadcast_arrays"}  # these have
 def test_the_page_names_the_functions_that_are_made_of_others_and_those_that_take_no_time() -> None:
     text = (DOCS / "what-costs-what.md").read_text(encoding="utf-8").partition("## Functions made of others")[2]
     told = set(re.findall(r"`((?:linalg\.)?[a-z][a-z_0-9]*)`", text.partition("## Refused functions")[0]))
-    assert told == {name for name in AS_THEY_ARE + COMPOSED if named(name)} | CONVERSIONS.keys() | FREE
+    assert told == {name for name in AS_THEY_ARE + COMPOSED if numpy_function(name)} | CONVERSIONS.keys() | FREE
 
 
 @pytest.mark.skipif(NUMPY < "2.1.0", reason="the page names functions that numpy has since 2.1")

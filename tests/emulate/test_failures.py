@@ -135,10 +135,14 @@ def test_os_exit_ends_its_rank_alone(emulated: Callable):
     assert (ran.error, ran.out, ran.code) == ("", "done\n", 4)
 
 
-def test_a_program_that_does_not_exist_is_told_with_a_likely_name(smpy_run: Callable):
-    ran = smpy_run(None, 2, "jacobbi.py", files={"jacobi.py": ""})
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [("jacobbi.py", ": did you mean 'jacobi.py'?"), ("jacobi", ": did you mean 'jacobi.py'?"), ("nofile.py", "")],
+)
+def test_a_program_that_does_not_exist_is_told_with_a_likely_name(smpy_run: Callable, name: str, advice: str):
+    ran = smpy_run(None, 2, name, files={"jacobi.py": "", "coll.py": ""})
     assert ran.code == 2
-    assert ran.err == "smpy: there is no program 'jacobbi.py': did you mean 'jacobi.py'?\n"
+    assert ran.err == f"smpy: there is no program {name!r}{advice}\n"
 
 
 def test_a_module_that_does_not_exist_is_told(emulated: Callable):

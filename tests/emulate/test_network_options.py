@@ -88,8 +88,8 @@ def test_the_command_takes_a_network_model_by_name_and_its_numbers(smpy_run: Cal
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (("--network", "lv80"), "smpy: --network lv80: 'lv80' is not a network model: smpi, lv08, "),
-        (("--compat", "3.32"), "smpy: --compat 3.32: '3.32' is no version whose rules smpy has: simgrid-3.32 and"),
+        (("--network", "lv80"), "smpy: --network lv80: 'lv80' is not a network model: there are smpi, lv08, "),
+        (("--compat", "3.32"), "smpy: --compat 3.32: '3.32' is no version whose rules smpy has: there are simgrid-"),
     ],
 )
 def test_the_command_refuses_a_model_it_does_not_have(

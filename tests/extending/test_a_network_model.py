@@ -138,8 +138,8 @@ def test_a_machine_of_ours_has_the_model_and_its_parameters(
 
 def test_help_and_messages_list_the_model(package: Path, tmp_path: Path) -> None:
     told = command(package, tmp_path, *run("--network=min")).stderr
-    assert "--network min: 'min' is not a network model: smpi, " in told
-    assert "mine, ideal are: did you mean 'mine'?" in told
+    assert "--network min: 'min' is not a network model: there are smpi, " in told
+    assert "mine, ideal: did you mean 'mine'?" in told
     assert "NAME:KEY=VALUE,...: mine." in " ".join(command(package, tmp_path, "run", "--help").stdout.split())
 
 

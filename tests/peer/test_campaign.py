@@ -10,15 +10,6 @@ import pytest
 from tests.peer.__main__ import RESULT
 from tests.peer.campaign import KNOWN, PHASES, RUNS, SAMPLE, SEEDS, TOLERANCE, NotSupported, Run
 from tests.peer.machines import KINDS
-from tests.peer.runners import compile_programs, missing_tool
-
-
-@pytest.fixture(scope="session")
-def phases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    reason = missing_tool()
-    if reason is not None:
-        pytest.skip(reason)
-    return compile_programs(tmp_path_factory.mktemp("smpirun"), "phases")
 
 
 @pytest.mark.parametrize(
@@ -28,9 +19,9 @@ def phases(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for run in RUNS
     ],
 )
-def test_every_phase_ends_when_it_does_under_smpirun(case: Run, phases: Path, tmp_path: Path) -> None:
+def test_every_phase_ends_when_it_does_under_smpirun(case: Run, binaries: Path, tmp_path: Path) -> None:
     prepared = case.prepare(tmp_path)
-    theirs = prepared.smpirun_dates_s(phases)
+    theirs = prepared.smpirun_dates_s(binaries)
     try:
         ours = prepared.smpy_dates_s()
     except NotSupported as refusal:
@@ -38,7 +29,7 @@ def test_every_phase_ends_when_it_does_under_smpirun(case: Run, phases: Path, tm
     differing = prepared.differences(ours, theirs)
     if differing and case.name in KNOWN:
         pytest.xfail(KNOWN[case.name])
-    assert not differing, "\n".join([prepared.explain(phases), *differing[:10]])
+    assert not differing, "\n".join([prepared.explain(binaries), *differing[:10]])
 
 
 def test_the_runs_have_names_of_their_own() -> None:

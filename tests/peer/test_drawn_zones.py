@@ -9,7 +9,7 @@ import pytest
 
 from tests.peer.case import Case
 from tests.peer.drawn_zones import drawn_platform
-from tests.peer.runners import compile_programs, missing_tool, smpirun_finish_s, smpy_finish_s
+from tests.peer.runners import smpirun_finish_s, smpy_finish_s
 
 pytestmark = pytest.mark.peer
 
@@ -20,14 +20,6 @@ class DrawnCase(Case):
 
     def platform_xml(self) -> str:
         return drawn_platform(int(self.platform))[0]
-
-
-@pytest.fixture(scope="module")
-def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    reason = missing_tool()
-    if reason is not None:
-        pytest.skip(reason)
-    return compile_programs(tmp_path_factory.mktemp("smpirun"))
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -13,7 +13,7 @@ import pytest
 
 from smpy.errors import PlatformWarning
 from tests.peer.case import Case
-from tests.peer.runners import compile_programs, missing_tool, smpirun_output, smpy_outcome
+from tests.peer.runners import smpirun_output, smpy_outcome
 
 pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings(f"ignore::{PlatformWarning.__module__}.PlatformWarning")]
 
@@ -102,13 +102,6 @@ def cases() -> Iterator[PoweredCase]:
         yield PoweredCase(
             "states", (seed, 1e5, 5, 1 + seed % 3), "full", 4 + 4 * (seed % 2), **where, changes=True, n_states=3
         )
-
-
-@pytest.fixture(scope="module")
-def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if reason := missing_tool():
-        pytest.skip(reason)
-    return compile_programs(tmp_path_factory.mktemp("binaries"))
 
 
 @pytest.mark.parametrize("case", list(cases()), ids=lambda case: case.name + "-changes" * case.changes)

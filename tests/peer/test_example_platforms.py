@@ -17,7 +17,6 @@ import pytest
 from smpy.errors import SmpyError
 from tests.peer.campaign import NotSupported, Prepared
 from tests.peer.machines import Draw
-from tests.peer.runners import compile_programs, missing_tool
 
 FOLDERS = ("examples/platforms", "teshsuite/platforms")
 SOURCES = os.environ.get("SIMGRID_SOURCES")
@@ -30,14 +29,6 @@ SIZES = (1, 1000, 30_000, 70_000, 1_000_000)
 PHASES = 13  # four pairs each
 N_RANKS = 24
 REFUSED = {"wifi_ns3": "ns-3", "config": "cpu/optim"}  # options in a file that smpirun reads, and that smpy may refuse
-
-
-@pytest.fixture(scope="session")
-def phases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    reason = missing_tool()
-    if reason is not None:
-        pytest.skip(reason)
-    return compile_programs(tmp_path_factory.mktemp("smpirun"), "phases")
 
 
 def _numbers(radical: str) -> Iterator[int]:
@@ -61,7 +52,7 @@ def hosts_in(file: Path) -> list[str]:
 @pytest.mark.skipif(not FILES, reason="SIMGRID_SOURCES names no folder with SimGrid's sources")
 @pytest.mark.parametrize("file", SAMPLED, ids=[file.stem for file in FILES])
 def test_ping_pongs_on_an_example_platform_take_what_they_take_under_smpirun(
-    file: Path, phases: Path, tmp_path: Path
+    file: Path, binaries: Path, tmp_path: Path
 ) -> None:
     draw, hosts = Draw(file.stem), hosts_in(file)
     if len(hosts) < 2:
@@ -69,7 +60,7 @@ def test_ping_pongs_on_an_example_platform_take_what_they_take_under_smpirun(
     for attempt in range(10):  # not all pairs have a route on each
         prepared = prepare(file, tmp_path, draw, draw.sample(hosts, min(2 if attempt else N_RANKS, len(hosts))))
         try:
-            theirs = prepared.smpirun_dates_s(phases)
+            theirs = prepared.smpirun_dates_s(binaries)
         except AssertionError as failure:
             refusal = _reason(str(failure))
             if "connecting path" not in refusal:
@@ -82,7 +73,7 @@ def test_ping_pongs_on_an_example_platform_take_what_they_take_under_smpirun(
                     raise
                 pytest.skip(f"not supported: {refused}")
             differing = prepared.differences(ours, theirs)
-            assert not differing, "\n".join([prepared.explain(phases), *differing[:10]])
+            assert not differing, "\n".join([prepared.explain(binaries), *differing[:10]])
             return
     with suppress(SmpyError, NotSupported):  # it runs, or says why not
         prepared.smpy_dates_s(ignored_options=True)

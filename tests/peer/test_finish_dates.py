@@ -8,20 +8,12 @@ import pytest
 
 from tests.peer.case import Case
 from tests.peer.cases import CASES
-from tests.peer.runners import compile_programs, missing_tool, smpirun_finish_s, smpy_finish_s
+from tests.peer.runners import smpirun_finish_s, smpy_finish_s
 
 pytestmark = pytest.mark.peer
 
 TOLERANCE = 1e-6  # relative
 FOR_EVERY_CHANGE = 2  # of as many cases in a row, one runs for every change, the others in campaigns
-
-
-@pytest.fixture(scope="session")
-def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    reason = missing_tool()
-    if reason is not None:
-        pytest.skip(reason)
-    return compile_programs(tmp_path_factory.mktemp("smpirun"))
 
 
 @pytest.fixture(scope="session")

@@ -7,15 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.peer.forced_collectives import DRAWS, N_SAMPLES, OPERATIONS, TOLERANCE, Forced, PeerFails
-from tests.peer.runners import compile_programs, missing_tool
-
-
-@pytest.fixture(scope="session")
-def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    reason = missing_tool()
-    if reason is not None:
-        pytest.skip(reason)
-    return compile_programs(tmp_path_factory.mktemp("smpirun"), "forced")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.peer.case import Case
-from tests.peer.runners import compile_programs, missing_tool, smpirun_finish_s, smpy_finish_s
+from tests.peer.runners import smpirun_finish_s, smpy_finish_s
 
 pytestmark = pytest.mark.peer
 
@@ -33,15 +33,13 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("bcast", [pytest.param("1ring", marks=pytest.mark.campaign), "2ringM", "long"])
-def test_every_rank_is_through_hpl_when_it_is_under_smpirun(bcast: str, tmp_path: Path) -> None:
-    if (reason := missing_tool()) is not None:
-        pytest.skip(reason)
+def test_every_rank_is_through_hpl_when_it_is_under_smpirun(bcast: str, binaries: Path, tmp_path: Path) -> None:
     calls = tmp_path / "calls"
     calls.mkdir()
     arguments = (calls, "--skeleton", "--n", "320", "--nb", "40", *SETTINGS[bcast])
     case = Case("hpl_calls", arguments, "star", 48, per_host=12, options=STAR)
     ours = smpy_finish_s(case, tmp_path)  # writes the calls that the other performs
-    theirs = smpirun_finish_s(case, compile_programs(tmp_path, "hpl_calls"), tmp_path)
+    theirs = smpirun_finish_s(case, binaries, tmp_path)
     differing = [
         f"rank {rank}: {mine!r} s, smpirun {other!r} s"
         for rank, (mine, other) in enumerate(zip(ours, theirs, strict=True))

@@ -7,19 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.peer.case import Case
-from tests.peer.runners import compile_programs, missing_tool, smpirun_finish_s, smpy_finish_s
+from tests.peer.runners import smpirun_finish_s, smpy_finish_s
 
 pytestmark = pytest.mark.peer
 
 SPEED_FLOP_PER_S = 3.7e9  # speed of this machine, as both are told
-
-
-@pytest.fixture(scope="module")
-def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    reason = missing_tool()
-    if reason is not None:
-        pytest.skip(reason)
-    return compile_programs(tmp_path_factory.mktemp("smpirun"), "delay")
 
 
 @pytest.mark.parametrize("seconds", [1e-4, 3e-8])  # a third of the latter is below the threshold of a microsecond

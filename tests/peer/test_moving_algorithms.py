@@ -8,20 +8,10 @@ import pytest
 
 from tests.peer.case import Case
 from tests.peer.moving_cases import ALGORITHMS, DRAWS, drawn
-from tests.peer.runners import compile_programs, missing_tool, smpirun_finish_s, smpy_finish_s
+from tests.peer.runners import smpirun_finish_s, smpy_finish_s
 
 SAMPLE = 1
 TOLERANCE = 1e-6  # relative
-
-
-@pytest.fixture(scope="module")
-def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    reason = missing_tool()
-    if reason is not None:
-        pytest.skip(reason)
-    folder = tmp_path_factory.mktemp("moving")
-    compile_programs(folder, "collectives")
-    return compile_programs(folder, "varying")
 
 
 @pytest.mark.parametrize(

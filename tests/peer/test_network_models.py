@@ -10,7 +10,7 @@ import pytest
 
 from smpy.errors import PlatformWarning
 from tests.peer.case import HOSTS, OVERHEADS, Case
-from tests.peer.runners import Settings, compile_programs, missing_tool, smpirun_finish_s, smpy_finish_s
+from tests.peer.runners import Settings, smpirun_finish_s, smpy_finish_s
 
 pytestmark = pytest.mark.peer
 
@@ -77,14 +77,6 @@ CASES: Final = [
     for at, case in enumerate(listed())
 ] + [(name, case, False) for name in CONSTANT for case in constant_cases()]
 """Each model with each case, and whether that is left to campaigns: for each change a model has every other case."""
-
-
-@pytest.fixture(scope="module")
-def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    reason = missing_tool()
-    if reason is not None:
-        pytest.skip(reason)
-    return compile_programs(tmp_path_factory.mktemp("smpirun"))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from tests.peer.case import OVERHEADS, Case
 from tests.peer.cases import ONE_SIDED_KINDS
-from tests.peer.runners import compile_programs, missing_tool, smpirun_finish_s, smpy_finish_s
+from tests.peer.runners import smpirun_finish_s, smpy_finish_s
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(600)]
 
@@ -30,11 +30,7 @@ def _cases(kind: str) -> Iterator[Case]:
 
 
 @pytest.mark.parametrize("kind", ONE_SIDED_KINDS)
-def test_drawn_programs_end_when_they_do_under_smpirun(kind: str, tmp_path: Path) -> None:
-    reason = missing_tool()
-    if reason is not None:
-        pytest.skip(reason)
-    binaries = compile_programs(tmp_path, "one_sided")
+def test_drawn_programs_end_when_they_do_under_smpirun(kind: str, binaries: Path, tmp_path: Path) -> None:
     differing = []
     for case in _cases(kind):
         pairs = zip(smpy_finish_s(case, tmp_path), smpirun_finish_s(case, binaries, tmp_path), strict=True)

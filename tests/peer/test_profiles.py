@@ -12,7 +12,7 @@ from smpy.emulate.run.run import run
 from smpy.errors import PlatformWarning
 from smpy.options import RunConfig
 from tests.peer.profile_cases import ProfileCase, draw_case
-from tests.peer.runners import SMPIRUN_OPTIONS, missing_tool
+from tests.peer.runners import SMPIRUN_OPTIONS
 
 pytestmark = pytest.mark.peer
 
@@ -34,10 +34,7 @@ ABORT = "update_variable_penalty"
 
 
 @pytest.fixture(scope="session")
-def steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    reason = missing_tool()
-    if reason is not None:
-        pytest.skip(reason)
+def steps(smpirun: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     binary = tmp_path_factory.mktemp("smpirun") / "steps"
     subprocess.run(["smpicc", "-O1", "-o", binary, STEPS / "steps.c"], check=True, capture_output=True)
     return binary

@@ -13,7 +13,6 @@ from random import Random
 import pytest
 
 from tests.emulate.planted_clock import plant
-from tests.peer.runners import missing_tool
 
 pytestmark = pytest.mark.peer
 
@@ -34,10 +33,7 @@ def drawn(seed: int) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    reason = missing_tool()
-    if reason is not None:
-        pytest.skip(reason)
+def binaries(smpirun: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("smpirun")
     clock = ["cc", "-O1", "-shared", "-fPIC", "-o", folder / "clock.so", HERE / "planted_clock.c", "-ldl"]
     program = ["smpicc", "-O1", "-o", folder / "sampled", HERE / "sampled.c"]

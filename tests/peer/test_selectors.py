@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.peer.case import Case
-from tests.peer.runners import compile_programs, missing_tool, smpirun_finish_s, smpy_finish_s
+from tests.peer.runners import smpirun_finish_s, smpy_finish_s
 from tests.peer.selector_cases import CASES
 
 TOLERANCE = 1e-6  # relative
@@ -18,14 +18,6 @@ KNOWN = {
 """Cases that may differ, by the beginning of their names, and why; SimGrid's results of the last kind are wrong."""
 STOPS = ("can't be used with non power of two number of processes",)
 """Words of smpirun where it stops for a number of ranks; the run here ends."""
-
-
-@pytest.fixture(scope="session")
-def binaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    reason = missing_tool()
-    if reason is not None:
-        pytest.skip(reason)
-    return compile_programs(tmp_path_factory.mktemp("smpirun"))
 
 
 @pytest.mark.parametrize(

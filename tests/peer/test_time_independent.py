@@ -12,9 +12,9 @@ import pytest
 from smpy.importers.time_independent_files import read_main_file
 from smpy.replay.time_independent import replay_time_independent
 from tests.peer.case import HOSTS, OVERHEADS, platform_xml
-from tests.peer.runners import compile_programs, missing_tool
+from tests.peer.runners import compile_programs
 
-pytestmark = pytest.mark.peer
+pytestmark = [pytest.mark.peer, pytest.mark.usefixtures("smpirun")]
 
 TOLERANCE = 1e-6  # relative
 LOGGED = re.compile(r"^(\d+\.\d+) (\d+) \2 ", re.MULTILINE)  # date, rank, and the line that begins with it
@@ -58,8 +58,6 @@ def compare(folder: Path, n_ranks: int) -> None:
 
 def check(folder: Path, platform: str, lines: Lines, per_host: int = 1, options: dict[str, str] | None = None) -> None:
     """All ranks wait for each other before they end: what they left undone has its cost in the last date."""
-    if (reason := missing_tool()) is not None:
-        pytest.skip(reason)
     prefix, n_hosts = HOSTS[platform]
     n = len(lines)
     (folder / "platform.xml").write_text(platform_xml(platform, options or {}))
@@ -221,8 +219,6 @@ def test_messages(tmp_path: Path, name: str, platform: str, options: dict[str, s
 def test_traces_that_smpirun_writes(
     tmp_path: Path, program: str, arguments: tuple[object, ...], n_ranks: int, monkeypatch: pytest.MonkeyPatch
 ):
-    if (reason := missing_tool()) is not None:
-        pytest.skip(reason)
     monkeypatch.chdir(tmp_path)
     compile_programs(tmp_path, program)
     (tmp_path / "platform.xml").write_text(platform_xml("cluster", {}))

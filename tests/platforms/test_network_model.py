@@ -226,7 +226,7 @@ def test_a_file_chooses_the_rule_of_polls(read: Read) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("network/model", "LV09", "option network/model: 'LV09' is not a network model: smpi, lv08, .* are"),
+        ("network/model", "LV09", "option network/model: 'LV09' is not a network model: there are smpi, lv08, "),
         ("network/crosstraffic", "maybe", "'maybe' is neither yes nor no"),
         ("smpi/test", "soon", "'soon' is not a time"),
         ("smpi/os", "0", "'0' has no value"),
@@ -234,7 +234,7 @@ def test_a_file_chooses_the_rule_of_polls(read: Read) -> None:
         ("smpi/test", "-1", "test_s is -1.0: it cannot be negative"),
         ("smpi/test", "1e-10", "option smpi/test: test_s is 1e-10: a poll takes at least 1e-09 s, or 0"),
         ("smpi/bw-factor", "0", "bandwidth_factor must be above 0"),
-        ("smpy/polls", "never", "'never' is not a rule for polls: grow and notice are"),
+        ("smpy/polls", "never", "'never' is not a rule for polls: there are grow and notice"),
         ("surf/precision", "1e-6", "option surf/precision: smpy has only 1e-9, and '1e-6' would give other dates"),
         ("cpu/optim", "none", "smpy has only Full and Lazy and TI"),
     ],
@@ -290,11 +290,11 @@ def test_the_default_cluster_takes_options_too() -> None:
         (
             "network/model",
             "IBM",
-            "--set network/model=IBM: 'IBM' is not a network model: smpi, .*, ib, dimemas, loggp, ideal are",
+            "--set network/model=IBM: 'IBM' is not a network model: there are smpi, .*, ib, dimemas, loggp, ideal",
         ),
         ("network/model", "smpi:latency", "'smpi:latency' is not a network model"),
-        ("network/model", "ideal:lateness", "'lateness' is no part of a network: contention, bandwidth, .* are"),
-        ("smpy/compat", "simgrid-3.25", "--compat simgrid-3.25: .*: simgrid-3.32 and simgrid-2017 are"),
+        ("network/model", "ideal:lateness", "'lateness' is no part of a network: there are contention, bandwidth, "),
+        ("smpy/compat", "simgrid-3.25", "--compat simgrid-3.25: .*: there are simgrid-3.32 and simgrid-2017"),
         ("host/model", "ptask_L07", "smpy has only compound"),
         ("network/solver", "bmf", "smpy has only maxmin, and 'bmf' would give other dates"),
         ("smpi/iprobe", "5e-324", "--set smpi/iprobe=5e-324: iprobe_s is 4.9.*e-324: a poll takes at least 1e-09 s"),

@@ -226,7 +226,7 @@ def test_the_example_prices_are_a_list_and_can_be_included(tmp_path: Path) -> No
 def test_the_prices_of_a_machine_stand_above_others() -> None:
     cluster = FlatCluster(Cluster("c", NumberedNames("n", (range(4),)), 1e9, 1e9, 1e-6))
     own = Description("it", cluster, prices=Prices(cable_eur=1, kwh_eur=0)).prices
-    assert own.above(Prices(cable_eur=2, kwh_eur=3, switch_w=4)) == Prices(cable_eur=1, kwh_eur=0, switch_w=4)
+    assert own.with_defaults(Prices(cable_eur=2, kwh_eur=3, switch_w=4)) == Prices(cable_eur=1, kwh_eur=0, switch_w=4)
 
 
 def test_prices_of_switches_by_their_ports_are_read_and_written_back(tmp_path: Path) -> None:

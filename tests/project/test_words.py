@@ -1,4 +1,4 @@
-"""The first word of a docstring, or of a comment above code, is a verb or a noun; so is a variable's name."""
+"""First words of docstrings, comments and sentences are verbs or nouns, and so are names of variables."""
 
 import ast
 import re
@@ -14,7 +14,7 @@ PROJECT = Path(__file__).parents[2]
 FOLDERS = ["smpy", "kernels", "apps", "calibration", "tests"]
 HIDES_ITS_NOUN = r"(What|Who|Whom|Whose|How|Where|When|Which|Those|They|That|Of|As)\b"
 CLAUSE_AS_SUBJECT = re.compile(r"(?:^|[.!] )((?:What|Whatever|Who|Whoever|Which|Those)\b[^.?:]*)(?=[.:]|$)")
-NO_NOUNS = {"found", "told", "given", "made", "wanted", "it", "of"}
+NO_NOUNS = {"found", "told", "given", "made", "wanted", "said", "those", "that", "it", "of"}
 COMMENT = re.compile(rf"\s*(#|/\*) {HIDES_ITS_NOUN}")
 
 
@@ -64,6 +64,25 @@ def test_no_sentence_of_a_docstring_has_a_clause_for_its_subject(folder: str):
         f"{path}:{line}: {found[1]}"
         for path, line, text in docstrings_of(folder)
         for found in CLAUSE_AS_SUBJECT.finditer(" ".join(text.split()))
+    ]
+    assert not clauses, "\n".join(clauses)
+
+
+def paragraphs_of(page: str) -> list[str]:
+    """Paragraphs of a page in Markdown, without code and tables."""
+    prose = re.sub(r"^```.*?^```", "", page, flags=re.MULTILINE | re.DOTALL)
+    lines = [line for line in prose.splitlines() if not line.startswith(("    ", "|", "#"))]
+    return [" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n|\n\* ", "\n".join(lines))]
+
+
+@pytest.mark.parametrize("folder", [".", "docs", *FOLDERS])
+def test_no_sentence_of_a_page_has_a_clause_for_its_subject(folder: str):
+    pages = (PROJECT / folder).glob("*.md" if folder == "." else "**/*.md")
+    clauses = [
+        f"{page.relative_to(PROJECT)}: {found[1]}"
+        for page in pages
+        for paragraph in paragraphs_of(page.read_text(encoding="utf-8"))
+        for found in CLAUSE_AS_SUBJECT.finditer(paragraph)
     ]
     assert not clauses, "\n".join(clauses)
 

@@ -105,7 +105,10 @@ def test_hosts_that_come_again_or_are_not_spelt_out_keep_their_names_or_numbers(
         assert Trace(folder).host_of_rank == (list(told) if told else numbers)
 
 
-def test_a_folder_without_a_trace_is_refused(tmp_path: Path):
+@pytest.mark.parametrize("files", [(), ("points.parquet",)], ids=["empty", "a study"])
+def test_a_folder_without_a_trace_is_refused(tmp_path: Path, files: tuple[str, ...]):
+    for name in files:
+        (tmp_path / name).touch()
     with pytest.raises(UsageError, match=r"is not a trace: run\.json: No such file"):
         Trace(tmp_path)
 

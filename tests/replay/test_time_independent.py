@@ -170,3 +170,11 @@ def test_the_command_tells_dates_and_wants_a_machine(tmp_path: Path):
     refused = CliRunner().invoke(command, [str(main)])
     assert refused.exit_code == 2
     assert "say --platform" in refused.stderr
+
+
+def test_the_command_calls_no_program_a_trace(tmp_path: Path):
+    program = tmp_path / "program.py"
+    program.write_text("import numpy\n")
+    told = CliRunner().invoke(command, [str(program)]).stderr
+    assert "lists 'import numpy', which is no file" in told
+    assert "time-independent" not in told

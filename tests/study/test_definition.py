@@ -68,6 +68,7 @@ def test_what_is_no_study_is_refused_in_words(changes: dict[str, Any], told: str
     ("changes", "told"),
     [
         ({"options": {"compute": "none"}}, "no ranks: say a whole number"),
+        ({"options": {"rank": 4}}, "there is no option 'rank': did you mean 'ranks'?"),
         ({"axes": {"ranks": ["4"]}}, "ranks = '4'"),
         ({"axes": {"args.n": [1]}}, "Write {n} in args"),
         ({"axes": {"sett.nic": [1]}}, "did you mean 'set'"),

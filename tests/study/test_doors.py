@@ -245,13 +245,13 @@ def test_points_go_over_tls_and_carry_the_variables_that_they_need(tmp_path: Pat
 
 def test_a_variable_is_carried_from_the_first_run_on_that_has_read_another_value():
     variables = CarriedVariables({"READ": "ours", "SECRET": "secret", "PYTHONPATH": "/ours"}, ["NAMED"])
-    first = variables.now()
+    first = variables.current()
     assert first == {"PYTHONPATH": "/ours", "NAMED": None}
     own = {"READ": "theirs", "NAMED": "theirs", "OMP_NUM_THREADS": "1", "PATH": "/bin"}
     assert variables_of_a_run(first, own) == {"READ": "theirs", "PYTHONPATH": "/ours", "PATH": "/bin"}
     reads = RunInputs(variables=hashes_of(["READ", "UNSET"], own))
     assert variables.has_missed(first, reads)
     assert variables.has_missed(first, reads)  # another point had begun with the first variables
-    second = variables.now()
+    second = variables.current()
     assert second == {**first, "READ": "ours"}
     assert not variables.has_missed(second, reads)

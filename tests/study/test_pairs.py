@@ -65,8 +65,8 @@ def test_an_axis_that_matters_in_one_corner_alone_is_told_with_that_corner():
     assert (speed.interaction.least, speed.interaction.most) == pytest.approx((1.07, 1.07))
     assert (speed.interaction.least_elsewhere, speed.interaction.most_elsewhere) == (1.0, 1.0)
     assert pair_sentences(speed, "")[1] == (
-        "speed depends on others: with topology = fat tree, ranks = 1536, 10Gb/s against 20Gb/s takes 7 % longer; "
-        "elsewhere as long, within 0.1 %."
+        "The effect of speed depends on others: with topology = fat tree, ranks = 1536, 10Gb/s against 20Gb/s takes "
+        "7 % longer; elsewhere as long, within 0.1 %."
     )
 
 
@@ -189,7 +189,10 @@ def test_a_thousand_settings_of_many_levels_take_a_second():
             PairedEffect("n", "2", "1", 1.1, 0.9, 1.3, 9, 3, 4, Interaction("ranks = 4", 1.2, 1.3, 0.9, 0.9)),
             [
                 "n: 2 against 1 takes 10 % longer in the mean, 10 % shorter to 30 % longer in 9 pairs " + ALONE,
-                "n depends on others: with ranks = 4, 2 against 1 takes 20 to 30 % longer; elsewhere 10 % shorter.",
+                (
+                    "The effect of n depends on others: with ranks = 4, 2 against 1 takes 20 to 30 % longer; "
+                    "elsewhere 10 % shorter."
+                ),
             ],
         ),
         (

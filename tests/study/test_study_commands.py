@@ -79,7 +79,9 @@ def test_the_status_tells_how_many_have_ended_and_which_failed(
     assert done.exit_code == 0, done.output
     assert "ended          8 of 8" in done.output
     assert "failed         4 (--retry-failed runs them again)" in done.output
-    assert "point 1 (ranks 2, args.n 1, args.what fails): rank 0 failed" in done.output
+    point, _, error = next(line for line in done.output.splitlines() if "point 1 " in line).partition(": rank 0 ")
+    assert point.strip() == "point 1 (ranks 2, args.n 1, args.what fails)"
+    assert error == "failed at 0 s: ValueError: this one cannot work"
 
 
 def test_a_run_of_which_points_failed_says_so_by_its_exit_code(study: Path, told: Callable[..., Result]):

@@ -13,7 +13,7 @@ from smpy.calibrate.network.launch import find_mpiexec, measure
 from smpy.calibrate.network.model import fit_costs
 from smpy.calibrate.network.own_data import fit_own_data
 from smpy.calibrate.network.recorded import read_recorded
-from smpy.calibrate.network.samples import Samples, joined, read_raw
+from smpy.calibrate.network.samples import Samples, join_samples, read_raw
 from smpy.calibrate.network.tables import MeasuredRoute, Place, message_tables, quality
 from smpy.calibrate.result_file import Table
 from smpy.calibrate.this_machine import check_quiet, facts
@@ -90,7 +90,7 @@ def calibrate_network(
     """
     notes: list[str] = []
     if request.recorded:
-        samples = joined([read_recorded(path) for path in request.recorded])
+        samples = join_samples([read_recorded(path) for path in request.recorded])
         notes += _interruption(samples)
         origin: dict[str, object] = {"recorded": [str(path) for path in request.recorded]}
     else:

@@ -70,7 +70,7 @@ class Pair:
         readings = [MPI.Wtime() for _ in range(CLOCK_READINGS)]
         self.clock_s = float(np.median(np.diff(readings)))
 
-    def timed(self, call: Callable[[], Any]) -> float:
+    def time_s(self, call: Callable[[], Any]) -> float:
         """Time of a call, less the time of reading the clock."""
         began_s = MPI.Wtime()
         call()
@@ -94,7 +94,7 @@ class Pair:
 
         if self.is_first:
             comm.Recv(self.token, peer)
-            return self.timed(trips) / (2 * n_trips)
+            return self.time_s(trips) / (2 * n_trips)
         comm.Send(self.token, peer)
         for _ in range(n_trips):
             comm.Recv(into, peer)
@@ -111,7 +111,7 @@ class Pair:
 
         if self.is_first:
             comm.Recv(self.token, peer)
-            return self.timed(sends) / n_calls
+            return self.time_s(sends) / n_calls
         comm.Send(self.token, peer)
         self.wait(late_s)
         for _ in range(n_calls):
@@ -129,7 +129,7 @@ class Pair:
 
         if self.is_first:
             comm.Recv(self.token, peer)
-            time_s = self.timed(isends) / n_calls
+            time_s = self.time_s(isends) / n_calls
         else:
             time_s = 0.0
             requests = [comm.Irecv(into, peer) for _ in range(n_calls)]
@@ -150,7 +150,7 @@ class Pair:
             requests = [comm.Irecv(into, peer) for _ in range(n_calls)]
             comm.Send(self.token, peer)
             self.wait(after_s)
-            return self.timed(waits) / n_calls
+            return self.time_s(waits) / n_calls
         comm.Send(self.token, peer)
         comm.Recv(self.token, peer)
         for _ in range(n_calls):
@@ -177,7 +177,7 @@ class Pair:
         else:
             requests.extend(self.comm.Irecv(into, self.peer) for _ in range(n_messages))
             self.comm.Send(self.token, self.peer)
-        return self.timed(window) / n_messages
+        return self.time_s(window) / n_messages
 
 
 class Record:
@@ -249,12 +249,12 @@ class OwnData:
 
     def copy_s(self, size: int, into: np.ndarray) -> float:
         """Time in which a rank gives itself a block."""
-        return self.pair.timed(lambda: self.comm.Alltoall(self.out[:size], into[:size]))
+        return self.pair.time_s(lambda: self.comm.Alltoall(self.out[:size], into[:size]))
 
     def reduction_s(self, size: int) -> float:
         """Time of a sum."""
         operand, result = self.out[:size].view(np.float64), self.into[:size].view(np.float64)
-        return self.pair.timed(lambda: MPI.SUM.Reduce_local(operand, result))
+        return self.pair.time_s(lambda: MPI.SUM.Reduce_local(operand, result))
 
     def measure(self, repetition: int, record: Record) -> None:
         """One round."""
@@ -271,8 +271,8 @@ class OwnData:
         record.add("cold", HUGE_PAGES_BYTES, repetition, self.copy_s(HUGE_PAGES_BYTES, untouched))
         del untouched
         self.column_memory += 1  # as a program does between two exchanges
-        pack_s = self.pair.timed(lambda: self.column.Pack(self.column_memory, self.packed, 0, self.comm))
-        unpack_s = self.pair.timed(lambda: self.column.Unpack(self.packed, 0, self.column_memory, self.comm))
+        pack_s = self.pair.time_s(lambda: self.column.Pack(self.column_memory, self.packed, 0, self.comm))
+        unpack_s = self.pair.time_s(lambda: self.column.Unpack(self.packed, 0, self.column_memory, self.comm))
         record.add("blocks", BLOCKS * BLOCK_BYTES, repetition, (pack_s + unpack_s) / 2 / BLOCKS)
 
 

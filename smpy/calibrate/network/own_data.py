@@ -44,8 +44,8 @@ class OwnDataCosts:
 def fit_own_data(samples: Samples) -> OwnDataCosts:
     """Costs from samples, each of medians over the repetitions.
 
-    A byte takes the slope between the smallest and the largest size that caches may hold, so that what a call costs
-    is no part of it. A page takes what a copy into untouched memory takes longer than one into touched memory.
+    The time of a byte is the slope between the smallest and the largest size that caches may hold, which leaves out the
+    cost of a call. The time of a page is the difference of copies into untouched and touched memory.
     """
     cold = dict(zip(*samples.medians("cold"), strict=True))
     copy_sizes, copy_times = samples.medians("copy")

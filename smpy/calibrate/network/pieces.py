@@ -36,8 +36,8 @@ class LinearPiece:
     constant_s, per_byte_s : float
         Intercept and slope of the line.
     constant_half_width_s, per_byte_half_width_s : float
-        Half of their 95 % intervals (Student's t), each while the other is what it may be; NaN where there are too few
-        sizes for one, and for coefficients that are not fitted: at their bounds, or a neighbour's.
+        Half of their 95 % intervals (Student's t), each with the other one free; NaN where there are too few sizes for
+        one, and for coefficients that are not fitted: at their bounds, or a neighbour's.
     begins_after_bytes, begins_by_bytes : float
         The measured sizes between which it begins.
     n_sizes : int

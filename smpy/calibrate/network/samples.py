@@ -132,7 +132,7 @@ def _sample(name: str, number: int, row: str) -> MessageSample:
     return sample
 
 
-def joined(parts: Sequence[Samples]) -> Samples:
+def join_samples(parts: Sequence[Samples]) -> Samples:
     """Samples of several measurements as one: the last gives the place, and all give their benchmarks."""
     about: dict[str, Any] = {}
     for part in parts:

@@ -53,7 +53,7 @@ def message_tables(costs: MessageCosts, route: MeasuredRoute) -> dict[str, dict[
     Raises
     ------
     UsageError
-        If messages take no longer for all their bytes.
+        If the time of messages does not grow with their size.
     """
     n_links = 1 if route.place == "host" else _CABLES
     link_latency = rounded_time((route.latency_s or _nominal_latency_s(costs)) / n_links, "us", _DIGITS)

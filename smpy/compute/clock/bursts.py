@@ -1,10 +1,10 @@
 """Records measured bursts of computing, or replays recorded ones instead of measuring.
 
-A burst is the computing of a rank between two calls. It is known by its rank, the program's line of the call that
-ends it and of the one that it began behind, whether the rank polls in vain meanwhile, and its ordinal among the
-bursts of that rank that are alike in these. A spawned rank is known by the rank that started it, and by its ordinal
-among those that this one has started: its number in the world depends on dates. Each burst that ends is counted, also
-one too short to be charged, so that a replay charges the times that the recording has charged and nothing else.
+A burst is the computing of a rank between two calls. Its key is its rank, the program's lines of the call that ends it
+and of the call behind which it began, whether the rank polls in vain meanwhile, and its ordinal among the bursts of
+that rank that are alike in these. The key of a spawned rank is the rank that started it, and its ordinal among the
+ranks that this one has started: its number in the world depends on dates. Each burst that ends is counted, also one too
+short to be charged, so that a replay charges the times that the recording has charged and nothing else.
 
 Polls are told apart because their number depends on the network: from a poll in vain on, until the rank does
 something else than poll, compute and sleep, its bursts are counted by themselves. A loop that polls longer than it did
@@ -186,7 +186,7 @@ class BurstRecording(BurstCounter):
         return self._note(self._under_way(_SAMPLE), measured_s)
 
     def finish(self) -> None:
-        """Record the short bursts that no longer burst has followed."""
+        """Record the short bursts that no long burst has followed."""
         for sequence, n_short in enumerate(self._n_short):
             if n_short:
                 self._writer.add(sequence, n_short, 0.0)
@@ -225,7 +225,7 @@ class BurstReplay(BurstCounter):
     Attributes
     ----------
     n_again : int
-        Bursts between polls that took the time of one that was taken before, or of another rank's.
+        Bursts between polls that took the time of a burst already used, or of another rank's.
     """
 
     def __init__(self, engine: Engine, recorded: RecordedBursts, place_of: Callable[[str, int], str]) -> None:

@@ -29,7 +29,8 @@ def iterations(name: str, iterable: Collection[T], *, comm: Any = None, periods:
     Parameters
     ----------
     name : str
-        Name of the loop in the summary. A loop of the same name and length begins from what is known of the first one.
+        Name of the loop in the summary. A later loop of the same name and length begins with the times of the first
+        one.
     iterable : collection
         Items that the loop is over; it has a length.
     comm : MPI.Comm, optional
@@ -87,7 +88,7 @@ def _check(name: str, iterable: Collection[Any], periods: Collection[int]) -> No
 
 
 def _end_run(misuse: UsageError) -> NoReturn:
-    """End the run by a sentence: a rank's traceback says no more than the name of the loop. Outside a run, raise it."""
+    """End the run with a message: a traceback would add only the name of the loop. Outside a run, raise the error."""
     if is_running() and current().is_here():
         current().give_up(misuse)
     raise misuse

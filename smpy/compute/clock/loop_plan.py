@@ -21,7 +21,7 @@ from smpy.compute.clock.loop_time import ItemWindow, LoopTime, loop_time, relati
 _LEAST_DRAWN: Final = 4  # windows in the first round of draws
 _ROUNDS_OF_SHORT: Final = 2  # then windows get longer, where dates do not repeat from item to item
 _KEPT_MAX: Final = 64  # windows that the next loop of the same name begins from
-_WORTH: Final = 4  # a gathering of ranks costs simulated time, of which what is skipped has to be so many times more
+_WORTH: Final = 4  # least ratio of skipped time to the simulated time that a gathering of ranks takes
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ class LoopPlan:
     _n_rounds: int = 0
 
     def end_first(self, seconds: Sequence[float], settled: int, lead: int) -> None:
-        """Take the times of the first window, the items from 0 on; from item `settled` on they are as all others."""
+        """Take the times of the first window, the items from 0 on; from item `settled` on they are like all others."""
         self._note(seconds)
         self.lead = self.n_measured = lead
         self._first_s = dict(enumerate(seconds))

@@ -161,7 +161,7 @@ def _straight(windows: Sequence[ItemWindow], items: Floats, n_items: int) -> Flo
 
 
 def _cubic(windows: Sequence[ItemWindow], items: Floats, n_items: int) -> Floats:
-    """Polynomial of degree 3 in what is left of the loop."""
+    """Polynomial of degree 3 in the number of items left."""
     measured, seconds = _columns(windows)
     coefficients = np.polynomial.polynomial.polyfit(1 - measured / n_items, seconds, 3)
     return np.asarray(np.polynomial.polynomial.polyval(1 - items / n_items, coefficients))

@@ -1,10 +1,10 @@
 """The clock of measured computing: processor time between two MPI calls becomes simulated time.
 
-It runs while a rank's own code runs. A burst shorter than the threshold is nothing, and costs one reading of a cheap
-monotonic clock at each end. The thread's processor clock, some twenty times dearer, is read at the end of longer
-bursts only: time that the thread did not run since that last reading (the anchor) is taken off the burst. A burst
-starts with an anchor younger than 50 us, which bounds its loss for time that passed before it.
-Threads that ranks start have no part in it: their calls of the clock do nothing.
+It runs while a rank's own code runs. A burst shorter than the threshold is dropped, and costs one reading of a cheap
+monotonic clock at each end. The thread's processor clock, some twenty times dearer, is read at the end of longer bursts
+only: time that the thread did not run since that last reading (the anchor) is taken off the burst. A burst starts with
+an anchor younger than 50 us, which bounds its loss for time that passed before it. Threads that ranks start have no
+part in it: their calls of the clock do nothing.
 """
 
 from __future__ import annotations

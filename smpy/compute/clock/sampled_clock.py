@@ -101,7 +101,7 @@ class SampledClock:
         self._real.stop()
         return 0.0
 
-    def inside(self) -> Body | None:
+    def current_body(self) -> Body | None:
         """Body that the running rank executes."""
         return self._open.get(self._engine.rank)
 
@@ -114,9 +114,9 @@ class SampledClock:
         return body
 
     def leave(self, rank: int, body: Body) -> float:
-        """The rank has ended a body, or left it: the mark of its clock, which is paused; its `computed_s` is known.
+        """End the body of a rank, whose `computed_s` is then known; return the mark of its clock, which is paused.
 
-        Negative, where it is not that rank that runs: a loop that was left may be dropped at any time.
+        The mark is negative if another rank runs: Python may drop a loop that was left at any time.
         """
         is_here = self._engine.is_here() and self._engine.rank == rank
         mark_s = self.read() if is_here else -1.0

@@ -217,8 +217,8 @@ def sample(
     TypeError
         If the iterable has no length, or the function is a generator or a coroutine.
     UsageError
-        If the body calls MPI, sleeps or is told to compute (`smpy.execute`), or samples itself; if a loop that was
-        left by ``break`` or an exception would be skipped: it has no known length.
+        If the body calls MPI, sleeps or calls `smpy.execute`, or samples itself; if a loop that was left by ``break``
+        or an exception would be skipped: it has no known length.
 
     Examples
     --------
@@ -306,7 +306,7 @@ def _runs(rank: int, clock: SampledClock, region: Region, items: Collection[Any]
 
 
 def _refuse_inside(clock: SampledClock, region: Region) -> None:
-    outer = clock.inside()
+    outer = clock.current_body()
     if outer is not None:
         raise UsageError(
             f"sample {region.name!r} is in the body of the sampled {outer.name!r}, which is not always run: "

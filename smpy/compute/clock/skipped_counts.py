@@ -1,8 +1,8 @@
 """Calls, messages and bytes of iterations that were not performed, from those of windows that were.
 
-All ranks of a loop gather at the end of each window, so that what they have done between two gatherings is what the
-window's items do. Between windows the counts of an item change linearly, before the first of them as between the first
-two. The items at the loop's begin have no window: their ranks do not gather before they begin.
+All ranks of a loop gather at the end of each window, so that the counts between two gatherings are those of the
+window's items. Between windows the counts of an item are interpolated linearly; before the first window, extrapolated
+from the first two. The items at the loop's begin have no window: their ranks do not gather before they begin.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Ranks enter items at their own dates and keep these dates apart: at the end of a window each rank waits until all have
 left it, and goes on later by the same time as all others. So a gathering moves the ranks together, and changes nothing
-between them. It takes simulated time, which is part of the time of what is skipped: ranks gather only where that is
+between them. A gathering takes simulated time, which is a part of the skipped time: ranks gather only where that is
 longer.
 """
 
@@ -232,7 +232,7 @@ class SkippedLoop:
         return True
 
     def _refuse_outliving(self, engine: Engine) -> None:
-        """Refuse what was started in the loop, before the last item, and is not over: more of it would be under way."""
+        """Refuse operations started before the last item that are not over: skipped items would start more of them."""
         last_s = self._rows[len(self._items) - 1]
         member_of = {rank: member for member, rank in enumerate(self._world_ranks)}
         for left in engine.left_over():
@@ -247,7 +247,7 @@ class SkippedLoop:
             )
 
     def _count(self, engine: Engine) -> None:
-        """Note what the window's items have done."""
+        """Note the counts of the window's items."""
         from smpy.compute.clock.skipped_counts import LoopCounts, SkippedCounts  # with numpy, as the plan
 
         if self._skipping.counts is None:
@@ -287,7 +287,7 @@ class SkippedLoop:
                 engine.add_to_path(number, amount, 0.0 if number else variance)
 
     def _finish(self, missed_s: float) -> None:
-        """Note the time of the loop; `missed_s` is time that has passed beyond what was to be added."""
+        """Note the time of the loop; `missed_s` is time that has passed beyond the time to add."""
         plan, estimate, counts = self._plan, self._plan.estimate, self._skipping.counts
         assert estimate is not None
         self._unperformed = estimate.total_s / plan.elapsed_s - 1 if plan.elapsed_s else 0.0

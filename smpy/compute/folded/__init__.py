@@ -20,7 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 from smpy.compute.folded.array_functions import COPIES, RULES, VIEWS
 from smpy.compute.folded.charges import charge
 from smpy.compute.folded.elementwise import of_ufunc
-from smpy.compute.folded.indexing import assigned, is_of_fields, taken
+from smpy.compute.folded.indexing import getitem, is_of_fields, setitem
 from smpy.compute.folded.modelled_results import Modelled, New, are_folded, as_shape, refused
 from smpy.compute.folded.on_device import bits_on_device, keep_on_device
 from smpy.compute.models.device import checked_device
@@ -119,7 +119,7 @@ class Folded(np.ndarray):
         device : str
             "gpu" or "cpu".
         stream : int, optional
-            Stream in which the copy follows what was started before; the first one unless given.
+            Stream in which the copy follows earlier work; the first one unless given.
         """
         if checked_device(device) == self._is_on_device or not is_running():
             return self
@@ -160,7 +160,7 @@ class Folded(np.ndarray):
             if isinstance(part, Folded):
                 part._taken = ref(self), key
             return part
-        return perform(taken, self, key)
+        return perform(getitem, self, key)
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any()) if self.__smpy_folded__ else super().__contains__(value)
@@ -169,7 +169,7 @@ class Folded(np.ndarray):
         if not self.__smpy_folded__:
             super().__setitem__(key, value)
         elif not (isinstance(value, Folded) and value._is_there(self, key)):
-            perform(assigned, self, key, value)
+            perform(setitem, self, key, value)
 
     def _is_there(self, array: Any, key: Any) -> bool:
         """Whether the value is this very part: numpy copies nothing then, at the end of `array[key] += 1`."""
@@ -383,7 +383,7 @@ def folded(
     dtype : data-type, optional
         Type of its elements.
     threads : int, optional
-        Number of threads of BLAS and LAPACK in operations on it and on what they give; without it, one on each of the
+        Number of threads of BLAS and LAPACK in operations on it and on their results; without it, one on each of the
         rank's cores. Elementwise operations, copies and transforms have one, as numpy's own code has.
     device : {"cpu", "gpu"}, optional
         "gpu": it is in the memory of the rank's device. Operations on it and on its results are kernels that start

@@ -31,7 +31,7 @@ from smpy.compute.folded.modelled_results import (
     room_like,
 )
 
-__all__ = ["AS_THEY_ARE", "COMPOSED", "COPIES", "ELEMENTWISE", "REDUCTIONS", "RULES", "VIEWS", "named"]
+__all__ = ["AS_THEY_ARE", "COMPOSED", "COPIES", "ELEMENTWISE", "REDUCTIONS", "RULES", "VIEWS", "numpy_function"]
 
 AS_THEY_ARE: Final = [
     "reshape",
@@ -426,10 +426,12 @@ def _by_function() -> dict[Callable[..., Any], Rule]:
         by_function[getattr(np, name)] = _like(getattr(np, name), parameters, is_written=name != "empty_like")
     for name in ("cumsum", "cumprod"):
         by_function[getattr(np, name)] = _cumulative(getattr(np, name))
-    return by_function | {function: rule for name, rule in rules.items() if (function := named(name)) is not None}
+    return by_function | {
+        function: rule for name, rule in rules.items() if (function := numpy_function(name)) is not None
+    }
 
 
-def named(name: str) -> Callable[..., Any] | None:
+def numpy_function(name: str) -> Callable[..., Any] | None:
     """Numpy function of a name; None if this version of numpy lacks it."""
     try:
         function: Callable[..., Any] = attrgetter(name)(np)
@@ -440,5 +442,5 @@ def named(name: str) -> Callable[..., Any] | None:
 
 RULES: Final[Mapping[Callable[..., Any], Rule]] = _by_function()
 """Models by numpy function."""
-VIEWS: Final = frozenset(filter(None, map(named, AS_THEY_ARE + COMPOSED)))
+VIEWS: Final = frozenset(filter(None, map(numpy_function, AS_THEY_ARE + COMPOSED)))
 """Functions of `AS_THEY_ARE` and `COMPOSED`: they treat folded arrays like other arrays."""

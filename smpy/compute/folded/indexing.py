@@ -22,14 +22,14 @@ from smpy.compute.folded.modelled_results import (
     traffic_bytes,
 )
 
-__all__ = ["assigned", "is_of_fields", "taken"]
+__all__ = ["getitem", "is_of_fields", "setitem"]
 
 Shape = tuple[int, ...]
 _RANGES_ARE_WARNINGS = np.lib.NumpyVersion(np.__version__) < "2.0.0"
 """Numpy before 2.0 only warns of an index out of range when the result has no elements."""
 
 
-def taken(array: Any, key: Any) -> Modelled:
+def getitem(array: Any, key: Any) -> Modelled:
     """Rule of ``array[key]``, if it is a copy."""
     keys = _keys(key)
     if any(_is_folded_mask(part) for part in keys):
@@ -38,7 +38,7 @@ def taken(array: Any, key: Any) -> Modelled:
     return Modelled(part, streaming(2 * part.nbytes + traffic_bytes(keys, ())))
 
 
-def assigned(array: Any, key: Any, value: Any) -> Modelled:
+def setitem(array: Any, key: Any, value: Any) -> Modelled:
     """Rule of ``array[key] = value``."""
     keys, values = _keys(key), np.asanyarray(value)
     index_bytes = traffic_bytes(keys, ())

@@ -1,4 +1,4 @@
-"""Work on the device of the running rank: kernels and copies in streams, beside what the rank does on its host."""
+"""Work on the device of the running rank: kernels and copies in streams, beside the rank's work on its host."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def copy_to_device(nbytes: int, *, stream: int = 0) -> None:
     """Start to copy bytes from the host of the running rank to its device; nothing outside a simulated run.
 
     The copy takes the latency of the device's link and the bytes' time on it, which copies and messages in the same
-    direction share. It follows what was started in the stream before.
+    direction share. It follows the work that was started in the stream before.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def _copy(nbytes: int, stream: int, *, to_device: bool) -> None:
 
 @mpi_call
 def synchronize(stream: int | None = None) -> None:
-    """Wait until the running rank's device has done what the rank has started; nothing outside a simulated run.
+    """Wait until the running rank's device has done all work started on it; nothing outside a simulated run.
 
     Parameters
     ----------

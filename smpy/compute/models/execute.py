@@ -69,7 +69,7 @@ def execute(
     dtype : data-type, optional
         Type of the numbers that a device computes with: its speed is that of float64, float32 or float16.
     stream : int, optional
-        Stream of the rank, from 0 to 15, in which the kernel follows what was started before.
+        Stream of the rank, from 0 to 15, in which the kernel follows the work that was started before.
 
     Raises
     ------

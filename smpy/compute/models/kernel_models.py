@@ -44,7 +44,7 @@ def takes_time(*, is_folded: bool) -> bool:
 
 
 class Unmeasured:
-    """Keeps what is computed inside from being measured: a model says its time, and smpy's own work takes none."""
+    """Suspends measuring in its body: a model says its time, and smpy's own work takes none."""
 
     __slots__ = ("_stopped",)
 
@@ -282,7 +282,7 @@ def _compare(kernel: str, done_flop: float, paid_flop: float) -> None:
 
 
 def _above_peak(kernel: str, ratio: float) -> None:
-    """The kernel does so many times the operations that the running rank's core can do."""
+    """Note a kernel that does so many times the operations that the running rank's core can do."""
     engine = current()
     if kernel in engine.kernels_above_peak:
         return

@@ -239,10 +239,10 @@ def _is_launcher(program: str) -> bool:
 def _suggestion(program: str) -> str:
     folder, script_name = os.path.split(program)
     try:
-        there = [name for name in os.listdir(folder or ".") if name.endswith(".py")]
+        stems = [name.removesuffix(".py") for name in os.listdir(folder or ".") if name.endswith(".py")]
     except OSError:
         return f": there is no directory {folder!r}" if folder else ""
-    close = closest(script_name, there)
+    close = closest(script_name.removesuffix(".py"), stems)
     if close is not None:
-        return f": did you mean {os.path.join(folder, close)!r}?"
+        return f": did you mean {os.path.join(folder, close + '.py')!r}?"
     return "; to run an installed module, say -m" if "." not in script_name else ""

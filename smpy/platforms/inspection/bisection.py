@@ -1,7 +1,7 @@
-"""The bisection bandwidth of a machine: what half of its hosts can send to the other half at once, one way.
+"""The bisection bandwidth of a machine: that from half of its hosts to the other half, one way.
 
-Topologies that have a formula for it say so (`Zone.bisection_bandwidth_bytes_per_s`): what their links carry, if routes
-use all of them. Of others whose cables are known an upper bound is told (`smpy.platforms.cut_bound`).
+Some topologies have a formula (`Zone.bisection_bandwidth_bytes_per_s`): the bandwidth of their links, if routes use all
+of them. Others whose cables are known have an upper bound (`smpy.platforms.cut_bound`).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from smpy.errors import PlatformError
 from smpy.platforms.description import Description
-from smpy.platforms.host_names import folded_names
+from smpy.platforms.host_names import merge_names
 from smpy.platforms.inspection.bisection import Bisection, bisection_of
 from smpy.platforms.links import Sharing
 from smpy.platforms.models.devices import Device
@@ -231,7 +231,7 @@ def host_kinds(platform: Platform) -> tuple[HostKind, ...]:
     names: dict[tuple[int, int, float, Memory], list[str]] = {}
     for kind, name in zip(platform.all_hosts(), platform.host_names, strict=True):
         names.setdefault(kind, []).append(name)
-    return tuple(HostKind(tuple(folded_names(those)), len(those), *kind) for kind, those in names.items())
+    return tuple(HostKind(tuple(merge_names(alike)), len(alike), *kind) for kind, alike in names.items())
 
 
 def device_kinds(platform: Platform) -> tuple[DeviceKind, ...]:
@@ -342,4 +342,4 @@ def ranks_by_host(platform: Platform, host_of_rank: Sequence[int]) -> tuple[Host
     ranks: dict[int, list[int]] = {}
     for rank, host in enumerate(host_of_rank):
         ranks.setdefault(host, []).append(rank)
-    return tuple(HostRanks(platform.host_names[host], tuple(those)) for host, those in ranks.items())
+    return tuple(HostRanks(platform.host_names[host], tuple(numbers)) for host, numbers in ranks.items())

@@ -1,4 +1,4 @@
-"""The network model LogGOPS: what a message costs two CPUs and two network interfaces, and a latency.
+"""The network model LogGOPS: costs of a message to two CPUs and two network interfaces, and a latency.
 
 LogP is of Culler et al. 1993, LogGP of Alexandrov, Ionescu, Schauser & Scheiman 1995, LogGOPS of Hoefler, Schneider &
 Lumsdaine 2010. `kernels/event/networks/network_loggp.h` says what happens to a message.

@@ -68,7 +68,7 @@ def with_network(network: Network, text: str, described: Iterable[Network] = ())
     ValueError
         If there is no such model, parameter or part.
     UsageError
-        If an installed package does not hold what it promises.
+        If the module of an installed package cannot be imported, or registers no such model.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def with_network(network: Network, text: str, described: Iterable[Network] = ())
     if name == IDEAL:
         parts = {part.strip().lower() for part in listed.split(",")} if colon else set(IDEAL_PARTS)
         for part in sorted(parts.difference(IDEAL_PARTS)):
-            raise ValueError(f"{part!r} is no part of a network: {', '.join(IDEAL_PARTS)} are")
+            raise ValueError(f"{part!r} is no part of a network: there are {', '.join(IDEAL_PARTS)}")
         return replace(network, ideal=tuple(part for part in IDEAL_PARTS if part in parts))
     chosen: Network | None = _of_simgrid(network, name) if name in NETWORKS and not colon else None
     if chosen is None and (model := registered_model(name)) is not None:
@@ -90,7 +90,7 @@ def with_network(network: Network, text: str, described: Iterable[Network] = ())
         chosen = replace(base, **(_numbers(model, listed) if colon else {}))  # type: ignore[arg-type]  # its own fields
     if chosen is None:
         known = network_names()
-        raise ValueError(f"{text!r} is not a network model: {', '.join(known)} are{meant(name, known)}")
+        raise ValueError(f"{text!r} is not a network model: there are {', '.join(known)}{meant(name, known)}")
     return replace(
         chosen,
         loopback_bandwidth_bytes_per_s=network.loopback_bandwidth_bytes_per_s,

@@ -74,12 +74,12 @@ class Prices:
             return ()
         return ((POWER_PROPERTY, f"{self.host_idle_w!r}:{self.host_busy_w!r}"),)
 
-    def above(self, others: Prices) -> Prices:
+    def with_defaults(self, others: Prices) -> Prices:
         """These prices; a missing one is taken from `others`.
 
         Examples
         --------
-        >>> Prices(cable_eur=100).above(Prices(cable_eur=1, kwh_eur=0.2)) == Prices(cable_eur=100, kwh_eur=0.2)
+        >>> Prices(cable_eur=100).with_defaults(Prices(cable_eur=1, kwh_eur=0.2)) == Prices(cable_eur=100, kwh_eur=0.2)
         True
         """
         own = {field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not None}

@@ -215,10 +215,12 @@ def changed_alike(machine: Description, changes: Sequence[SettingChange]) -> Des
     if of_hosts:
         machine = _with_host_settings(machine, of_hosts)
     if priced:
-        machine = replace(machine, prices=prices_in(priced, "--set").above(machine.prices))
+        machine = replace(machine, prices=prices_in(priced, "--set").with_defaults(machine.prices))
     if lacking:
-        others = prices_in(lacking, "--set").unless_noted(machine.parts_list.noted if machine.parts_list else ())
-        machine = replace(machine, prices=machine.prices.above(others))
+        others = prices_in(lacking, "--set").unless_noted(
+            machine.parts_list.property_names if machine.parts_list else ()
+        )
+        machine = replace(machine, prices=machine.prices.with_defaults(others))
     return machine
 
 

@@ -1,7 +1,7 @@
 """Makes the description of a machine from its settings: the tables [host], [nic], [topology], [network], [mpi], ....
 
-[storage] has disks, [kernels] says what computing costs, and [calibration] where such numbers come from; [price] and
-[power] what it takes to buy and to run. A key that is missing has the default cluster's.
+[storage] has disks, [kernels] costs of computing, [calibration] the origin of such numbers, and [price] and [power] the
+costs of buying and running the machine. A missing key has the value of the default cluster.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ def describe(tree: Tree, name: str, origin: str, run_size: RunSize, short_keys: 
     topology = machine.table("topology", tuple(short_keys))
     names = topology_names("machine", topology.text("kind", "fat-tree"))
     kind = topology.choice("kind", names, "fat-tree")
-    hosts = hosts.called(topology.text("name", "cluster"))
+    hosts = hosts.with_name(topology.text("name", "cluster"))
     zone = topology_named("machine", kind).kind.from_settings(topology, hosts)
     models = read_models(machine.table("network"), machine.table("mpi"), read_described(machine))
-    kernels, calibration = read_kernels(machine.table("kernels")), machine.table("calibration").kept()
+    kernels, calibration = read_kernels(machine.table("kernels")), machine.table("calibration").unchecked_content()
     prices = read_prices(machine)
     storage = read_storage(machine.table("storage"))
     threads = read_threads(machine.table("threads"))

@@ -1,4 +1,4 @@
-"""Reads the tables [[host.gpu]], and applies what --set says of devices."""
+"""Reads the tables [[host.gpu]], and applies the changes of devices by --set."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def device_number(key: str, setting: TomlValue) -> float:
 
 
 def with_devices(machine: Description, gpu: TomlTable) -> Description:
-    """A machine whose devices have what [host.gpu] says; a key that is missing leaves their own numbers.
+    """A machine whose devices have the numbers of [host.gpu]; a key that is missing leaves their own numbers.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Reads what the hosts of a machine are like: the tables [host], [nic], [power], [price]; [group.NAME] of some of them.
+"""Reads the hosts of a machine: the tables [host], [nic], [power], [price], and [group.NAME] for some of them.
 
-A group has the keys of these tables that its hosts do not share with the others: those of [host] in [group.NAME]
-itself, those of the others in [group.NAME.nic] and so on.
+A group has the keys that differ for its hosts: keys of [host] in [group.NAME] itself, those of the other tables in
+[group.NAME.nic] and so on.
 """
 
 from __future__ import annotations

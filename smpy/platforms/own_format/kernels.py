@@ -16,7 +16,7 @@ from smpy.platforms.models.kernel_costs import (
     KernelCosts,
     Noise,
 )
-from smpy.platforms.own_format.settings import TomlTable, TomlValue, number_of, shown
+from smpy.platforms.own_format.settings import TomlTable, TomlValue, number_of, value_text
 from smpy.units import exact_speed, parse_speed_flop_per_s
 
 _ORDER: Final = ("m", "n", "k", "kl", "ku", "batch")
@@ -93,7 +93,7 @@ def _by_term(table: TomlTable) -> dict[str, float]:
     for term, setting in table.values():
         number = number_of(setting)
         if not isfinite(number):
-            raise setting.error(f"{shown(setting)} is no number of seconds")
+            raise setting.error(f"{value_text(setting)} is no number of seconds")
         by_term[term] = number
     return by_term
 
@@ -132,7 +132,7 @@ def _list(setting: TomlValue, kind: type[Any], example: str) -> tuple[Any, ...]:
     if not isinstance(listed, list) or not all(
         isinstance(item, kinds) and not isinstance(item, bool) for item in listed
     ):
-        raise setting.error(f"{shown(setting)} is no such list: write it such as {example}")
+        raise setting.error(f"{value_text(setting)} is no such list: write it such as {example}")
     return tuple(map(kind, listed))
 
 

@@ -24,7 +24,7 @@ from smpy.platforms.models.machine_models import (
 )
 from smpy.platforms.models.network_models import FROM_LINKS, Network, parameters_of
 from smpy.platforms.models.networks import DESCRIBED, with_network
-from smpy.platforms.own_format.settings import TomlTable, TomlValue, number_of, quantity_of, shown
+from smpy.platforms.own_format.settings import TomlTable, TomlValue, number_of, quantity_of, value_text
 from smpy.units import LARGEST, parse_bandwidth_bytes_per_s, parse_size_bytes, parse_time_s
 
 Row = TypeVar("Row")
@@ -231,7 +231,7 @@ def _rows(
     rows = [(quantity_of(size, parse_size_bytes, "8KiB"), value) for size, value in pairs]
     for (size, _), (above_bytes, _) in zip(pairs, rows, strict=True):
         if sum(above_bytes == other for other, _ in rows) > 1:
-            raise size.error(f"{shown(size)} is there twice: give each size one value")
+            raise size.error(f"{value_text(size)} is there twice: give each size one value")
     return tuple(read(above_bytes, value) for above_bytes, value in sorted(rows, key=lambda row: row[0]))
 
 
@@ -249,10 +249,12 @@ def _overhead(above_bytes: float, setting: TomlValue) -> Overhead:
     """Read an overhead: a time, or a time and the time per byte."""
     parts = setting.value if isinstance(setting.value, list) else [setting.value]
     if not 1 <= len(parts) <= 2:
-        raise setting.error(f'{shown(setting)} is neither a time nor ["0.2us", "0.1ns"], a time and that of a byte')
+        raise setting.error(
+            f'{value_text(setting)} is neither a time nor ["0.2us", "0.1ns"], a time and that of a byte'
+        )
     times_s = [quantity_of(replace(setting, value=part), parse_time_s, "0.2us") for part in parts]
     if min(times_s) < 0:
-        raise setting.error(f"{shown(setting)} is negative: no call takes less than no time")
+        raise setting.error(f"{value_text(setting)} is negative: no call takes less than no time")
     if max(times_s) > LARGEST:
-        raise setting.error(f"{shown(setting)} is too long: a call can take {LARGEST:g} s")
+        raise setting.error(f"{value_text(setting)} is too long: a call can take {LARGEST:g} s")
     return Overhead(above_bytes, times_s[0], times_s[1] if len(times_s) > 1 else 0.0)

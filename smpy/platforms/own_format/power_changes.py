@@ -18,7 +18,7 @@ HOST_POWER_KEYS: Final = (*_OF_STATE, "off")
 
 
 def with_host_power(machine: Description, power: TomlTable) -> Description:
-    """A machine whose hosts draw what [power] says; a key that is missing leaves the hosts' own numbers.
+    """A machine whose hosts have the power of [power]; a key that is missing leaves the hosts' own numbers.
 
     Raises
     ------

@@ -10,7 +10,7 @@ from typing import Final
 from smpy.errors import PlatformError, meant
 from smpy.platforms.models.power import PowerState
 from smpy.platforms.models.prices import Prices
-from smpy.platforms.own_format.settings import TomlTable, TomlValue, Tree, number_of, put, quantity_of, shown
+from smpy.platforms.own_format.settings import TomlTable, TomlValue, Tree, number_of, put, quantity_of, value_text
 from smpy.platforms.own_format.toml_reader import read_toml
 from smpy.platforms.presets import preset_file
 from smpy.units import LARGEST, SMALLEST, parse_power_w, parse_speed_flop_per_s
@@ -128,7 +128,7 @@ def _link_w(power: TomlTable) -> tuple[float, float] | None:
         return None
     parts = setting.value.split(":") if isinstance(setting.value, str) else ()
     if len(parts) != 2:
-        raise setting.error(f'{shown(setting)} is not idle:busy: write it such as "2W:6W"')
+        raise setting.error(f'{value_text(setting)} is not idle:busy: write it such as "2W:6W"')
     idle_w, busy_w = (quantity_of(replace(setting, value=part), parse_power_w, "2W:6W") for part in parts)
     if not 0 <= idle_w <= busy_w <= LARGEST:
         raise setting.error(f"an idle link draws {idle_w:g} W, and a busy one {busy_w:g} W: give 0 or more, and rising")
@@ -185,7 +185,7 @@ def prices_in(tree: Tree, origin: str) -> Prices:
     if power.is_written("idle") or power.is_written("busy"):
         hosts = Prices(hosts.host_eur, hosts.host_hour_eur, host_idle_w=idle_w, host_busy_w=busy_w)
     settings.check_keys()
-    return hosts.above(network)
+    return hosts.with_defaults(network)
 
 
 def price_tables(prices: Prices) -> dict[str, dict[str, object]]:

@@ -138,11 +138,12 @@ class TomlTable:
                 noted[key] = value
         return noted
 
-    def kept(self) -> dict[str, object]:
+    def unchecked_content(self) -> dict[str, object]:
         """Unchecked content of a table and of the tables inside it."""
         self._known.update(dict.fromkeys(self._tree))
         return {
-            key: self.table(key).kept() if isinstance(inner, dict) else inner.value for key, inner in self._tree.items()
+            key: self.table(key).unchecked_content() if isinstance(inner, dict) else inner.value
+            for key, inner in self._tree.items()
         }
 
     def texts(self) -> tuple[tuple[str, str], ...]:
@@ -165,7 +166,7 @@ class TomlTable:
         if setting is None:
             return default or ""
         if not isinstance(setting.value, str):
-            raise setting.error(f'{shown(setting)} is no text: write it in quotes, key = "text"')
+            raise setting.error(f'{value_text(setting)} is no text: write it in quotes, key = "text"')
         return setting.value
 
     def text_list(self, key: str) -> tuple[str, ...]:
@@ -175,7 +176,7 @@ class TomlTable:
             return ()
         texts = setting.value if isinstance(setting.value, list) else [setting.value]
         if not all(isinstance(text, str) for text in texts):
-            raise setting.error(f'{shown(setting)} is neither a text nor a list of texts: write ["one", "two"]')
+            raise setting.error(f'{value_text(setting)} is neither a text nor a list of texts: write ["one", "two"]')
         return tuple(texts)
 
     def choice(self, key: str, known: Iterable[str], default: str | None = None) -> str:
@@ -193,7 +194,7 @@ class TomlTable:
             return default
         word = str(setting.value).lower()
         if word not in ("true", "false", "yes", "no"):
-            raise setting.error(f"{shown(setting)} is neither true nor false")
+            raise setting.error(f"{value_text(setting)} is neither true nor false")
         return word in ("true", "yes")
 
     def integer(
@@ -240,7 +241,7 @@ class TomlTable:
         parts = setting.value if isinstance(setting.value, list) else re.split(r"[x,]", str(setting.value))
         numbers = tuple(_integer(replace(setting, value=part), "") for part in parts)
         if not numbers or min(numbers) < 1 or max(numbers) > INTEGER_MAX:
-            raise setting.error(f"{shown(setting)} is no list of numbers from 1 upwards, such as 8x8x4")
+            raise setting.error(f"{value_text(setting)} is no list of numbers from 1 upwards, such as 8x8x4")
         return numbers
 
     def number(self, key: str, default: float | None = None, *, is_positive: bool = False) -> float:
@@ -357,7 +358,7 @@ class TomlTable:
                 if key not in inside._known:
                     raise inside._unknown(key, homes)
 
-    # ---- what the methods share ----
+    # ---- shared by the methods ----
 
     def _rows(self, key: str, table: Tree) -> Iterator[tuple[str, TomlValue]]:
         for size, value in table.items():
@@ -443,14 +444,14 @@ def quantity_of(setting: TomlValue, parse: Callable[[str], float], example: str)
     """Number of a setting with a unit; only 0 needs none."""
     value = setting.value
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise setting.error(f'{shown(setting)} is no number with a unit: write it such as "{example}"')
+        raise setting.error(f'{value_text(setting)} is no number with a unit: write it such as "{example}"')
     text = re.sub(r"(?<=[\d.])\s+(?=\D)", "", str(value).strip())
     try:
         number = parse(text)
     except ValueError as wrong:
         raise setting.error(str(wrong)) from None
     if not has_unit(text):
-        raise setting.error(f'{shown(setting)} has no unit: write it such as "{example}"')
+        raise setting.error(f'{value_text(setting)} has no unit: write it such as "{example}"')
     return number
 
 
@@ -461,7 +462,7 @@ def number_of(setting: TomlValue) -> float:
         return parse_number(value) if isinstance(value, str) else math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
         ratio = re.fullmatch(r"([\d.]+) *: *1", value) if isinstance(value, str) else None
-        raise setting.error(f"{shown(setting)} is no number{f': write {ratio[1]}' if ratio else ''}") from None
+        raise setting.error(f"{value_text(setting)} is no number{f': write {ratio[1]}' if ratio else ''}") from None
 
 
 def _integer(setting: TomlValue, unit: str) -> int:
@@ -474,11 +475,11 @@ def _integer(setting: TomlValue, unit: str) -> int:
         if match:
             return int(match[1])
         if re.fullmatch(r"\d{1,3}([,'_ ]\d{3})+", value, re.ASCII):
-            raise setting.error(f"{shown(setting)} is no whole number: write {re.sub('[^0-9]', '', value)}")
-    raise setting.error(f"{shown(setting)} is no whole number")
+            raise setting.error(f"{value_text(setting)} is no whole number: write {re.sub('[^0-9]', '', value)}")
+    raise setting.error(f"{value_text(setting)} is no whole number")
 
 
-def shown(setting: TomlValue) -> str:
+def value_text(setting: TomlValue) -> str:
     """The value of a setting, for messages."""
     return repr(setting.value) if isinstance(setting.value, str) else str(setting.value)
 

@@ -58,7 +58,7 @@ class WantedHosts:
         room = max(self.like.cores // run_size.cpus_per_task, 1)
         return replace(self, needed=-(-run_size.n_ranks // min(room, run_size.ranks_per_host or room)))
 
-    def called(self, name: str) -> WantedHosts:
+    def with_name(self, name: str) -> WantedHosts:
         """The same hosts, in a cluster of this name."""
         return replace(self, like=replace(self.like, name=name))
 

@@ -50,7 +50,7 @@ def read_cluster(element: Element) -> Cluster:
 def read_regular_cluster(element: Element, n_hosts: int, what: str) -> Cluster:
     """The hosts and wires of a <cluster> whose topology has that many hosts, and neither backbone nor router.
 
-    SimGrid ignores what is beyond that; here a warning says so.
+    SimGrid ignores further attributes; here a warning says so.
     """
     for name in ("bb_bw", "bb_lat", "bb_sharing_policy", "router_id"):
         if element.has(name):

@@ -93,7 +93,7 @@ def _penalties(text: str) -> Penalties:
 def _compat(text: str) -> Fields:
     rules = {"simgrid-3.32": False, "simgrid-2017": True}
     if text not in rules:
-        raise ValueError(f"{text!r} is no version whose rules smpy has: {' and '.join(rules)} are")
+        raise ValueError(f"{text!r} is no version whose rules smpy has: there are {' and '.join(rules)}")
     return {"factor_caps": rules[text]}
 
 
@@ -113,7 +113,7 @@ def _selector(text: str) -> Fields:
 def _polls(text: str) -> Fields:
     rules = {"grow": {"polls_grow": True, "polls_notice": False}, "notice": {"polls_notice": True}}
     if text not in rules:
-        raise ValueError(f"{text!r} is not a rule for polls: {' and '.join(rules)} are")
+        raise ValueError(f"{text!r} is not a rule for polls: there are {' and '.join(rules)}")
     return rules[text]
 
 
@@ -288,7 +288,7 @@ def _read_props(configs: Iterable[Element]) -> list[tuple[Element, str, str]]:
 def _check_file_model(prop: Element, value: str) -> None:
     """Warn that a file's network model has no effect: smpirun names SMPI's on its command line, which wins."""
     if value.lower() not in NETWORKS:
-        raise prop.error(f"option {_MODEL}: {value!r} is not a network model: {', '.join(NETWORKS)} are")
+        raise prop.error(f"option {_MODEL}: {value!r} is not a network model: there are {', '.join(NETWORKS)}")
     if value.lower() != "smpi":
         prop.warn(
             f"option {_MODEL}={value} is ignored, as smpirun does, which names SMPI itself: to have it, say "

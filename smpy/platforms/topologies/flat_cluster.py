@@ -40,7 +40,7 @@ class FlatCluster(Zone):
 
     @classmethod
     def from_xml(cls, element: Element, read: ReadPart) -> FlatCluster:
-        """The cluster of a <cluster topology='FLAT'>, which is also what one without a topology is."""
+        """The cluster of a <cluster topology='FLAT'>, or of one without a topology."""
         from smpy.platforms.simgrid.clusters import read_cluster
 
         router = f"{element.text('prefix')}{element.text('id')}_router{element.text('suffix')}"

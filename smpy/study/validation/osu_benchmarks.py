@@ -32,7 +32,7 @@ class OsuBenchmark:
     name : str
         Its program, such as "osu_bw".
     scope : {"pair", "pairs", "all"}
-        Whether it is of two ranks, of pairs, rank i of the first half with rank i of the second, or of all ranks.
+        Ranks that take part: two, pairs (rank i of the first half and rank i of the second), or all.
     is_rate : bool
         Whether it prints MB/s, rather than microseconds.
     prepare : callable

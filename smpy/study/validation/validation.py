@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from smpy.analysis.result import Result, escaped, needed
+from smpy.analysis.result import Result, import_optional, plotly_text
 from smpy.errors import SmpyError, UsageError
 from smpy.records.text_table import text_table
 
@@ -225,22 +225,22 @@ class Validation(Result):
 
     def plot(self) -> Figure:
         """Simulated over measured times, a line for each benchmark."""
-        graph = needed("plotly.graph_objects", extra="study")
+        graph = import_optional("plotly.graph_objects", extra="study")
         figure = graph.Figure()
         for each in self.benchmarks:
             figure.add_trace(
                 graph.Scatter(
                     x=list(each.measured_s),
                     y=[ours / real for ours, real in zip(each.simulated_s, each.measured_s, strict=True)],
-                    text=[escaped(label) for label in each.labels],
-                    name=escaped(each.name),
+                    text=[plotly_text(label) for label in each.labels],
+                    name=plotly_text(each.name),
                     mode="lines+markers",
                 )
             )
         figure.add_hline(y=1)
         figure.update_xaxes(type="log", title="measured time (s)")
         figure.update_yaxes(type="log", title="simulated / measured")
-        figure.update_layout(title=escaped(f"{self.machine}, beside measurements"))
+        figure.update_layout(title=plotly_text(f"{self.machine}, beside measurements"))
         return figure
 
 

@@ -78,7 +78,7 @@ def test_a_program_that_prints_what_came_first_prints_something_else(endings: Ca
     assert endings("print(comm.recv(), comm.recv())") == ["ends well, and prints something else"]
 
 
-def test_an_exception_is_told_by_its_first_line(endings: Callable):
+def test_an_exception_is_a_failure(endings: Callable):
     (ending,) = endings("assert comm.recv() == 2; comm.recv()")
     assert ending == "fails"
 
