@@ -20,6 +20,7 @@ from smpy.study.axes import Value
 from smpy.study.cost import MachineCost, cost_of_record
 from smpy.study.definition import Definition
 from smpy.study.journal import Entry
+from smpy.study.machines import check_sizes
 from smpy.study.points import Point
 from smpy.study.state import StudyState
 from smpy.study.table import costs
@@ -237,9 +238,7 @@ def throughputs(definition: Definition, points: Sequence[Point], state: StudySta
     rows = []
     weekly_runs: dict[str, float] = {}
     for values, entries in by_machine.items():
-        parts = {entry.row["parts"] for of_one in entries.values() for entry in of_one}
-        if len(parts) > 1:
-            raise UsageError("a machine has another size for each program: say how many hosts it has (set.host.count)")
+        check_sizes(entry.row["parts"] for of_one in entries.values() for entry in of_one)
         cost = read.cost(next(iter(entries.values()))[0])
         runs = {name: read.program_run(of_one) for name, of_one in entries.items()}
         weekly_runs = weekly_runs or runs_of_a_week(definition, runs, cost.n_hosts)

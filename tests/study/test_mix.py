@@ -153,6 +153,22 @@ def test_machines_of_another_size_for_each_program_are_refused():
         throughputs(study, points_of(study), state)
 
 
+def test_machines_of_another_size_for_each_program_are_refused_before_any_run(tmp_path: Path):
+    table = study_table(tmp_path, axes={"set.nic.latency": ["1us"]})
+    program = table.pop("program")
+    sizes = {"few": 1, "many": 400}
+    table["programs"] = {
+        name: {"program": program, "args": ["1"], "runs_per_week": 1, "options": {"ranks": n}}
+        for name, n in sizes.items()
+    }
+    del table["args"]
+    table["options"]["platform"] = "hdr"
+    study = smpy.Study(table, tmp_path / "results")
+    with pytest.raises(UsageError, match="another size for each program: say how many hosts it has"):
+        study.run(workers=1)
+    assert not study.state().entries
+
+
 def throughput(runs: dict[str, ProgramRun], cost: MachineCost) -> MachineThroughput:
     return throughput_of((), runs, runs_of_a_week(definition(), {}, 0), cost)
 
