@@ -151,7 +151,7 @@ class Loop:
     last_of_stream : dict of (int, int) to int
         Request of the last operation in each stream of each rank, while nobody has waited for it; 0: a thread has.
     used_device_bytes : dict of int to int
-        Memory that arrays take on each device.
+        Memory that arrays take on each device whose memory is limited.
     launcher : Launcher or None
         Starts programs on further ranks; None: there can be none.
     guard : callable or None
@@ -548,10 +548,14 @@ class Loop:
 
     def note(self, what: Callable[[], None]) -> None:
         """Call `what` when simulated time reaches the running rank's tail, notes of all ranks in simulated order."""
+        self.append_note(what)
+        self._keep_pace()
+
+    def append_note(self, what: Callable[[], None]) -> None:
+        """Do as `note` does, however far the running rank is ahead."""
         key = self._token()
         self._notes_by_id[key] = what
         lib.sim_append_marker(self._sim, self.timeline, key)
-        self._keep_pace()
 
     def stop(self, what: object) -> None:
         """End the run when simulated time reaches the running rank's tail; `run` then returns `what`."""
