@@ -147,7 +147,7 @@ class Loop:
     parked : dict of int to callable
         Tells what a timeline that is parked without end waits for.
     devices : list of Device
-        Kind of each device of the machine, by its number in the kernel.
+        Kind of each device of hosts that have had ranks, by its number in the kernel.
     last_of_stream : dict of (int, int) to int
         Request of the last operation in each stream of each rank, while nobody has waited for it; 0: a thread has.
     used_device_bytes : dict of int to int
@@ -188,7 +188,7 @@ class Loop:
             check(lib.sim_host_costs(self._sim, len(hosts), hosts, own))
         for alike, shares in platform.busy_speeds():
             check(lib.sim_host_busy_speed(self._sim, alike.start, len(alike), len(shares), shares))
-        self.devices: list[Device] = tell_devices(self._sim, platform)
+        self.devices: list[Device] = tell_devices(self._sim, platform, host_of_rank)
         self.last_of_stream: dict[tuple[int, int], int] = {}
         self.used_device_bytes: dict[int, int] = {}
         self.start_s = models.calls.init_s
