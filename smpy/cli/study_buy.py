@@ -77,6 +77,7 @@ def command(
         offers = candidates(study.definition)
         machines = affordable(offers, budget_eur, power_w)
         search = MachineSearch(study.definition, offers.first, machines, runs_max)
+        search.check(study.state(search.points))
         study.check()
         run_points(study, is_quiet=quiet, workers=workers, retry_failed=retry_failed, search=search)
         purchase = search.purchase(study.state(search.points))

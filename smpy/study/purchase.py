@@ -158,14 +158,25 @@ class MachineSearch:
         """All points that may be chosen."""
         return [point for machine in self._with_first(self._machines) for point in machine.points]
 
-    def next(self, state: StudyState) -> list[Point]:
-        """Points to run next; none: the search has ended.
+    def check(self, state: StudyState) -> None:
+        """Check the number of runs, before the first one.
 
         Raises
         ------
         UsageError
-            If the runs of the search, with those of the state, are too few for two machines.
+            If they are too few for two machines, beside the runs that have ended.
         """
+        n_lacking = self._n_lacking(state)
+        cheapest = sorted(n_lacking, key=n_lacking.__getitem__)[: max(2 - len(self._runs(state)), 0)]
+        machines = self._with_first(self._machines[i] for i in cheapest)
+        least = sum(_n_lacking(machine, state) for machine in machines)
+        if self._runs_max < least:
+            raise UsageError(
+                f"--runs {self._runs_max}: two machines take {least} runs that the study has not, say at least so many"
+            )
+
+    def next(self, state: StudyState) -> list[Point]:
+        """Points to run next; none: the search has ended."""
         points = [point for machine in self._chosen(state) for point in machine.points]
         to_run = {point.key: point for point in points if state.current(point.key) is None}
         self._n_runs += len(to_run)
@@ -201,15 +212,13 @@ class MachineSearch:
         return list(dict.fromkeys([*([self._first] if self._first else []), *machines]))
 
     def _chosen(self, state: StudyState) -> list[Candidate]:
-        runs, failed = self._runs(state), self._failed(state)
-        waiting = [i for i in range(len(self._machines)) if i not in runs and i not in failed]
-        n_lacking = {i: _n_lacking(self._machines[i], state) for i in waiting}
+        n_lacking = self._n_lacking(state)
         if not self._has_begun:
             self._has_begun = True
-            return self._begin(n_lacking, len(runs), state)
+            return self._begin(n_lacking, state)
+        runs, failed = self._runs(state), self._failed(state)
         weekly_runs = self._runs_of_a_week(state)
-        left = self._runs_max - self._n_runs
-        waiting = [i for i in waiting if n_lacking[i] <= left]
+        waiting = [i for i, n in n_lacking.items() if n <= self._runs_max - self._n_runs]
         if weekly_runs is None or not waiting:
             return []
         if len(runs) < 2:
@@ -222,14 +231,13 @@ class MachineSearch:
         gains = np.where(is_open, _expected_improvement(mean, error, math.log(best)), -1.0)
         return [self._machines[int(np.argmax(gains))]]
 
-    def _begin(self, n_lacking: Mapping[int, int], n_known: int, state: StudyState) -> list[Candidate]:
-        """Machines to begin with, of those that wait: they differ much, and take a share of the runs."""
-        cheapest = sorted(n_lacking, key=n_lacking.__getitem__)[: max(2 - n_known, 0)]
-        least = sum(_n_lacking(machine, state) for machine in self._with_first(self._machines[i] for i in cheapest))
-        if self._runs_max < least:
-            raise UsageError(
-                f"--runs {self._runs_max}: two machines take {least} runs that the study has not, say at least so many"
-            )
+    def _n_lacking(self, state: StudyState) -> dict[int, int]:
+        """Number of runs that have not ended of each machine that has neither run nor failed."""
+        known = self._runs(state).keys() | self._failed(state)
+        return {i: _n_lacking(machine, state) for i, machine in enumerate(self._machines) if i not in known}
+
+    def _begin(self, n_lacking: Mapping[int, int], state: StudyState) -> list[Candidate]:
+        """Machines to begin with, of those that have not run: they differ much, and take a share of the runs."""
         n_runs = self._runs_max - (_n_lacking(self._first, state) if self._first else 0)
         n_first = max(min(_FIRST_MIN * len(self._machines[0].points), n_runs), int(n_runs * _FIRST_SHARE))
         chosen: list[Candidate] = []

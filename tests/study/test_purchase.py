@@ -342,7 +342,7 @@ def test_machines_that_are_listed_twice_end_no_search_early():
 def test_too_few_runs_for_two_machines_are_refused():
     found = candidates(definition())
     with pytest.raises(UsageError, match="--runs 3: two machines take 4 runs that the study has not"):
-        MachineSearch(definition(), found.first, found.machines, 3).next(StudyState())
+        MachineSearch(definition(), found.first, found.machines, 3).check(StudyState())
 
 
 @pytest.mark.parametrize(("n_known", "n_asked"), [(2, 1), (4, 1), (10, 0)])
@@ -354,6 +354,7 @@ def test_runs_that_the_study_has_do_not_count(n_known: int, n_asked: int):
     known = [*points[:n_known], *points[n_known::2]]
     state = StudyState({point.key: Entry(row(point, 1.0)) for point in known})
     search = MachineSearch(study, found.first, found.machines, 1)
+    search.check(state)
     asked = search.next(state)
     assert len(asked) == n_asked
     for point in asked:

@@ -247,17 +247,15 @@ def test_a_run_of_a_workload_tells_the_throughput_of_each_machine(tmp_path: Path
     assert [row.split()[:2] for row in rows] == [["3", "slow"], ["3", "fast"], ["5", "slow"], ["5", "fast"]]
 
 
-def test_a_run_of_programs_on_machines_of_other_sizes_tells_its_results_before_it_says_so(
-    tmp_path: Path, told: Callable[..., Result]
-):
+def test_a_run_of_programs_on_machines_of_other_sizes_is_refused_before_it(tmp_path: Path, told: Callable[..., Result]):
     text = WORKLOAD.partition("[axes]")[0].replace("ranks = 2", 'platform = "hdr"\nppn = 1')
     for name, n_ranks in (("few", 2), ("many", 300)):
         text = text.replace(f"[programs.{name}]", f"[programs.{name}]\noptions = {{ranks = {n_ranks}}}")
-    done = told("study", "run", workload(tmp_path, text), "--workers", 1)
-    assert "ended          2 of 2" in done.output
-    assert "program" in done.output
-    assert done.output.splitlines()[-1].startswith("smpy: a machine has another size for each program")
-    assert done.exit_code == 2
+    path = workload(tmp_path, text)
+    done = told("study", "run", path, "--workers", 1)
+    assert done.output.startswith("smpy: point 0: a machine has another size for each program: say how many hosts")
+    assert (done.exit_code, done.output.count("\n")) == (2, 1)
+    assert "ended          0 of 2" in told("study", "status", path).output
 
 
 def test_the_status_tells_of_sizes_between_and_of_their_failures(tmp_path: Path, told: Callable[..., Result]):
