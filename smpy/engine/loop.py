@@ -62,6 +62,8 @@ TROUBLE: Final = {
 
 PATH_VARIANCE: Final[int] = lib.PATH_VARIANCE
 """Index of the sum of variances, the last one, among the sums over a critical path."""
+LOOP_SUMS: Final = range(PATH_VARIANCE - 5, PATH_VARIANCE - 1)
+"""Indices of the sums of skipped loops' half widths, by name; several names share the last one."""
 _OF_DEVICES = (lib.SIM_NO_DEVICE, lib.SIM_NO_DEVICE_SPEED)
 _LOSSES = (lib.SIM_HOST_OFF, lib.SIM_HOST_STOPPED, lib.SIM_LINK_OFF)
 
