@@ -41,6 +41,15 @@ def throughput_table(definition: Definition, rows: Sequence[MachineThroughput]) 
     yield from text_table(head, lines).splitlines()
 
 
+def free_computing_text(names: Sequence[str]) -> Iterator[str]:
+    """Line on programs whose computing has taken no time, if there are some."""
+    if names:
+        yield (
+            f'computing of {" and ".join(names)} takes no time: compute = "models" counts folded arrays and marked '
+            'kernels alone, "measured" counts all'
+        )
+
+
 def throughput_unit(definition: Definition) -> str:
     """Unit of a study's throughputs."""
     return _UNITS[definition.weight_kind]

@@ -220,6 +220,18 @@ def machine_runs(
     return {values: entries for values, entries in by_machine.items() if values not in incomplete}
 
 
+def free_computing(definition: Definition, points: Sequence[Point], state: StudyState) -> list[str]:
+    """Names of programs whose computing is to be modelled, and has taken no time in any run."""
+    shares: dict[str, float] = {}
+    for point in points:
+        entry = state.current(point.key)
+        if entry is not None and not entry.error and point.run.compute == "models":
+            name = "the program" if definition.weight_kind is None else str(point.values[0])
+            taken = sum(entry.row.get(f"{part}_share") or 0.0 for part in ("compute", "device"))
+            shares[name] = max(shares.get(name, 0.0), taken)
+    return [name for name, share in shares.items() if not share]
+
+
 def throughputs(definition: Definition, points: Sequence[Point], state: StudyState) -> list[MachineThroughput]:
     """Throughputs of the machines of a study on which all programs have run, in the order of its points.
 

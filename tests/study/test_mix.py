@@ -15,7 +15,15 @@ from smpy.platforms import read_machine
 from smpy.study.cost import MachineCost, machine_cost, parts_record
 from smpy.study.definition import Definition, definition_of
 from smpy.study.journal import Entry
-from smpy.study.mix import WEEK_S, MachineThroughput, ProgramRun, runs_of_a_week, throughput_of, throughputs
+from smpy.study.mix import (
+    WEEK_S,
+    MachineThroughput,
+    ProgramRun,
+    free_computing,
+    runs_of_a_week,
+    throughput_of,
+    throughputs,
+)
 from smpy.study.points import points_of
 from smpy.study.state import StudyState
 from tests.study.studies import study_table
@@ -130,6 +138,15 @@ def test_work_costs_the_energy_and_the_part_of_the_machine_that_its_runs_take():
     work_s = 100 * 600 + 4000 * 30
     assert only.work_per_kwh == pytest.approx(1 / work_s)
     assert only.work_eur == pytest.approx(0.5 * work_s + 600 * work_s / 3600 / 8766)
+
+
+def test_programs_whose_modelled_computing_takes_no_time_are_named():
+    rows = {"long": {"makespan_s": 1.0, "compute_share": 0.0}, "short": {"makespan_s": 1.0, "compute_share": 0.3}}
+    for compute, names in (("models", ["long"]), ("none", [])):
+        study = definition(options={"ranks": 8, "compute": compute})
+        points = points_of(study)
+        state = StudyState({point.key: Entry(rows[str(point.values[0])]) for point in points})
+        assert free_computing(study, points, state) == names
 
 
 def test_a_program_that_takes_no_time_is_refused():

@@ -177,7 +177,7 @@ args = ["100000"]
 runs_per_week = 50
 [options]
 ranks = 2
-compute = "none"
+compute = "models"
 [axes]
 set.host.count = [3, 5]
 [axes.network]
@@ -209,6 +209,7 @@ def test_a_purchase_names_the_best_machine_and_tells_its_price_power_and_runs(
     assert (record["failed"], record["open"]) == (0, 0)
     assert record["best"][0]["settings"] == {"set.host.count": 4, "network": "fast"}
     assert record["best"][0]["power_w"] == 900
+    assert done.output.splitlines()[-1].startswith('computing of few and many takes no time: compute = "models" counts')
     again = told("study", "buy", path, "--budget", "4.6kEUR", "--workers", 1)
     assert "runs           0 of 8" in again.output
 
@@ -242,7 +243,8 @@ def test_a_purchase_that_cannot_be_is_refused_in_a_sentence_before_anything_runs
 def test_a_run_of_a_workload_tells_the_throughput_of_each_machine(tmp_path: Path, told: Callable[..., Result]):
     done = told("study", "run", workload(tmp_path), "--workers", 1)
     assert done.exit_code == 0, done.output
-    head, *rows = done.output.partition("throughput: weeks of work in a week\n")[2].splitlines()
+    head, *rows, last = done.output.partition("throughput: weeks of work in a week\n")[2].splitlines()
+    assert last.startswith("computing of few and many takes no time")
     assert head.split()[:3] == ["set.host.count", "network", "throughput"]
     assert [row.split()[:2] for row in rows] == [["3", "slow"], ["3", "fast"], ["5", "slow"], ["5", "fast"]]
 
