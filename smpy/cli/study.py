@@ -13,7 +13,7 @@ from smpy.cli.click_classes import CommandGroup
 from smpy.cli.interrupts import hear_interrupts
 from smpy.cli.progress import study_progress
 from smpy.cli.results import errors_told, print_text
-from smpy.cli.throughput_text import free_computing_text, throughput_table
+from smpy.cli.throughput_text import computing_lines, throughput_table
 from smpy.errors import UsageError
 from smpy.units import format_time
 
@@ -220,7 +220,7 @@ def _results(study: Study) -> Iterator[str]:
 
 def _throughputs(study: Study) -> Iterator[str]:
     """Throughputs of the machines on which all programs of a study have run."""
-    from smpy.study.mix import free_computing, no_throughput, throughputs
+    from smpy.study.mix import no_throughput, throughputs
 
     if study.definition.weight_kind is None:
         return
@@ -230,7 +230,7 @@ def _throughputs(study: Study) -> Iterator[str]:
         yield f"throughput: not known: {no_throughput(study.definition)}"
     elif len(rows) <= _ROWS_MAX:
         yield from throughput_table(study.definition, rows)
-    yield from free_computing_text(free_computing(study.definition, study.points, state))
+    yield from computing_lines(study.definition, study.points, state)
 
 
 @command.command("status", short_help="Count the points that have run, and name failed ones.")

@@ -13,7 +13,7 @@ from smpy.cli.click_classes import GroupedCommand
 from smpy.cli.cost_text import count_text
 from smpy.cli.results import errors_told, json_option, tell
 from smpy.cli.study import folder_option, open_study, retry_option, run_points, study_argument, workers_option
-from smpy.cli.throughput_text import free_computing_text, number_text, throughput_text, throughput_unit
+from smpy.cli.throughput_text import computing_lines, number_text, throughput_text, throughput_unit
 from smpy.errors import UsageError
 
 if TYPE_CHECKING:
@@ -68,7 +68,6 @@ def command(
     """
     with errors_told():
         from smpy.study.candidates import candidates
-        from smpy.study.mix import free_computing
         from smpy.study.purchase import MachineSearch, affordable
         from smpy.units import parse_eur, parse_power_w
 
@@ -83,8 +82,8 @@ def command(
         run_points(study, is_quiet=quiet, workers=workers, retry_failed=retry_failed, search=search)
         state = study.state(search.points)
         purchase = search.purchase(state)
-        free = free_computing_text(free_computing(study.definition, search.points, state))
-        text = "\n".join([*_lines(study.definition, offers, machines, purchase, runs_max), *free])
+        lines = _lines(study.definition, offers, machines, purchase, runs_max)
+        text = "\n".join([*lines, *computing_lines(study.definition, search.points, state)])
         tell(text, _record(study.definition, machines, purchase), json_path)
 
 

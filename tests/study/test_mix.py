@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import smpy
+from smpy.cli.throughput_text import computing_lines
 from smpy.errors import UsageError
 from smpy.platforms import read_machine
 from smpy.study.cost import MachineCost, machine_cost, parts_record
@@ -147,6 +148,12 @@ def test_programs_whose_modelled_computing_takes_no_time_are_named():
         points = points_of(study)
         state = StudyState({point.key: Entry(rows[str(point.values[0])]) for point in points})
         assert free_computing(study, points, state) == names
+
+
+def test_measured_computing_without_the_speed_of_a_core_here_is_said_to_be_the_same_anywhere():
+    for options, n_lines in (({"compute": "measured"}, 1), ({"compute": "measured", "host_speed": "2Gf"}, 0), ({}, 1)):
+        study = definition(options={"ranks": 8, **options})
+        assert len(list(computing_lines(study, points_of(study), StudyState()))) == n_lines
 
 
 def test_a_program_that_takes_no_time_is_refused():
