@@ -27,6 +27,7 @@ TYPES: Final[Mapping[str, type[np.generic]]] = {
 }
 SPEED: Final = "core_speed"
 _FFT_FACTORS: Final = (2, 3, 5, 7)
+_FFT_KNOTS: Final = (1 << 16, 1 << 18, 1 << 20)  # numbers of a line beyond which its passes leave a cache
 _NARROW: Final = 32
 _BATCH_MAX: Final = 256
 _WORD_BYTES: Final = 8
@@ -409,6 +410,7 @@ def _ffts() -> Iterator[Kernel]:
             f"{letter}fft",
             ("n", "batch"),
             ("n*log2(n)*batch",),
+            more=tuple(f"max(n-{knot},0)*log2(n)*batch" for knot in _FFT_KNOTS),
             work={"n*log2(n)*batch": 5},
             operands=("n*batch",),
             prepare=prepare_with(of_type[letter], dtype),

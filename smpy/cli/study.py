@@ -13,7 +13,7 @@ from smpy.cli.click_classes import CommandGroup, IntegerRange
 from smpy.cli.interrupts import hear_interrupts
 from smpy.cli.progress import study_progress
 from smpy.cli.results import error_line, errors_told, print_text
-from smpy.cli.throughput_text import throughput_table
+from smpy.cli.throughput_text import computing_lines, throughput_table
 from smpy.errors import UsageError
 from smpy.units import format_time
 
@@ -224,11 +224,13 @@ def _throughputs(study: Study) -> Iterator[str]:
 
     if study.definition.weight_kind is None:
         return
-    rows = throughputs(study.definition, study.points, study.state())
+    state = study.state()
+    rows = throughputs(study.definition, study.points, state)
     if not rows:
         yield f"throughput: not known: {no_throughput(study.definition)}"
     elif len(rows) <= _ROWS_MAX:
         yield from throughput_table(study.definition, rows)
+    yield from computing_lines(study.definition, study.points, state)
 
 
 @command.command("status", short_help="Count the points that have run, and name failed ones.")

@@ -13,7 +13,7 @@ from smpy.cli.click_classes import GroupedCommand, IntegerRange
 from smpy.cli.cost_text import count_text
 from smpy.cli.results import errors_told, json_option, tell
 from smpy.cli.study import folder_option, open_study, retry_option, run_points, study_argument, workers_option
-from smpy.cli.throughput_text import number_text, throughput_text, throughput_unit
+from smpy.cli.throughput_text import computing_lines, number_text, throughput_text, throughput_unit
 from smpy.errors import UsageError
 
 if TYPE_CHECKING:
@@ -77,10 +77,13 @@ def command(
         offers = candidates(study.definition)
         machines = affordable(offers, budget_eur, power_w)
         search = MachineSearch(study.definition, offers.first, machines, runs_max)
+        search.check(study.state(search.points))
         study.check()
         run_points(study, is_quiet=quiet, workers=workers, retry_failed=retry_failed, search=search)
-        purchase = search.purchase(study.state(search.points))
-        text = "\n".join(_lines(study.definition, offers, machines, purchase, runs_max))
+        state = study.state(search.points)
+        purchase = search.purchase(state)
+        lines = _lines(study.definition, offers, machines, purchase, runs_max)
+        text = "\n".join([*lines, *computing_lines(study.definition, search.points, state)])
         tell(text, _record(study.definition, machines, purchase), json_path)
 
 

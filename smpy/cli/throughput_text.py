@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from smpy.study.definition import Definition
     from smpy.study.mix import MachineThroughput
+    from smpy.study.points import Point
+    from smpy.study.state import StudyState
 
 _UNITS: Final = {
     None: "runs a week",
@@ -39,6 +41,23 @@ def throughput_table(definition: Definition, rows: Sequence[MachineThroughput]) 
         for row in rows
     ]
     yield from text_table(head, lines).splitlines()
+
+
+def computing_lines(definition: Definition, points: Sequence[Point], state: StudyState) -> Iterator[str]:
+    """Lines on computing that no machine changes: that takes no time, or is not scaled to its cores."""
+    from smpy.study.mix import free_computing
+
+    if names := free_computing(definition, points, state):
+        yield (
+            f'computing of {" and ".join(names)} takes no time: compute = "models" counts folded arrays and marked '
+            'kernels alone, "measured" counts all'
+        )
+    runs = [point.run for point in points]
+    if any(run.measures_computing and run.host is None and run.host_speed_flop_per_s is None for run in runs):
+        yield (
+            "measured computing takes as long on any core as here: host_speed, the speed of a core here, scales it to "
+            "those of the machines"
+        )
 
 
 def throughput_unit(definition: Definition) -> str:

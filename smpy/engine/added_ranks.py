@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from smpy.engine.collectives import Collectives
 from smpy.engine.kernel import lib
 from smpy.engine.loop import check
+from smpy.engine.machine_devices import tell_devices
 from smpy.engine.surface import surface
 
 
@@ -22,6 +23,7 @@ class AddedRanks(Collectives):
             If there is no memory for them.
         """
         first = self.n_ranks
+        self.devices += tell_devices(self._sim, self.platform, set(hosts).difference(self._host_of_rank))
         for host in hosts:
             rank = int(lib.sim_rank_new(self._sim, host))
             check(rank)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from operator import index
 from typing import Final
 
+from smpy.engine.added_timelines import AddedTimelines
 from smpy.engine.kernel import lib
 from smpy.engine.loop import check
 from smpy.engine.machine_devices import without_device, without_speed
@@ -17,7 +19,7 @@ N_STREAMS: Final = int(lib.DEVICE_STREAMS)
 """Number of streams of a rank."""
 
 
-class DeviceWork(PointToPoint):
+class DeviceWork(PointToPoint, AddedTimelines):
     """Operations of ranks on their devices, each in a stream; each rank has one of the devices of its host."""
 
     def device(self) -> Device:
@@ -113,7 +115,7 @@ class DeviceWork(PointToPoint):
         return [float(lib.sim_device_busy_s(self._sim, number)) for number in sorted(numbers)]
 
     def take_device_memory(self, nbytes: int) -> int:
-        """Reserve memory of the running rank's device; return the device's number, for `free_device_memory`.
+        """Reserve memory of the running rank's device, at its date; return the number for `free_device_memory`.
 
         Raises
         ------
@@ -123,9 +125,12 @@ class DeviceWork(PointToPoint):
             If that has less memory left.
         """
         number = self._device_number()
-        used_bytes = self.used_device_bytes.get(number, 0) + nbytes
         limit_bytes = self.devices[number].memory_bytes
-        if limit_bytes and used_bytes > limit_bytes:
+        if not limit_bytes:
+            return number
+        self.catch_up("folded")
+        used_bytes = self.used_device_bytes.get(number, 0) + nbytes
+        if used_bytes > limit_bytes:
             left_bytes = limit_bytes - (used_bytes - nbytes)
             raise UsageError(
                 f"{format_bytes(nbytes)} on the device of rank {self.rank} are more than the "
@@ -136,7 +141,15 @@ class DeviceWork(PointToPoint):
         return number
 
     def free_device_memory(self, number: int, nbytes: int) -> None:
-        """Give reserved memory of a device back."""
+        """Give reserved memory of a device back, at the running rank's date; lets no other rank run."""
+        if not self.devices[number].memory_bytes:
+            return
+        if self._sim is not None and self.is_here() and not self.is_in_hub() and self.running_timeline >= 0:
+            self.append_note(partial(self._free_memory, number, nbytes))
+        else:
+            self._free_memory(number, nbytes)
+
+    def _free_memory(self, number: int, nbytes: int) -> None:
         self.used_device_bytes[number] -= nbytes
 
 

@@ -62,6 +62,8 @@ TROUBLE: Final = {
 
 PATH_VARIANCE: Final[int] = lib.PATH_VARIANCE
 """Index of the sum of variances, the last one, among the sums over a critical path."""
+LOOP_SUMS: Final = range(PATH_VARIANCE - 5, PATH_VARIANCE - 1)
+"""Indices of the sums of skipped loops' half widths, by name; several names share the last one."""
 _OF_DEVICES = (lib.SIM_NO_DEVICE, lib.SIM_NO_DEVICE_SPEED)
 _LOSSES = (lib.SIM_HOST_OFF, lib.SIM_HOST_STOPPED, lib.SIM_LINK_OFF)
 
@@ -147,11 +149,11 @@ class Loop:
     parked : dict of int to callable
         Tells what a timeline that is parked without end waits for.
     devices : list of Device
-        Kind of each device of the machine, by its number in the kernel.
+        Kind of each device of hosts that have had ranks, by its number in the kernel.
     last_of_stream : dict of (int, int) to int
         Request of the last operation in each stream of each rank, while nobody has waited for it; 0: a thread has.
     used_device_bytes : dict of int to int
-        Memory that arrays take on each device.
+        Memory that arrays take on each device whose memory is limited.
     launcher : Launcher or None
         Starts programs on further ranks; None: there can be none.
     guard : callable or None
@@ -188,7 +190,7 @@ class Loop:
             check(lib.sim_host_costs(self._sim, len(hosts), hosts, own))
         for alike, shares in platform.busy_speeds():
             check(lib.sim_host_busy_speed(self._sim, alike.start, len(alike), len(shares), shares))
-        self.devices: list[Device] = tell_devices(self._sim, platform)
+        self.devices: list[Device] = tell_devices(self._sim, platform, host_of_rank)
         self.last_of_stream: dict[tuple[int, int], int] = {}
         self.used_device_bytes: dict[int, int] = {}
         self.start_s = models.calls.init_s
@@ -548,10 +550,14 @@ class Loop:
 
     def note(self, what: Callable[[], None]) -> None:
         """Call `what` when simulated time reaches the running rank's tail, notes of all ranks in simulated order."""
+        self.append_note(what)
+        self._keep_pace()
+
+    def append_note(self, what: Callable[[], None]) -> None:
+        """Do as `note` does, however far the running rank is ahead."""
         key = self._token()
         self._notes_by_id[key] = what
         lib.sim_append_marker(self._sim, self.timeline, key)
-        self._keep_pace()
 
     def stop(self, what: object) -> None:
         """End the run when simulated time reaches the running rank's tail; `run` then returns `what`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.engine.kernel import ffi, lib
@@ -14,14 +16,16 @@ if TYPE_CHECKING:
 _SHOWN_MAX: Final = 4
 
 
-def tell_devices(sim: Any, platform: Platform) -> list[Device]:
-    """Tell a world the devices of all hosts; return the kind of each, by its number in the kernel."""
+def tell_devices(sim: Any, platform: Platform, hosts: Iterable[int]) -> list[Device]:
+    """Tell a world the devices of hosts that have none there yet; return the kind of each, in order of its number."""
     devices: list[Device] = []
-    for hosts, kinds in platform.devices():
+    numbers: list[int] = []
+    for alike, kinds in platform.devices():
+        numbers = numbers or sorted(set(hosts))
         of_host = [(kind, _numbers(kind)) for kind in kinds for _ in range(kind.count)]
-        for host in hosts:
-            for kind, numbers in of_host:
-                if lib.sim_device_new(sim, host, numbers) < 0:
+        for host in numbers[bisect_left(numbers, alike.start) : bisect_left(numbers, alike.stop)]:
+            for kind, its in of_host:
+                if lib.sim_device_new(sim, host, its) < 0:
                     raise MemoryError("no memory for the devices of the machine")
                 devices.append(kind)
     return devices

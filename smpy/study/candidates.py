@@ -14,7 +14,7 @@ from smpy.platforms.description import Description
 from smpy.study.axes import DRAWN, Axis, Combination, Value
 from smpy.study.cost import MachineCost, machine_cost
 from smpy.study.definition import Definition
-from smpy.study.machines import MachineReader, has_places
+from smpy.study.machines import MachineReader, check_sizes, has_places
 from smpy.study.points import Point, points_of
 
 SIZE: Final = "set.host.count"
@@ -147,8 +147,7 @@ def _with_sizes_between(axis: Axis) -> Axis:
 
 def _cost(machines: Sequence[Description], definition: Definition) -> MachineCost:
     """Cost of a machine, which is the same for all programs."""
-    if len({machine.n_hosts for machine in machines}) > 1:
-        raise UsageError(f"a machine has another size for each program: say how many hosts it has ({SIZE})")
+    check_sizes(machine.n_hosts for machine in machines)
     cost = machine_cost(machines[0], definition.prices)
     if math.isnan(cost.price_eur):
         raise UsageError(f"{_missing(cost)}: add it to the machine, or to the study's prices (docs/your-machine.md)")

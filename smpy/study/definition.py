@@ -124,7 +124,7 @@ class Definition:
         return {os.path.abspath(os.path.join(self.folder, path)) for path in self.inputs}
 
     def combinations(self) -> list[Combination]:
-        """Combinations of its axes; an option missing from a listed point takes the study's value, else "".
+        """Combinations of its axes, each once; an option missing from a listed point takes the study's value, else "".
 
         Raises
         ------
@@ -133,8 +133,10 @@ class Definition:
         """
         if self.combine == "list":
             of_all = {name: self.options.get(name.replace("-", "_"), "") for name in self.setting_names}
-            return [Combination(tuple({**of_all, **point}.values()), point) for point in self.points]
-        return combinations(self.axes, self.combine, self.n_points, self.draw_seed)
+            each = [Combination(tuple({**of_all, **point}.values()), point) for point in self.points]
+        else:
+            each = combinations(self.axes, self.combine, self.n_points, self.draw_seed)
+        return list({repr(combination.values): combination for combination in each}.values())
 
 
 def read_definition(path: str | os.PathLike[str]) -> tuple[Definition, Mapping[str, Any]]:

@@ -320,9 +320,11 @@ class _Runs:
         SmpyError
             If the run fails, or takes no time.
         """
-        self._points.append({"ranks": n_ranks, f"args.{self._argument}": size})
+        settings = {"ranks": n_ranks, f"args.{self._argument}": size}
+        if settings not in self._points:
+            self._points.append(settings)
         study = Study({**self._definition, "points": self._points}, self._folder)
-        point = study.points[-1]
+        point = study.points[self._points.index(settings)]
         study.run(workers=self._workers, only=[point], progress=self._progress)
         entry = study.state().entries[point.key]
         where = f"{self._argument} {size:,} on {n_ranks:,} ranks"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import chdir
 from dataclasses import replace
 from typing import Any
@@ -65,6 +65,18 @@ class MachineReader:
         if self.machine(replace(run, n_ranks=n_ranks + 1)).n_hosts != parts.n_hosts:
             raise UsageError('ranks = "all": the machine has as many hosts as its ranks need: say set.host.count')
         return n_ranks
+
+
+def check_sizes(sizes: Iterable[object]) -> None:
+    """Check that a machine has the same size for all programs.
+
+    Raises
+    ------
+    UsageError
+        If it has not.
+    """
+    if len(set(sizes)) > 1:
+        raise UsageError("a machine has another size for each program: say how many hosts it has (set.host.count)")
 
 
 def _places(run: RunConfig, n_cores: int) -> int:

@@ -20,6 +20,7 @@ from smpy.study.axes import Value
 from smpy.study.cost import MachineCost, cost_of_record
 from smpy.study.definition import Definition
 from smpy.study.journal import Entry
+from smpy.study.machines import check_sizes
 from smpy.study.points import Point
 from smpy.study.state import StudyState
 from smpy.study.table import costs
@@ -219,6 +220,18 @@ def machine_runs(
     return {values: entries for values, entries in by_machine.items() if values not in incomplete}
 
 
+def free_computing(definition: Definition, points: Sequence[Point], state: StudyState) -> list[str]:
+    """Names of programs whose computing is to be modelled, and has taken no time in any run."""
+    shares: dict[str, float] = {}
+    for point in points:
+        entry = state.current(point.key)
+        if entry is not None and not entry.error and point.run.compute == "models":
+            name = "the program" if definition.weight_kind is None else str(point.values[0])
+            taken = sum(entry.row.get(f"{part}_share") or 0.0 for part in ("compute", "device"))
+            shares[name] = max(shares.get(name, 0.0), taken)
+    return [name for name, share in shares.items() if not share]
+
+
 def throughputs(definition: Definition, points: Sequence[Point], state: StudyState) -> list[MachineThroughput]:
     """Throughputs of the machines of a study on which all programs have run, in the order of its points.
 
@@ -237,9 +250,7 @@ def throughputs(definition: Definition, points: Sequence[Point], state: StudySta
     rows = []
     weekly_runs: dict[str, float] = {}
     for values, entries in by_machine.items():
-        parts = {entry.row["parts"] for of_one in entries.values() for entry in of_one}
-        if len(parts) > 1:
-            raise UsageError("a machine has another size for each program: say how many hosts it has (set.host.count)")
+        check_sizes(entry.row["parts"] for of_one in entries.values() for entry in of_one)
         cost = read.cost(next(iter(entries.values()))[0])
         runs = {name: read.program_run(of_one) for name, of_one in entries.items()}
         weekly_runs = weekly_runs or runs_of_a_week(definition, runs, cost.n_hosts)

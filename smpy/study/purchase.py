@@ -13,7 +13,7 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -145,26 +145,35 @@ class MachineSearch:
         Machines within the budget.
     runs_max : int
         Number of runs that the search may ask for.
-
-    Raises
-    ------
-    UsageError
-        If these are too few for two machines.
     """
 
     def __init__(self, definition: Definition, first: Candidate, machines: Sequence[Candidate], runs_max: int) -> None:
         self._definition, self._machines, self._runs_max = definition, machines, runs_max
         self._first = first if definition.weight_kind == "core_hours_share" else None
         self._n_runs, self._has_begun = 0, False
-        least = sum(len(machine.points) for machine in self._with_first(machines[:2]))
-        if runs_max < least:
-            raise UsageError(f"--runs {runs_max}: two machines take {least} runs, say at least so many")
         self._reader = ResultReader(definition)
 
     @cached_property
     def points(self) -> list[Point]:
         """All points that may be chosen."""
         return [point for machine in self._with_first(self._machines) for point in machine.points]
+
+    def check(self, state: StudyState) -> None:
+        """Check the number of runs, before the first one.
+
+        Raises
+        ------
+        UsageError
+            If they are too few for two machines, beside the runs that have ended.
+        """
+        n_lacking = self._n_lacking(state)
+        cheapest = sorted(n_lacking, key=n_lacking.__getitem__)[: max(2 - len(self._runs(state)), 0)]
+        machines = self._with_first(self._machines[i] for i in cheapest)
+        least = sum(_n_lacking(machine, state) for machine in machines)
+        if self._runs_max < least:
+            raise UsageError(
+                f"--runs {self._runs_max}: two machines take {least} runs that the study has not, say at least so many"
+            )
 
     def next(self, state: StudyState) -> list[Point]:
         """Points to run next; none: the search has ended."""
@@ -203,35 +212,51 @@ class MachineSearch:
         return list(dict.fromkeys([*([self._first] if self._first else []), *machines]))
 
     def _chosen(self, state: StudyState) -> list[Candidate]:
-        runs, failed = self._runs(state), self._failed(state)
-        waiting = [i for i in range(len(self._machines)) if i not in runs and i not in failed]
+        n_lacking = self._n_lacking(state)
         if not self._has_begun:
             self._has_begun = True
-            return self._with_first(self._machines[i] for i in self._spread(waiting))
+            return self._begin(n_lacking, state)
+        runs, failed = self._runs(state), self._failed(state)
         weekly_runs = self._runs_of_a_week(state)
-        left = self._runs_max - self._n_runs
-        if weekly_runs is None or not waiting or left < len(self._machines[0].points):
+        waiting = [i for i, n in n_lacking.items() if n <= self._runs_max - self._n_runs]
+        if weekly_runs is None or not waiting:
             return []
         if len(runs) < 2:
             return [self._machines[waiting[0]]]
         highest, mean, error = self._highest(runs, failed, weekly_runs)
         best = max(throughput_of((), its, weekly_runs, self._machines[i].cost).throughput for i, its in runs.items())
-        is_open = highest > math.log(best)
+        is_open = np.isin(np.arange(len(highest)), waiting) & (highest > math.log(best))
         if not is_open.any():
             return []
         gains = np.where(is_open, _expected_improvement(mean, error, math.log(best)), -1.0)
         return [self._machines[int(np.argmax(gains))]]
 
+    def _n_lacking(self, state: StudyState) -> dict[int, int]:
+        """Number of runs that have not ended of each machine that has neither run nor failed."""
+        known = self._runs(state).keys() | self._failed(state)
+        return {i: _n_lacking(machine, state) for i, machine in enumerate(self._machines) if i not in known}
+
+    def _begin(self, n_lacking: Mapping[int, int], state: StudyState) -> list[Candidate]:
+        """Machines to begin with, of those that have not run: they differ much, and take a share of the runs."""
+        n_runs = self._runs_max - (_n_lacking(self._first, state) if self._first else 0)
+        n_first = max(min(_FIRST_MIN * len(self._machines[0].points), n_runs), int(n_runs * _FIRST_SHARE))
+        chosen: list[Candidate] = []
+        n_asked = 0
+        for i in self._spread([i for i, n in n_lacking.items() if n <= n_first]):
+            n_asked += n_lacking[i]
+            if n_asked > n_first:
+                break
+            chosen.append(self._machines[i])
+        return self._with_first(chosen)
+
     def _spread(self, waiting: Sequence[int]) -> Iterator[int]:
-        """Machines to begin with: the largest, and each time the one that is farthest from those before."""
-        room = (self._runs_max - (len(self._first.points) if self._first else 0)) // len(self._machines[0].points)
-        n = min(len(waiting), max(min(_FIRST_MIN, room), int(room * _FIRST_SHARE)))
-        if n == 0:
+        """Machines that wait: the largest, and each time the one that is farthest from those before."""
+        if not waiting:
             return
         at = self._coordinates[0][waiting]
         chosen = int(np.argmax(at[:, 0]))
         distance = np.full(len(waiting), np.inf)
-        for _ in range(n):
+        for _ in waiting:
             yield waiting[chosen]
             distance = np.minimum(distance, np.square(at - at[chosen]).sum(axis=1))
             chosen = int(np.argmax(distance))
@@ -312,6 +337,11 @@ class MachineSearch:
         highest = mean + _ERRORS * error
         highest[[*places, *failed]] = -np.inf
         return highest, mean, error
+
+
+def _n_lacking(machine: Candidate, state: StudyState) -> int:
+    """Number of a machine's runs that have not ended."""
+    return sum(state.current(point.key) is None for point in machine.points)
 
 
 def _expected_improvement(mean: Floats, error: Floats, best: float) -> Floats:

@@ -22,11 +22,13 @@ from smpy.runs.request import RunInputs
 from smpy.runs.run import again_if_killed
 from smpy.runs.simulate import check_run
 from smpy.runs.variables_read import changed_variables, hashes_of
+from smpy.study.axes import Value
 from smpy.study.carried_variables import CarriedVariables
 from smpy.study.dask_cluster import memory_of_a_point, n_workers_here
 from smpy.study.definition import Definition, definition_of, read_definition
 from smpy.study.export import write_parquet
 from smpy.study.journal import Entry, Journal, RunOrigin
+from smpy.study.machines import MachineReader, check_sizes
 from smpy.study.points import Point, keys_of_format_2, points_of, samples_of_options
 from smpy.study.results import are_known
 from smpy.study.reuse import Results, located, relative_to
@@ -126,6 +128,8 @@ class Study:
                 again_if_killed(partial(check_run, point.run, self.definition.folder))
             except UsageError as error:
                 raise UsageError(f"point {point.number}: {error}") from None
+        if self.definition.weight_kind is not None:
+            self._check_sizes()
 
     def run(
         self,
@@ -254,6 +258,17 @@ class Study:
         for path in definition.inputs:
             if not Path(definition.folder, path).is_file():
                 raise UsageError(f"inputs: there is no file {path!r} in {definition.folder}")
+
+    def _check_sizes(self) -> None:
+        reader = MachineReader(self.definition.folder)
+        of_programs: dict[tuple[Value, ...], list[Point]] = {}
+        for point in self.points:
+            of_programs.setdefault(point.values[1:], []).append(point)
+        for points in of_programs.values():
+            try:
+                check_sizes(reader.machine(point.run).n_hosts for point in points)
+            except UsageError as error:
+                raise UsageError(f"point {points[0].number}: {error}") from None
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

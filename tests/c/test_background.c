@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "basics/seeded_choice.h"
 #include "machine/profile.h"
 #include "networks/network_constant.h"
 #include "networks/network_flow.h"
@@ -92,6 +93,40 @@ static void many_small_messages_take_their_share(double share)
     assert(is_near((double)counts.bytes, 2 * share * BANDWIDTH_BYTES_PER_S * finish_s[1], 0.02)); /* both hosts send */
     sim_free(s);
     platform_free(p);
+}
+
+/* A star with coordinates, which make latencies: hosts 0 and 1 have no links between them; host 2 has wires. */
+static platform *two_of_three_without_links(void)
+{
+    platform *p = platform_new();
+    const int zone = platform_add_star_zone(p, -1, 1), host = platform_add_hosts(p, zone, 3, 1e9, 1);
+    for (int i = 0; i < 3; i++) assert(platform_set_coordinates(p, zone, host + i, 0.01 * i, 0, 0) == 0);
+    const int wires = platform_add_links(p, 2, BANDWIDTH_BYTES_PER_S, 1e-5, LINK_SHARED);
+    assert(platform_set_wires(p, zone, host + 2, 1, wires, wires + 1, 1, -1) == 0);
+    return p;
+}
+
+static void compute_1_s(sim *s, int rank, int stage);
+
+/* Half of the messages of hosts 0 and 1, and all of host 2's, have links. */
+static void a_host_goes_on_after_a_path_without_links(void)
+{
+    platform *p = two_of_three_without_links();
+    const model m = plain();
+    sim *s = world(p, &m, 1);
+    background_counts counts;
+    assert(sim_background_uniform(s, 0.2, 10000, 7) == 1 && run(s, 1, compute_1_s) == SIM_DONE && sim_now_s(s) == 1);
+    sim_background_counts(s, &counts);
+    assert(is_near((double)counts.bytes, (0.5 + 0.5 + 1) * 0.2 * BANDWIDTH_BYTES_PER_S, 0.03));
+    sim_free(s);
+    platform_free(p);
+}
+
+/* This number's word is the largest: 2^64 - 1. */
+static void a_drawn_number_is_below_1(void)
+{
+    const double x = seeded_uniform(0, 0, UINT64_C(0x966457D936384FC4));
+    assert(x == 1 - 0x1p-53 && (int)(x * (INT32_MAX - 1)) < INT32_MAX - 1);
 }
 
 /* ---- ends ---- */
@@ -206,6 +241,8 @@ int main(void)
     messages_on_other_links_change_no_bit();
     many_small_messages_take_their_share(0.3);
     many_small_messages_take_their_share(0.6);
+    a_host_goes_on_after_a_path_without_links();
+    a_drawn_number_is_below_1();
     the_background_neither_wakes_a_world_nor_keeps_it_from_its_end();
     a_list_is_held_back_while_its_hosts_have_too_many_messages_under_way();
     a_list_comes_again_after_each_period();

@@ -222,6 +222,20 @@ def test_sizes_kept_out_tell_the_error_of_a_fit_that_has_not_seen_them():
     assert (cost.smallest, cost.largest) == ((10,), (29,))
 
 
+def test_a_transform_whose_long_lines_leave_a_cache_is_predicted_at_sizes_kept_out():
+    """Passes over the numbers of a line beyond the 200,000th take four times as long."""
+    rng = np.random.default_rng(5)
+    kernel = ALL["zfft"]
+    sizes = [(int(16 * 2.0 ** rng.uniform(0, 18)), int(rng.integers(1, 32))) for _ in range(50)]
+    taken = []
+    for n, batch in sizes:
+        time_s = 6e-6 + 5e-10 * np.log2(n) * batch * (n + 3 * max(n - 200_000, 0)) * rng.lognormal(0, 0.05)
+        taken.append(KernelSample("zfft", (("n", n), ("batch", batch)), "warm", 0, time_s, time_s))
+    cost = cost_of("zfft", Terms(kernel.sizes, kernel.candidates, kernel.leading), taken, sizes[40:])
+    assert np.median(np.abs(cost.held_out_errors)) < 0.1
+    assert np.abs(cost.held_out_errors).max() < 0.3
+
+
 def test_empirical_noise_is_what_single_calls_differ_by():
     """Time calls that take 1, 1.1 and 1.2 times as long as the shortest."""
     taken = [

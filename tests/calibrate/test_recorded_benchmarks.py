@@ -121,6 +121,17 @@ def test_other_benchmarks_of_osu_are_no_ping_pong_and_no_stream(tmp_path, benchm
         assert _read(tmp_path, other + plain).rows == _read(tmp_path, plain + other).rows == alone
 
 
+def test_messages_in_the_memory_of_devices_are_none_of_the_network_alone(tmp_path):
+    there = OSU_LATENCY.replace("MPI", "MPI-CUDA", 1).replace(
+        "# Datatype", "# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)\n# Datatype"
+    )
+    with pytest.raises(UsageError, match="osu_latency in the memory of a device is no benchmark that smpy knows"):
+        _read(tmp_path, there)
+    assert _read(tmp_path, OSU_LATENCY + there).rows == _read(tmp_path, OSU_LATENCY).rows
+    on_hosts = there.replace("DEVICE (D)", "HOST (H)")
+    assert _read(tmp_path, there + on_hosts).rows == _read(tmp_path, OSU_LATENCY).rows
+
+
 def test_imbs_sendrecv_is_its_mean_for_a_pair(tmp_path):
     sizes, times = _read(tmp_path, IMB).medians("exchange")
     assert sizes.tolist() == SIZES

@@ -44,8 +44,8 @@ def makespan_s(emulated: Callable) -> Callable[..., float]:
 
 @pytest.fixture
 def failure(emulated: Callable) -> Callable[..., str]:
-    def run(source: str, platform: str = MACHINE) -> str:
-        ran = emulated(HEAD + source, 1, platform=platform, compute="models")
+    def run(source: str, platform: str = MACHINE, n_ranks: int = 1) -> str:
+        ran = emulated(HEAD + source, n_ranks, platform=platform, compute="models")
         return str(ran.error)
 
     return run
@@ -190,6 +190,28 @@ def test_memory_of_a_device_is_limited_and_given_back(makespan_s: Callable, fail
     assert "800 MB on the device of rank 0 are more than the 200 MB that are left of its 1 GB" in failure(
         source.format("")
     )
+
+
+ONE_DEVICE = f"flat hosts=1 cores=2 {DEVICE}"
+TAKE = "a = smpy.folded(75 * 10**6, device='gpu')\n"
+
+
+def test_memory_that_a_rank_takes_later_is_free_for_another_until_then(makespan_s: Callable):
+    source = f"if rank:\n    {TAKE}    smpy.inject_seconds(1)\n    del a\nelse:\n    smpy.inject_seconds(2)\n    {TAKE}"
+    assert makespan_s(f"{source}comm.Barrier()", 2, ONE_DEVICE) == pytest.approx(2, rel=1e-3)
+
+
+def test_memory_that_a_rank_gives_back_later_is_not_free_until_then(failure: Callable):
+    source = f"if rank:\n    smpy.inject_seconds(1)\n    {TAKE}else:\n    {TAKE}    smpy.inject_seconds(2)\n    del a"
+    assert "600 MB on the device of rank 1 are more than the 400 MB that are left" in failure(source, ONE_DEVICE, 2)
+
+
+def test_a_spawned_rank_has_a_device_of_its_own_host(makespan_s: Callable, tmp_path: Path):
+    child = tmp_path / "child.py"
+    child.write_text("import smpy\nfrom mpi4py import MPI\nsmpy.execute(2e12, device='gpu')\n")
+    source = f"import sys\ncomm.Spawn(sys.executable, [{str(child)!r}], maxprocs=1)\nsmpy.execute(1e12, device='gpu')"
+    own = {"platform": f"flat hosts=2 cores=1 {DEVICE}", "ranks_per_host": 1}
+    assert makespan_s(source, 1, **own) == pytest.approx(2.0, rel=1e-3)
 
 
 # ---- messages ----

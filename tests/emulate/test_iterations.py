@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -109,6 +110,36 @@ print(w.rank, MPI.Wtime(), flush=True)
     part, whole = looped(source), looped(source, iterations=None)
     assert 5 <= summary(part).iterations[0].simulated < 20
     assert list(summary(part).finish_s) == pytest.approx(list(summary(whole).finish_s), rel=1e-5)
+
+
+SOLVE = """
+import math
+half = w.Split(w.rank % 2)
+def solve(name, comm):
+    for k in smpy.iterations(name, range(400), comm=comm):
+        smpy.inject_seconds(1e-3 * (1 + math.sin(k / 3.7) / 3))
+        comm.barrier()
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "of_makespan"),
+    [
+        ("solve('a', half)", lambda a: a / 2),
+        ("solve('a', w)\nsolve('a', w)", lambda a: a),
+        ("solve('a', w)\nsolve('b', w)", math.hypot),
+        (
+            "if w.rank % 2: w.recv(source=w.rank - 1)\nsolve('a', half)\nif w.rank % 2 == 0: w.send(0, w.rank + 1)",
+            lambda a: a,
+        ),
+    ],
+    ids=["at once", "again", "of another name", "after another communicator"],
+)
+def test_half_widths_of_loops_on_the_critical_path_add_up(looped: Callable, source: str, of_makespan: Callable) -> None:
+    part = summary(looped(SOLVE + source))
+    widths_s = [loop.half_width_s for loop in part.iterations]
+    assert min(widths_s) > 0
+    assert part.uncertainty.iterations_s == pytest.approx(of_makespan(*widths_s), rel=1e-9)
 
 
 def test_without_the_option_a_marked_loop_is_a_loop(looped: Callable) -> None:

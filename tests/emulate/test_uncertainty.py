@@ -66,6 +66,15 @@ one()
     assert (part.coefficients_s, part.noise_sd_s) == pytest.approx((whole.coefficients_s, whole.noise_sd_s), rel=1e-3)
 
 
+def test_uncertain_times_of_one_rank_before_a_loop_are_not_those_of_its_skipped_iterations(
+    summary_of: Callable,
+) -> None:
+    source = "import smpy\none(100 * rank)\nfor k in smpy.iterations('x', range(100)):\n    other()\n    comm.Barrier()"
+    whole, part = (summary_of(source, iterations=each).uncertainty for each in (None, 0.01))
+    assert whole.coefficients_s == pytest.approx(hypot(1, 1))
+    assert part.coefficients_s == pytest.approx(whole.coefficients_s, rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("source", "half_width_s"),
     [

@@ -134,11 +134,11 @@ def test_a_machine_without_kernels_has_the_fingerprint_that_it_always_had() -> N
 
 @given(*[st.integers(1, 10**5)] * 3)
 def test_a_cost_is_the_sum_of_its_terms(m: int, n: int, k: int) -> None:
-    terms = (("m*n*k", 3e-11), ("m^2*n", 2e-12), ("n * log2(k)", 1e-9), ("1", 1e-6))
-    exact_s = 3e-11 * m * n * k + 2e-12 * m * m * n + 1e-9 * n * log2(k) + 1e-6
+    terms = (("m*n*k", 3e-11), ("m^2*n", 2e-12), ("n * log2(k)", 1e-9), ("max(m - 4096, 0)*n", 1e-10), ("1", 1e-6))
+    exact_s = 3e-11 * m * n * k + 2e-12 * m * m * n + 1e-9 * n * log2(k) + 1e-10 * max(m - 4096, 0) * n + 1e-6
     cost = KernelCost("it", ("m", "n", "k"), terms, tuple(0.1 * seconds for _, seconds in terms))
     assert cost.seconds((m, n, k)) == pytest.approx(exact_s, rel=1e-12)
-    one_term = replace(cost, half_widths_s=(0.0, 0.0, 0.0, 1e-7))
+    one_term = replace(cost, half_widths_s=(0.0, 0.0, 0.0, 0.0, 1e-7))
     assert one_term.half_width_s((m, n, k)) == pytest.approx(1e-7)
     assert 0 < cost.half_width_s((m, n, k)) <= 0.1 * exact_s * (1 + 1e-12)
 

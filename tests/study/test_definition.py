@@ -201,6 +201,19 @@ def test_a_list_of_points_has_a_column_for_whatever_one_sets():
     assert [point.values for point in points_of(definition)] == [(1, ""), (2, 4)]
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"points": [{"ranks": 1}, {"ranks": 2}, {}, {"ranks": 2}, {"ranks": 1}]},
+        {"axes": {"ranks": [1, 2]}, "combine": "random", "n_points": 20},
+    ],
+)
+def test_a_point_that_is_listed_or_drawn_twice_is_one_point(changes: dict[str, Any]):
+    definition = definition_of({"program": "x.py", "options": {"ranks": 2}, "repetitions": 2, **changes})
+    found = [(point.ranks, point.repetition) for point in points_of(definition)]
+    assert sorted(found) == [(1, 0), (1, 1), (2, 0), (2, 1)]
+
+
 def test_a_listed_point_that_leaves_an_option_to_all_has_its_value_in_the_row():
     definition = definition_of(
         {

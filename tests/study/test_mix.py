@@ -10,12 +10,21 @@ from typing import Any
 import pytest
 
 import smpy
+from smpy.cli.throughput_text import computing_lines
 from smpy.errors import UsageError
 from smpy.platforms import read_machine
 from smpy.study.cost import MachineCost, machine_cost, parts_record
 from smpy.study.definition import Definition, definition_of
 from smpy.study.journal import Entry
-from smpy.study.mix import WEEK_S, MachineThroughput, ProgramRun, runs_of_a_week, throughput_of, throughputs
+from smpy.study.mix import (
+    WEEK_S,
+    MachineThroughput,
+    ProgramRun,
+    free_computing,
+    runs_of_a_week,
+    throughput_of,
+    throughputs,
+)
 from smpy.study.points import points_of
 from smpy.study.state import StudyState
 from tests.study.studies import study_table
@@ -132,6 +141,21 @@ def test_work_costs_the_energy_and_the_part_of_the_machine_that_its_runs_take():
     assert only.work_eur == pytest.approx(0.5 * work_s + 600 * work_s / 3600 / 8766)
 
 
+def test_programs_whose_modelled_computing_takes_no_time_are_named():
+    rows = {"long": {"makespan_s": 1.0, "compute_share": 0.0}, "short": {"makespan_s": 1.0, "compute_share": 0.3}}
+    for compute, names in (("models", ["long"]), ("none", [])):
+        study = definition(options={"ranks": 8, "compute": compute})
+        points = points_of(study)
+        state = StudyState({point.key: Entry(rows[str(point.values[0])]) for point in points})
+        assert free_computing(study, points, state) == names
+
+
+def test_measured_computing_without_the_speed_of_a_core_here_is_said_to_be_the_same_anywhere():
+    for options, n_lines in (({"compute": "measured"}, 1), ({"compute": "measured", "host_speed": "2Gf"}, 0), ({}, 1)):
+        study = definition(options={"ranks": 8, **options})
+        assert len(list(computing_lines(study, points_of(study), StudyState()))) == n_lines
+
+
 def test_a_program_that_takes_no_time_is_refused():
     with pytest.raises(UsageError, match="long takes no time"):
         told(definition(), {**TIMES_S, ("long", 8): 0.0})
@@ -151,6 +175,22 @@ def test_machines_of_another_size_for_each_program_are_refused():
         state.entries[point.key] = Entry(row)
     with pytest.raises(UsageError, match="say how many hosts it has"):
         throughputs(study, points_of(study), state)
+
+
+def test_machines_of_another_size_for_each_program_are_refused_before_any_run(tmp_path: Path):
+    table = study_table(tmp_path, axes={"set.nic.latency": ["1us"]})
+    program = table.pop("program")
+    sizes = {"few": 1, "many": 400}
+    table["programs"] = {
+        name: {"program": program, "args": ["1"], "runs_per_week": 1, "options": {"ranks": n}}
+        for name, n in sizes.items()
+    }
+    del table["args"]
+    table["options"]["platform"] = "hdr"
+    study = smpy.Study(table, tmp_path / "results")
+    with pytest.raises(UsageError, match="another size for each program: say how many hosts it has"):
+        study.run(workers=1)
+    assert not study.state().entries
 
 
 def throughput(runs: dict[str, ProgramRun], cost: MachineCost) -> MachineThroughput:

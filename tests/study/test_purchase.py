@@ -41,7 +41,7 @@ def definition(**changes: Any) -> Definition:
         },
         "prices": PRICES,
     }
-    return definition_of({**table, **changes})
+    return definition_of({key: value for key, value in {**table, **changes}.items() if value is not None})
 
 
 def row(point: Point, time_s: float) -> dict[str, Any]:
@@ -331,10 +331,36 @@ def test_a_search_that_is_not_sure_after_its_runs_says_how_many_machines_are_ope
     assert purchase.n_open > 50
 
 
+def test_machines_that_are_listed_twice_end_no_search_early():
+    listed = [{"set.host.count": n} for n in (8, 9, 10, 11, 12, 13)]
+    study = definition(axes=None, points=[*listed, *listed])
+    found = candidates(study)
+    purchase = searched(study, list(found.machines), found.first, lambda _, settings, n: 100 / n)
+    assert (purchase.machines[0].candidate.values, purchase.n_open) == ((13,), 0)
+
+
 def test_too_few_runs_for_two_machines_are_refused():
     found = candidates(definition())
-    with pytest.raises(UsageError, match="--runs 3: two machines take 4"):
-        MachineSearch(definition(), found.first, found.machines, 3)
+    with pytest.raises(UsageError, match="--runs 3: two machines take 4 runs that the study has not"):
+        MachineSearch(definition(), found.first, found.machines, 3).check(StudyState())
+
+
+@pytest.mark.parametrize(("n_known", "n_asked"), [(2, 1), (4, 1), (10, 0)])
+def test_runs_that_the_study_has_do_not_count(n_known: int, n_asked: int):
+    """Some machines have run both programs, the others one of them."""
+    study = definition(axes={"set.host.count": [8, 12]})
+    found = candidates(study)
+    points = [point for machine in found.machines for point in machine.points]
+    known = [*points[:n_known], *points[n_known::2]]
+    state = StudyState({point.key: Entry(row(point, 1.0)) for point in known})
+    search = MachineSearch(study, found.first, found.machines, 1)
+    search.check(state)
+    asked = search.next(state)
+    assert len(asked) == n_asked
+    for point in asked:
+        state.entries[point.key] = Entry(row(point, 1.0))
+    assert search.next(state) == []
+    assert len(search.purchase(state).machines) == n_known // 2 + n_asked
 
 
 def test_the_runners_up_come_in_their_order():

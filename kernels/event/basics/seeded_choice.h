@@ -23,6 +23,7 @@ static inline int seeded_choice(uint64_t seed, int source, int target, int n)
 static inline double seeded_uniform(uint64_t seed, uint64_t stream, uint64_t number)
 {
     const uint64_t word = mixed(mixed(mixed(seed) ^ stream) ^ number);
-    return ((double)(word >> 11) + 0.5) * 0x1p-53;
+    const double x = ((double)(word >> 11) + 0.5) * 0x1p-53;
+    return x < 1 ? x : 1 - 0x1p-53; /* the largest word rounds to 1 */
 }
 #endif

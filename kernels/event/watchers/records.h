@@ -57,7 +57,7 @@ void sim_spent_s(const sim *s, double *spent_s); /* [SPENT_KINDS] of the lives o
 int sim_append_compute_of(sim *s, int timeline, int call, int n_calls, int n_threads, double flop, double bytes);
 
 /* Adds to sums over the critical path (critical_path.c), where the timeline then is; takes no time. */
-enum { PATH_SUMS = 16, PATH_VARIANCE = 15 };             /* the last one is of variances */
+enum { PATH_SUMS = 20, PATH_VARIANCE = 19 };             /* the last one is of variances */
 int sim_append_to_path(sim *s, int timeline, int sum, double amount, double variance);
 void sim_path(const sim *s, int timeline, double *sums); /* [PATH_SUMS] over the critical path to its date */
 

@@ -13,6 +13,7 @@ typedef struct {
     int64_t n_sent;
     int n_under_way, is_held;
     double held_since_s;
+    double mean_gap_s;           /* of uniform traffic: on the last path with links */
 } source;
 
 struct background {
@@ -90,9 +91,9 @@ static double drawn(const background *b, int host, int64_t number)
     return seeded_uniform(b->seed, DRAWN_BY_HOSTS + (uint64_t)host, (uint64_t)number);
 }
 
-static double drawn_gap_s(const background *b, int host, double mean_s)
+static double drawn_gap_s(const background *b, int host)
 {
-    return -mean_s * log(drawn(b, host, 2 * b->source[host].n_sent + 1));
+    return -b->source[host].mean_gap_s * log(drawn(b, host, 2 * b->source[host].n_sent + 1));
 }
 
 static int drawn_target(const background *b, int host)
@@ -101,22 +102,25 @@ static int drawn_target(const background *b, int host)
     return other + (other >= host);
 }
 
-/* Mean time between the messages of a host that go the present path; INFINITY: it has no bandwidth to share. */
-static double mean_gap_s(const sim *s, const background *b)
+/* Find the path of a host's messages and their mean gap there: 1, 0 if it has no links to share, or an error. */
+static int look_at_path(sim *s, background *b, int host, int target)
 {
+    const int error = network_route(s, host, target, &b->path);
     double least = INFINITY;
-    for (int i = 0; i < b->path.n; i++) least = fmin(least, network_bandwidth_bytes_per_s(s)[b->path.link[i]]);
-    return isinf(least) ? INFINITY : (double)b->bytes / (b->share * least);
+    for (int i = 0; !error && i < b->path.n; i++) least = fmin(least, network_bandwidth_bytes_per_s(s)[b->path.link[i]]);
+    if (error || isinf(least)) return error;
+    b->source[host].mean_gap_s = (double)b->bytes / (b->share * least);
+    return 1;
 }
 
 static int send_uniform(sim *s, background *b, int host)
 {
     const background_message m = {.source_host = host, .target_host = drawn_target(b, host), .bytes = b->bytes};
-    int error = network_route(s, host, m.target_host, &b->path);
-    const double gap_s = error < 0 ? 0 : drawn_gap_s(b, host, mean_gap_s(s, b));
-    if (!error && isfinite(gap_s)) error = send(s, b, host, &m);
-    if (error < 0 || isinf(gap_s)) return error;
-    const double now_s = s->clock.now_s;
+    const int has_links = look_at_path(s, b, host, m.target_host);
+    const double now_s = s->clock.now_s, gap_s = drawn_gap_s(b, host);
+    const int error = has_links > 0 ? send(s, b, host, &m) : has_links;
+    if (error < 0) return error;
+    if (!has_links) b->source[host].n_sent++; /* the message would load nothing */
     return schedule(b, host, fmax(now_s + gap_s, nextafter(now_s, INFINITY)));
 }
 
@@ -200,11 +204,11 @@ int sim_background_uniform(sim *s, double share, int64_t bytes, uint64_t seed)
     b->n_under_way_max = BACKGROUND_QUEUE;
     int result = begin(s, b, s->hosts.n);
     for (int host = 0; host < s->hosts.n && result > 0; host++) { /* the first gap, as if a message had gone to the next host */
-        const int error = network_route(s, host, (host + 1) % s->hosts.n, &b->path);
-        const double gap_s = error < 0 ? INFINITY : drawn_gap_s(b, host, mean_gap_s(s, b));
+        int has_links = 0;
+        for (int i = 1; i < s->hosts.n && !has_links; i++) has_links = look_at_path(s, b, host, (host + i) % s->hosts.n);
+        if (has_links < 0) result = has_links;
+        if (has_links > 0 && schedule(b, host, s->clock.now_s + drawn_gap_s(b, host)) < 0) result = SIM_OUT_OF_MEMORY;
         b->source[host].n_sent = 1;
-        result = error < 0 ? error : 1;
-        if (isfinite(gap_s) && schedule(b, host, s->clock.now_s + gap_s) < 0) result = SIM_OUT_OF_MEMORY;
     }
     return keep(s, b, result);
 }

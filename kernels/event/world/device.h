@@ -29,7 +29,7 @@ typedef struct {
     int is_direct;                    /* messages take its memory themselves, without a copy in that of the host */
 } device_numbers;
 
-int sim_device_new(sim *s, int host, const device_numbers *is); /* before the first operation: its number, or an error */
+int sim_device_new(sim *s, int host, const device_numbers *is); /* before its host's ranks have theirs: its number, or an error */
 int sim_device_of(sim *s, int rank);  /* the device of a rank; -1: its host has none; or an error < -1 */
 double sim_device_busy_s(const sim *s, int device); /* time in which it has computed */
 /* end cdef */

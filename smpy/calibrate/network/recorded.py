@@ -2,8 +2,8 @@
 
 OSU: osu_latency (microseconds one way) and osu_bw (MB/s of a stream). IMB: PingPong (microseconds one way) and
 Sendrecv (the mean over the ranks). `python -m mpi4py.bench`: pingpong (seconds one way, or MB/s alone). Other
-benchmarks of these suites are skipped: one-sided ones, of several threads or pairs, in both directions at once. A file
-without any that is known is refused.
+benchmarks of these suites are skipped: one-sided ones, of several threads or pairs, in both directions at once, in the
+memory of devices. A file without any that is known is refused.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ def _us(column: int) -> Callable[[Sequence[float]], float]:
 _OSU: Final = re.compile(r"#\s*((?:OSU|OMB-Py)\s+(.+?))\s+Test", re.ASCII)
 _OSU_PLAIN: Final = re.compile(r"MPI(?:-[A-Z]+)?\s+(\S+)", re.ASCII)  # MPI-CUDA; MPI_Put is one-sided
 _IMB: Final = re.compile(r"#\s*Benchmarking\s+(\S+)", re.ASCII)
+_DEVICE: Final = re.compile(r"#.*\bBuffer on (?!HOST\b)\w+", re.ASCII)
 _PROCESSES: Final = re.compile(r"#\s*#processes\s*=\s*(\d+)", re.ASCII)
 _BENCH: Final = re.compile(r"#\s*MPI PingPong Test", re.ASCII)
 _PAIR: Final = 2
@@ -90,14 +91,19 @@ def _rows(path: Path, lines: Sequence[str]) -> tuple[list[MessageSample], list[s
     benchmarks: list[str] = []
     skipped: list[str] = []
     table: _Columns | None = None
-    n_of_table = 0
+    n_of_table, is_new = 0, False
     for number, line in enumerate(lines, start=1):
         begins, processes = _begins(line), _PROCESSES.match(line)
         if begins is not None:
             (table, name), n_of_table = begins, 0
             names = skipped if table is None else benchmarks
-            if name not in names:
+            if is_new := name not in names:
                 names.append(name)
+        elif table is not None and _DEVICE.match(line):
+            skipped.append(f"{table.name} in the memory of a device")
+            if is_new:
+                benchmarks.pop()
+            table = None
         elif (processes and int(processes[1]) != _PAIR) or (not line.strip() and n_of_table):
             table = None  # a table of more than one pair, or the end of a table
         elif table is not None and line.strip() and not line.lstrip().startswith("#"):

@@ -179,9 +179,7 @@ def _join(
         else (comm._kernel_comm, comm.Get_size(), comm.Get_rank())
     )
     engine.catch_up("iterations")
-    loop = skipping.join(name, n_items, number, size, member, periods)
-    loop.path_sums[member] = engine.path(engine.rank)
-    return loop, member
+    return skipping.join(name, n_items, number, size, member, periods), member
 
 
 @named_call("")
@@ -201,4 +199,5 @@ def _next_item(loop: SkippedLoop, member: int) -> int:
             loop.waiting.clear()
         else:
             engine.gather(lambda: f"iterations({loop.name!r}), for ranks that have not left the item")
+        loop.note_path(engine, member)
         engine.skip(loop.moved_s, float(loop.resume_s[member]) - engine.now_s)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from smpy.engine.messages import LeftKind
@@ -77,11 +76,6 @@ class IterationSkipping:
         self.known: dict[tuple[str, int, int], list[ItemWindow]] = {}
         self.totals: dict[str, LoopTotal] = {}
 
-    @property
-    def half_width_s(self) -> float:
-        """Half width of the time of all loops."""
-        return sqrt(sum(total.half_width_s**2 for total in self.totals.values()))
-
     def join(self, name: str, n_items: int, comm: int, size: int, member: int, periods: tuple[int, ...]) -> SkippedLoop:
         """Loop that a member of a communicator begins."""
         group = self._groups.setdefault((comm, size), _Group([0] * size, {}))
@@ -129,17 +123,18 @@ class SkippedLoop:
     n_joined : int
         Ranks that have begun the loop.
     path_sums : list of list of float
-        Uncertain times along the critical path to each rank's begin of the loop.
+        Uncertain times along the critical path to each rank's end of the first window.
     """
 
     def __init__(self, skipping: IterationSkipping, name: str, n_items: int, size: int, plan: LoopPlan) -> None:
         self.name, self.n_items = name, n_items
         self._skipping, self._size, self._plan = skipping, size, plan
-        self._before = {other: total.half_width_s for other, total in skipping.totals.items()}
         self.waiting: list[int] = []
         self.n_joined = 0
         self.path_sums: list[list[float]] = [[]] * size
-        self._unperformed = 0.0  # time of items not performed, over that of those performed
+        self._first_s = 0.0  # time of the first window
+        self._unperformed = 0.0  # time of items not performed, over that of those performed behind the first window
+        self._half_width_s = 0.0
         self.resume_s: NDArray[Any]
         self.moved_s = 0.0
         self._is_first, self._is_open, self._is_over = True, True, n_items == 0
@@ -262,6 +257,7 @@ class SkippedLoop:
         self._count(engine)
         if self._is_first:
             self._plan.end_first(self._seconds, self._settled, self._lead)
+            self._first_s = self._plan.elapsed_s
             self._is_first = False
         else:
             self._plan.end_window(self._items, self._seconds)
@@ -276,8 +272,15 @@ class SkippedLoop:
             self._begin(items)
         self.moved_s, self.resume_s = moved_s, arrived_s + moved_s
 
+    def note_path(self, engine: Engine, member: int) -> None:
+        """Note the path to the end of the first window, where all ranks take that of the last one."""
+        if not self.path_sums[member]:
+            self.path_sums[member] = engine.path(engine.rank)
+
     def add_uncertainty(self, engine: Engine, member: int) -> None:
         """Add the uncertain times of items that were not performed: as those of the others, in proportion to time."""
+        if not self.path_sums[member]:
+            return
         *sums, variance = (
             self._unperformed * (after - before)
             for before, after in zip(self.path_sums[member], engine.path(engine.rank), strict=True)
@@ -285,21 +288,25 @@ class SkippedLoop:
         for number, amount in enumerate(sums):
             if amount or (variance and not number):
                 engine.add_to_path(number, amount, 0.0 if number else variance)
+        if self._half_width_s:
+            from smpy.engine.loop import LOOP_SUMS  # programs import this module outside runs, too
+
+            place = list(self._skipping.totals).index(self.name)
+            engine.add_to_path(LOOP_SUMS[min(place, len(LOOP_SUMS) - 1)], self._half_width_s)
 
     def _finish(self, missed_s: float) -> None:
         """Note the time of the loop; `missed_s` is time that has passed beyond the time to add."""
         plan, estimate, counts = self._plan, self._plan.estimate, self._skipping.counts
         assert estimate is not None
-        self._unperformed = estimate.total_s / plan.elapsed_s - 1 if plan.elapsed_s else 0.0
+        behind_s = plan.elapsed_s - self._first_s
+        self._unperformed = (estimate.total_s - plan.elapsed_s) / behind_s if behind_s else 0.0
         assert counts is not None
         counts.add(self._world_ranks[0], self._counts.skipped())
         self._skipping.known[self.name, self.n_items, self._size] = plan.windows_to_keep()
-        for name, total in self._skipping.totals.items():  # of loops inside, which are as often as this loop is long
-            before_s = self._before.get(name, 0.0)
-            total.half_width_s = before_s + (total.half_width_s - before_s) * estimate.total_s / plan.elapsed_s
         total = self._skipping.totals.setdefault(self.name, LoopTotal())
         total.n_items += self.n_items
         total.n_performed += plan.n_performed
         total.time_s += estimate.total_s + missed_s
-        total.half_width_s += estimate.half_width_s + missed_s
+        self._half_width_s = estimate.half_width_s + missed_s
+        total.half_width_s += self._half_width_s
         total.stop_reason = plan.stop_reason

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from smpy.engine.loop import PATH_VARIANCE
+from smpy.engine.loop import LOOP_SUMS, PATH_VARIANCE
 from smpy.platforms.models.thread_efficiency import kernel_class
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ ComputeMode = Literal["measured", "models", "mixed", "none"]
 """
 
 NOISE_SUM: Final = PATH_VARIANCE - 1
-"""Index of the sum over a critical path of the time that noise adds; sums before it are kernels' half widths."""
+"""Index of the sum over a critical path of the time that noise adds; sums before it are half widths."""
+KERNEL_SUMS: Final = range(LOOP_SUMS.start)
+"""Indices of the sums of kernels' half widths; several kernels share the last one."""
 
 
 @dataclass(slots=True)
@@ -129,7 +131,7 @@ class Modelling:
         """Index of the sum to which a kernel's half widths are added."""
         number = self.path_sums.get(kernel)
         if number is None:
-            number = self.path_sums[kernel] = min(len(self.path_sums), NOISE_SUM - 1)
+            number = self.path_sums[kernel] = min(len(self.path_sums), KERNEL_SUMS[-1])
         return number
 
     def moments(self, cost: KernelCost) -> tuple[float, float]:

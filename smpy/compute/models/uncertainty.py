@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from math import sqrt
 from typing import TYPE_CHECKING, Final
 
-from smpy.compute.models.modelling import NOISE_SUM
+from smpy.compute.models.modelling import KERNEL_SUMS, NOISE_SUM
+from smpy.engine.loop import LOOP_SUMS
 from smpy.records.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ def uncertainty_of(engine: Engine, finish_s: Sequence[float]) -> Uncertainty:
     """Uncertainty of the makespan of a run in which every rank has ended.
 
     Coefficients of one kernel are off together on all ranks and in all calls, those of different kernels independently;
-    noise is independent from call to call. If ranks end last together, the most uncertain one counts.
+    so are skipped iterations of loops by their names. Noise is independent from call to call. If ranks end last
+    together, the most uncertain one counts.
     """
     last_s = max(finish_s)
     early_s = last_s - _SAME_DATE * max(1.0, last_s)
@@ -29,7 +31,8 @@ def uncertainty_of(engine: Engine, finish_s: Sequence[float]) -> Uncertainty:
 
 def _of_path(sums: Sequence[float]) -> Uncertainty:
     return Uncertainty(
-        coefficients_s=sqrt(sum(half_width_s**2 for half_width_s in sums[:NOISE_SUM])),
+        coefficients_s=sqrt(sum(sums[kernel] ** 2 for kernel in KERNEL_SUMS)),
         noise_mean_s=sums[NOISE_SUM],
         noise_sd_s=sqrt(sums[-1]),
+        iterations_s=sqrt(sum(sums[loop] ** 2 for loop in LOOP_SUMS)),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from math import isnan
 from time import perf_counter
@@ -473,14 +473,11 @@ def _has_kernel_noise(engine: Engine) -> bool:
 
 def _uncertainty(engine: Engine, finish_s: Sequence[float]) -> Uncertainty | None:
     modelling, skipping = engine.world_storage.get(Modelling), engine.world_storage.get(IterationSkipping)
-    of_kernels = None
-    if modelling is not None and modelling.path_sums:
-        from smpy.compute.models.uncertainty import uncertainty_of  # most runs need not import it
+    if not ((modelling is not None and modelling.path_sums) or (skipping is not None and skipping.totals)):
+        return None
+    from smpy.compute.models.uncertainty import uncertainty_of  # most runs need not import it
 
-        of_kernels = uncertainty_of(engine, finish_s)
-    if skipping is None or not skipping.totals:
-        return of_kernels
-    return replace(of_kernels or Uncertainty(0.0, 0.0, 0.0), iterations_s=skipping.half_width_s)
+    return uncertainty_of(engine, finish_s)
 
 
 def _iterations(engine: Engine) -> tuple[SkippedIterations, ...]:

@@ -87,7 +87,7 @@ def install_surroundings(
     install_executors(patches, importer)
     install_looks(patches)
     lifetime.before_end.append(threads.finish)
-    if engine.devices:
+    if any(engine.platform.devices()):
         lifetime.before_end.append(lambda _: _finish_device_work(engine))
     if engine.start_s > 0:
         lifetime.at_begin.append(partial(engine.spend_overhead, engine.start_s))

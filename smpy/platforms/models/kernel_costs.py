@@ -13,7 +13,7 @@ from typing import Final
 from smpy.platforms.models.correlations import check_correlations
 
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
-_FACTOR: Final = re.compile(rf"1|log2\(({_NAME})\)|({_NAME})(?:\^([1-9]))?")
+_FACTOR: Final = re.compile(rf"1|log2\(({_NAME})\)|max\(({_NAME})-([0-9]+),0\)|({_NAME})(?:\^([1-9]))?")
 _FUNCTIONS: Final = {"__builtins__": {}, "log2": log2, "max": max, "sqrt": sqrt}
 
 
@@ -78,8 +78,8 @@ class KernelCost:
     sizes : tuple of str
         Names of a call's sizes, in order.
     terms : tuple of (str, float)
-        Terms and their coefficients in seconds. A term is a product of factors ``NAME``, ``NAME^2``, ``log2(NAME)``
-        and ``1``; the logarithm of a size below 1 is 0.
+        Terms and their coefficients in seconds. A term is a product of factors ``NAME``, ``NAME^2``,
+        ``log2(NAME)``, ``max(NAME-65536,0)`` and ``1``; the logarithm of a size below 1 is 0.
     half_widths_s : tuple of float
         Half-widths of the coefficients' 95 % intervals, in the order of the terms; empty: not known.
     noise : HalfNormalNoise or EmpiricalNoise or None
@@ -225,13 +225,13 @@ def _powers(sizes: tuple[str, ...], term: str) -> dict[str, int]:
             raise ValueError(
                 f"{term!r} is no term: it is a product of {sizes[0]}, {sizes[0]}^2, log2({sizes[0]}) and the like, or 1"
             )
-        logarithm, name, power = match.groups()
-        if (used := logarithm or name) is None:
+        logarithm, hinge, knot, name, power = match.groups()
+        if (used := logarithm or hinge or name) is None:
             continue
         if used not in sizes:
             raise ValueError(f"{term!r} has {used!r}, which is none of the sizes {', '.join(sizes)}")
         size = f"s{sizes.index(used)}"
-        factor = f"log2(max({size}, 1))" if logarithm else size
+        factor = f"log2(max({size}, 1))" if logarithm else f"max({size} - {int(knot)}, 0)" if hinge else size
         powers[factor] = powers.get(factor, 0) + int(power or 1)
     return powers
 

@@ -19,6 +19,8 @@ from smpy.engine import running
 Scope = Literal["pair", "pairs", "all"]
 Repetition: TypeAlias = Callable[[], float]
 """Performs one repetition: a rank's time of it, in seconds."""
+Memory = Literal["cpu", "gpu"]
+"""Memory of a rank's messages: its host's, or its device's."""
 
 _TAG, _ACKNOWLEDGEMENT = 1, 2
 
@@ -36,17 +38,23 @@ class OsuBenchmark:
     is_rate : bool
         Whether it prints MB/s, rather than microseconds.
     prepare : callable
-        Makes buffers for a communicator, a size and a window, and returns the repetition. The mean of its times over
-        the ranks is the time that the benchmark prints, or the time of a message at the rate that it prints.
+        Makes buffers in a memory for a communicator, a size and a window, and returns the repetition. The mean of its
+        times over the ranks is the time that the benchmark prints, or the time of a message at the rate that it prints.
     """
 
     name: str
     scope: Scope
     is_rate: bool
-    prepare: Callable[[Any, int, int], Repetition]
+    prepare: Callable[[Any, int, int, Memory], Repetition]
 
 
-def measure_s(name: str, sizes_bytes: Sequence[int], window: int, n_repetitions: int) -> list[float]:
+def measure_s(
+    name: str,
+    sizes_bytes: Sequence[int],
+    window: int,
+    n_repetitions: int,
+    memories: tuple[Memory, Memory] = ("cpu", "cpu"),
+) -> list[float]:
     """Perform a benchmark: seconds by size, the same on all ranks, the median of repetitions after a warm-up.
 
     Parameters
@@ -59,12 +67,15 @@ def measure_s(name: str, sizes_bytes: Sequence[int], window: int, n_repetitions:
         Messages that are under way at once, where it measures a rate.
     n_repetitions : int
         Number of repetitions of each size.
+    memories : tuple of Memory
+        Memory of the messages of the first half of the ranks, and of the second.
     """
     from mpi4py import MPI
 
     world, times_s = MPI.COMM_WORLD, []
+    memory = memories[world.rank >= world.size // 2]
     for size in sizes_bytes:
-        repetition = BENCHMARKS[name].prepare(world, size, window)
+        repetition = BENCHMARKS[name].prepare(world, size, window, memory)
         repetitions_s = []
         for _ in range(n_repetitions + 1):
             world.Barrier()
@@ -76,12 +87,12 @@ def measure_s(name: str, sizes_bytes: Sequence[int], window: int, n_repetitions:
 # ---- messages ----
 
 
-def _buffer(count: int, dtype: str = "B") -> Any:
+def _buffer(count: int, dtype: str = "B", memory: Memory = "cpu") -> Any:
     """Array whose content does not matter."""
     if running.is_running():
         from smpy.compute.folded import folded
 
-        return folded(count, dtype)
+        return folded(count, dtype, device=memory)
     import numpy as np
 
     return np.ones(count, dtype)
@@ -103,9 +114,9 @@ def _second_s(action: Callable[[], object]) -> float:
     return float(MPI.Wtime() - begin_s)
 
 
-def _latency(world: Any, size: int, window: int) -> Repetition:
+def _latency(world: Any, size: int, window: int, memory: Memory) -> Repetition:
     """Half a round trip, as the first rank of each pair sees it."""
-    buffer, peer, is_first = _buffer(size), _peer(world), world.rank < world.size // 2
+    buffer, peer, is_first = _buffer(size, memory=memory), _peer(world), world.rank < world.size // 2
 
     def round_trip() -> None:
         if is_first:
@@ -122,11 +133,11 @@ def _latency(world: Any, size: int, window: int) -> Repetition:
     return repetition
 
 
-def _windows(world: Any, size: int, window: int, *, is_both_ways: bool, n_messages: int) -> Repetition:
+def _windows(world: Any, size: int, window: int, memory: Memory, *, is_both_ways: bool, n_messages: int) -> Repetition:
     """Time from a window's first message to its acknowledgement in the slowest pair, by the number of messages."""
     from mpi4py import MPI
 
-    send, receive, acknowledgement = _buffer(size), _buffer(size), _buffer(4)
+    send, receive, acknowledgement = (_buffer(count, memory=memory) for count in (size, size, 4))
     peer, is_first = _peer(world), world.rank < world.size // 2
 
     def perform_window() -> None:
@@ -148,25 +159,27 @@ def _windows(world: Any, size: int, window: int, *, is_both_ways: bool, n_messag
     return repetition
 
 
-def _bandwidth(world: Any, size: int, window: int) -> Repetition:
-    return _windows(world, size, window, is_both_ways=False, n_messages=window)
+def _bandwidth(world: Any, size: int, window: int, memory: Memory) -> Repetition:
+    return _windows(world, size, window, memory, is_both_ways=False, n_messages=window)
 
 
-def _both_ways(world: Any, size: int, window: int) -> Repetition:
-    return _windows(world, size, window, is_both_ways=True, n_messages=2 * window)
+def _both_ways(world: Any, size: int, window: int, memory: Memory) -> Repetition:
+    return _windows(world, size, window, memory, is_both_ways=True, n_messages=2 * window)
 
 
-def _pairs_bandwidth(world: Any, size: int, window: int) -> Repetition:
-    return _windows(world, size, window, is_both_ways=False, n_messages=window * (world.size // 2))
+def _pairs_bandwidth(world: Any, size: int, window: int, memory: Memory) -> Repetition:
+    return _windows(world, size, window, memory, is_both_ways=False, n_messages=window * (world.size // 2))
 
 
 # ---- collectives ----
 
 
-def _collective(prepare: Callable[[Any, int], Callable[[], object]]) -> Callable[[Any, int, int], Repetition]:
+def _collective(
+    prepare: Callable[[Any, int], Callable[[], object]],
+) -> Callable[[Any, int, int, Memory], Repetition]:
     """Time of a collective, from a function that makes its buffers and returns the call."""
 
-    def prepared(world: Any, size: int, window: int) -> Repetition:
+    def prepared(world: Any, size: int, window: int, memory: Memory) -> Repetition:
         from mpi4py import MPI
 
         call = prepare(world, size)

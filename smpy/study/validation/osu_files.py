@@ -10,7 +10,7 @@ from typing import Final
 
 from smpy.errors import UsageError
 from smpy.input_files import read_input
-from smpy.study.validation.osu_benchmarks import BENCHMARKS, OsuBenchmark
+from smpy.study.validation.osu_benchmarks import BENCHMARKS, Memory, OsuBenchmark
 
 _SIZE_MAX_BYTES: Final = 1 << 40
 _VALUE_MAX: Final = 1e12
@@ -35,7 +35,9 @@ TITLES: Final = {
     "Barrier Latency": "osu_barrier",
 }
 """Benchmark by the title of its table."""
-_HEAD: Final = re.compile(r"#\s*(?:(?:OSU|OMB-Py)\s+)?MPI(?:-[A-Z]+)?\s+(\S.*?)\s+Test\b", re.ASCII)
+_HEAD: Final = re.compile(r"#\s*(?:(?:OSU|OMB-Py)\s+)?(MPI(?:-[A-Z]+)?)\s+(\S.*?)\s+Test\b", re.ASCII)
+_MEMORIES: Final = re.compile(r"#\s*Send Buffer on (\w+) .*\bReceive Buffer on (\w+)\b", re.ASCII)  # MPI-CUDA, -ROCM
+_MEMORY: Final[dict[str, Memory]] = {"HOST": "cpu", "DEVICE": "gpu"}
 _PAIRS: Final = re.compile(r"#\s*\[\s*pairs:\s*(\d{1,9})\s*\]\s*\[\s*window size:\s*(\d{1,9})\s*\]", re.ASCII)
 _SIZES: Final = re.compile(r"#\s*Size\b", re.ASCII)
 
@@ -58,6 +60,8 @@ class OsuTable:
         Number of pairs, if the table says it.
     window : int
         Messages that are under way at once.
+    memories : tuple of Memory
+        Memory of the messages of the first half of the ranks, and of the second.
     """
 
     benchmark: OsuBenchmark
@@ -66,6 +70,7 @@ class OsuTable:
     times_s: tuple[float, ...]
     pairs: int | None = None
     window: int = _WINDOW
+    memories: tuple[Memory, Memory] = ("cpu", "cpu")
 
 
 def read_osu(path: Path) -> list[OsuTable]:
@@ -83,10 +88,12 @@ def read_osu(path: Path) -> list[OsuTable]:
     for number, line in enumerate(lines, start=1):
         if head := _HEAD.match(line):
             _finish(reader, tables)
-            name = TITLES.get(head[1])
-            reader = None if name is None else _TableReader(path, number, BENCHMARKS[name])
-            if name is None:
-                skipped.append(f"{head[1]} Test")
+            benchmark = BENCHMARKS.get(TITLES.get(head[2], ""))
+            if benchmark is None or (benchmark.scope == "all" and head[1] != "MPI"):  # in the memory of devices
+                reader = None
+                skipped.append(f"{head[1]} {head[2]} Test")
+            else:
+                reader = _TableReader(path, number, benchmark)
         elif reader is not None:
             if not line.strip() and reader.has_rows:
                 _finish(reader, tables)
@@ -128,6 +135,7 @@ class _TableReader:
         self._has_sizes = benchmark.name != "osu_barrier"
         self._pairs: int | None = None
         self._window = _WINDOW
+        self._memories: tuple[Memory, Memory] = ("cpu", "cpu")
         self._times_s: dict[int, float] = {}
 
     @property
@@ -139,6 +147,10 @@ class _TableReader:
             self._pairs, self._window = int(pairs[1]), int(pairs[2])
             if not (1 <= self._pairs <= _PAIRS_MAX and 1 <= self._window <= _PAIRS_MAX):
                 raise self._error(number, line, "pairs and windows are from 1 to 1,048,576")
+        elif memories := _MEMORIES.match(line):
+            if not all(each in _MEMORY for each in memories.groups()):
+                raise self._error(number, line, "messages are in the memory of a HOST or a DEVICE")
+            self._memories = _MEMORY[memories[1]], _MEMORY[memories[2]]
         elif _SIZES.match(line):
             self._has_sizes = True
         elif not line.lstrip().startswith("#"):
@@ -169,7 +181,7 @@ class _TableReader:
                 f"{self._path}: line {self._first}: {self._benchmark.name} has no row: was it interrupted?"
             )
         sizes, times_s = tuple(self._times_s), tuple(self._times_s.values())
-        return OsuTable(self._benchmark, str(self._path), sizes, times_s, self._pairs, self._window)
+        return OsuTable(self._benchmark, str(self._path), sizes, times_s, self._pairs, self._window, self._memories)
 
 
 def _finish(reader: _TableReader | None, tables: list[OsuTable]) -> None:

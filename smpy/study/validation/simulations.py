@@ -113,7 +113,7 @@ class MeasuredOsu:
 
     def simulate(self, changes: Sequence[tuple[str, str]]) -> list[float]:
         run = simulate(
-            *(measure_s, self.name, self.table.sizes_bytes, self.table.window, _REPETITIONS),
+            *(measure_s, self.name, self.table.sizes_bytes, self.table.window, _REPETITIONS, self.table.memories),
             ranks=self.n_ranks,
             platform=self._machine(changes),
             compute="none",

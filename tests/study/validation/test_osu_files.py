@@ -50,6 +50,28 @@ def test_pairs_and_window_are_those_that_the_table_says(tmp_path: Path):
     assert (table.pairs, table.window) == (4, 32)
 
 
+DEVICES = LATENCY.replace("MPI", "MPI-CUDA", 1).replace(
+    "# Datatype", "# Send Buffer on {} and Receive Buffer on {}\n# Datatype"
+)
+
+
+@pytest.mark.parametrize(
+    ("send", "receive", "memories"),
+    [("DEVICE (D)", "DEVICE (D)", ("gpu", "gpu")), ("HOST (H)", "DEVICE (D)", ("cpu", "gpu"))],
+)
+def test_messages_are_in_the_memory_that_the_table_says(tmp_path: Path, send: str, receive: str, memories: tuple):
+    (table,) = _read(tmp_path, DEVICES.format(send, receive))
+    assert table.memories == memories
+    assert table.times_s == pytest.approx((1.5e-6, 2e-6))
+
+
+def test_collectives_in_the_memory_of_devices_are_skipped(tmp_path: Path):
+    (table,) = _read(tmp_path, f"# OSU MPI-CUDA Allreduce Latency Test v7.4\n4 7.0\n{LATENCY}")
+    assert table.benchmark.name == "osu_latency"
+    with pytest.raises(UsageError, match="MPI-CUDA Allreduce Latency Test is no table that can be simulated"):
+        _read(tmp_path, "# OSU MPI-CUDA Allreduce Latency Test v7.4\n4 7.0\n")
+
+
 def test_several_tables_of_a_job_are_read_and_others_skipped(tmp_path: Path):
     put = "# OSU MPI_Put Latency Test v7.4\n# Size  Latency (us)\n1  9.0\n"
     other = "# OSU MPI Put Latency Test v7.4\n# Size  Latency (us)\n1  9.0\n"
@@ -70,6 +92,7 @@ def test_several_tables_of_a_job_are_read_and_others_skipped(tmp_path: Path):
         ("# OSU MPI Bandwidth Test v5\n0 1.0\n", "line 2.*a size of 0 has no rate"),
         ("# OSU MPI Latency Test v5\n# Size\n", "line 1: osu_latency has no row: was it interrupted"),
         ("# OSU MPI Put Latency Test v5\n1 1.0\n", "Put Latency Test is no table that can be simulated"),
+        (DEVICES.format("MANAGED MEMORY (M)", "HOST (H)"), "line 2.*memory of a HOST or a DEVICE"),
         ("hello\n", "this is no table that can be simulated"),
         (
             "# OSU MPI Multiple Bandwidth / Message Rate Test v5\n# [ pairs: 0 ] [ window size: 64 ]\n",

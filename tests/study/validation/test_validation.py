@@ -6,12 +6,13 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from smpy.cli.main import main
 from smpy.errors import UsageError
-from smpy.study.validation.osu_benchmarks import BENCHMARKS
+from smpy.study.validation.osu_benchmarks import BENCHMARKS, Memory
 from smpy.study.validation.osu_files import OsuTable
 from smpy.study.validation.simulations import ComparedMachine, measured_osu
 from smpy.study.validation.validation import SingleChange, Validation, validate
@@ -22,8 +23,14 @@ MACHINE = f"flat hosts=8 cores=2 nic=1GB/s latency=1us {FREE}"
 SIZES = (1, 1 << 10, 1 << 20)
 
 
-def _simulated(name: str, n_ranks: int = 2, sizes: tuple[int, ...] = SIZES, machine: str = MACHINE) -> list[float]:
-    table = OsuTable(BENCHMARKS[name], "osu.txt", sizes, (1.0,) * len(sizes), window=4)
+def _simulated(
+    name: str,
+    n_ranks: int = 2,
+    sizes: tuple[int, ...] = SIZES,
+    machine: str = MACHINE,
+    memories: tuple[Memory, Memory] = ("cpu", "cpu"),
+) -> list[float]:
+    table = OsuTable(BENCHMARKS[name], "osu.txt", sizes, (1.0,) * len(sizes), window=4, memories=memories)
     return measured_osu(ComparedMachine(machine), table, n_ranks).simulate(())
 
 
@@ -37,6 +44,18 @@ def _osu(tmp_path: Path, title: str, times_s: Sequence[float], sizes: tuple[int,
 def test_a_latency_is_that_of_one_message():
     times_s = _simulated("osu_latency")
     assert times_s == pytest.approx([LATENCY_S + size / BYTES_PER_S for size in SIZES], rel=1e-3)
+
+
+def test_messages_of_devices_are_copied_where_the_table_says():
+    gpu = "host.gpu.speed_64=1Tf host.gpu.link_bandwidth=2GB/s host.gpu.link_latency=5us host.gpu.direct"
+    sizes = np.array(SIZES)
+    copy_s, wire_s = 5e-6 + sizes / 2e9, LATENCY_S + sizes / BYTES_PER_S
+    machine = f"{MACHINE} {gpu}=false"
+    for memories, n_copies in ((("cpu", "cpu"), 0), (("gpu", "cpu"), 1), (("gpu", "gpu"), 2)):
+        times_s = _simulated("osu_latency", machine=machine, memories=memories)
+        assert times_s == pytest.approx(wire_s + n_copies * copy_s, rel=1e-3)
+    direct = _simulated("osu_latency", machine=f"{MACHINE} {gpu}=true", memories=("gpu", "gpu"))
+    assert direct == pytest.approx(wire_s + 2 * 5e-6, rel=1e-3)
 
 
 def test_a_window_fills_the_link():
