@@ -48,6 +48,7 @@ typedef struct {
     __typeof__(sim_comm_other) *comm_other;
     __typeof__(sim_comm_rank) *comm_rank;
     __typeof__(sim_comm_self) *comm_self;
+    __typeof__(sim_matches_itself) *matches_itself;
     __typeof__(sim_rank_of) *rank_of;
     __typeof__(sim_polls_in_vain) *polls_in_vain;
     __typeof__(sim_check_buffer) *check_buffer;

@@ -157,6 +157,7 @@ const void *sim_kernel_calls(void)
         .comm_other = sim_comm_other,
         .comm_rank = sim_comm_rank,
         .comm_self = sim_comm_self,
+        .matches_itself = sim_matches_itself,
         .rank_of = sim_rank_of,
         .polls_in_vain = sim_polls_in_vain,
         .check_buffer = sim_check_buffer,

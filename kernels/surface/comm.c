@@ -287,6 +287,7 @@ static PyObject *perform_sendrecv(PyObject *self, const arguments *given)
     if (!takes_dest(self, in[1], in[2], &to) || !takes_source(self, in[4], in[5], &from)) return NULL;
     const int is_with_itself = comm_is_with_itself(&to, &from);
     if (is_with_itself && (from.peer == SIM_ANY || surface.checks)) return NULL;
+    if (is_with_itself && !surface.calls->matches_itself(surface.sim, surface.timeline, to.comm, to.tag, from.tag)) return NULL;
     if (!request_can_report(in[6]) || !user_buffer_take(in[0], 0, &send_view, &load)) return NULL;
     if (!user_buffer_take(in[3], 1, &recv_view, &room)) {
         user_buffer_release(&send_view, &load);

@@ -94,6 +94,10 @@ class PointToPoint(Loop):
         self._post(number, load)
         return int(number)
 
+    def matches_itself(self, comm: int, sendtag: int, recvtag: int) -> bool:
+        """Whether a send to oneself and a receive from oneself match, both posted now; the rank has caught up."""
+        return bool(lib.sim_matches_itself(self._sim, self.timeline, comm, sendtag, recvtag))
+
     def recv(self, comm: int, source: int, tag: int, load: Load, call: str = "Recv") -> Envelope:
         """Receive a message."""
         return self.wait(self.irecv(comm, source, tag, load), call)

@@ -190,6 +190,14 @@ int sim_sends_at_once(const sim *s, int id, int64_t bytes)
     return is_standard && protocol_is_detached(costs_of(s, s->timelines.at[id].rank), bytes);
 }
 
+int sim_matches_itself(sim *s, int id, int comm, int send_tag, int recv_tag)
+{
+    mpi_state *mpi = mpi_of(s);
+    const int rank = member(s, id, comm);
+    if (rank < 0 || !sim_is_idle(s, id)) return 0;
+    return match_is_free(&mpi->match, &mpi->requests, 2 * comm, rank, comm_rank(&mpi->comms, comm, rank), send_tag, recv_tag);
+}
+
 static int append_recv(sim *s, int id, int comm, int source, int tag, int64_t capacity_bytes)
 {
     mpi_state *mpi = mpi_of(s);

@@ -393,6 +393,16 @@ int match_probe(matching *m, slot_pool *pool, int context, int target, int sourc
     return head_if(m, pool, *find(m, pool, key, pattern), 1);
 }
 
+int match_is_free(matching *m, slot_pool *pool, int context, int target, int source, int send_tag, int recv_tag)
+{
+    const slot send = {.context = context, .target = target,
+                       .is = {.is_send = 1, .matched_source = source, .tag = send_tag}};
+    int pattern;
+    if (recv_tag != SIM_ANY && recv_tag != send_tag) return 0;
+    if (head_if(m, pool, *find(m, pool, key_of(&send, 0), 0), 0) || wild_for(m, pool, &send, 0, &pattern)) return 0;
+    return match_probe(m, pool, context, target, source, recv_tag) == 0;
+}
+
 /* The oldest arrival of its key is the head of its key's queue. */
 static void take_send(matching *m, slot_pool *pool, int *at)
 {

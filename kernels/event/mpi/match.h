@@ -48,6 +48,8 @@ void match_free(matching *m);
 int match_send(matching *m, slot_pool *pool, int id);
 int match_recv(matching *m, slot_pool *pool, int id);
 int match_probe(matching *m, slot_pool *pool, int context, int target, int source, int tag); /* send, or 0; or an error */
+/* Would a send of the target to itself match a receive of it from `source`, which is itself, both posted now? */
+int match_is_free(matching *m, slot_pool *pool, int context, int target, int source, int send_tag, int recv_tag);
 void match_take_send(matching *m, slot_pool *pool, int id);      /* the one match_probe found: nothing will match it */
 int match_withdraw(matching *m, slot_pool *pool, int id);        /* 1, or 0 when it has matched */
 

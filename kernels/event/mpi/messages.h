@@ -82,6 +82,8 @@ int sim_comm_world_rank(const sim *s, int comm, int rank);
 /* ---- actions that the running rank appends to a timeline; requests are numbered from 1 ---- */
 int sim_append_send(sim *s, int timeline, int comm, int dest, int tag, int64_t bytes, int mode, int blocking); /* request */
 int sim_sends_at_once(const sim *s, int timeline, int64_t bytes); /* is a standard send complete when it is posted? */
+/* Would a send to oneself and a receive from oneself match each other if they were posted now? 0 before earlier calls are over. */
+int sim_matches_itself(sim *s, int timeline, int comm, int send_tag, int recv_tag);
 int sim_append_recv(sim *s, int timeline, int comm, int source, int tag, int64_t capacity_bytes);              /* request */
 int sim_append_wait(sim *s, int timeline, int request);
 int sim_append_wait_all(sim *s, int timeline, int n, const int *request);  /* zeros are skipped */

@@ -43,7 +43,12 @@ class Exchanges(CommCore):
         into = None if source == PROC_NULL else to_fill(recvbuf, "Sendrecv", may_be_on_device=True)
         dest, sendtag, source, recvtag = _checked(number, dest, sendtag, source, recvtag, "Sendrecv")
         is_on_device = any(part is not None and part.memory.is_on_device for part in (out, into))
-        if out is not None and into is not None and not is_on_device and _is_oneself(number, dest, source):
+        if (
+            out is not None
+            and into is not None
+            and not is_on_device
+            and _is_with_itself(number, dest, sendtag, source, recvtag, "Sendrecv")
+        ):
             envelope = _copied(out, into, source, sendtag)
         else:
             load = None if out is None else out.outgoing()
@@ -81,7 +86,7 @@ class Exchanges(CommCore):
         number, call = number_of(self, "Sendrecv_replace"), "Sendrecv_replace"
         part = _replaced(buf, dest, source, "Sendrecv_replace")
         dest, sendtag, source, recvtag = _checked(number, dest, sendtag, source, recvtag, call)
-        if part is not None and _is_oneself(number, dest, source):
+        if part is not None and _is_with_itself(number, dest, sendtag, source, recvtag, call):
             envelope = Envelope(source, sendtag, part.nbytes, part.nbytes)
         else:
             load = None if part is None or dest == PROC_NULL else _copy_of(part)
@@ -118,8 +123,13 @@ def _copy_of(part: BufferSegment) -> Load:
     return lent(bytes(carried))
 
 
-def _is_oneself(number: int, dest: int, source: int) -> bool:
-    return dest == source == current().comm_rank(number) and not world().communicator(number).is_inter
+def _is_with_itself(number: int, dest: int, sendtag: int, source: int, recvtag: int, call: str) -> bool:
+    """Whether both peers are the rank itself, and no earlier send or receive matches either side."""
+    engine = current()
+    if not dest == source == engine.comm_rank(number) or world().communicator(number).is_inter:
+        return False
+    engine.catch_up(call)
+    return engine.matches_itself(number, sendtag, recvtag)
 
 
 def _checked(number: int, dest: int, sendtag: int, source: int, recvtag: int, call: str) -> tuple[int, int, int, int]:

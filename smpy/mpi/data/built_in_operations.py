@@ -63,7 +63,7 @@ def _with_smaller(x: Any, y: Any) -> Any:
 
 _NUMBERS = frozenset({"integer", "floating", "complex"})
 _ORDERED = frozenset({"integer", "floating"})
-_TRUTHS = frozenset({"integer", "floating", "logical"})
+_TRUTHS = frozenset({"integer", "logical"})
 _BITS = frozenset({"integer", "byte"})
 _PAIRS = frozenset({"pair"})
 

@@ -273,7 +273,7 @@ def _vector(old: Typemap, count: int, blocklength: int, stride: int) -> Typemap:
 def _count(number: int, call: str) -> int:
     count = integer(call, "count", number)
     if count < 0:
-        fail("ERR_ARG", f"{call}: a count is not negative, {count} is")
+        fail("ERR_COUNT", f"{call}: a count is not negative, {count} is")
     return count
 
 

@@ -118,6 +118,14 @@ class Layout:
         return self._typestr or f"V{self.extent}"
 
     @property
+    def basic(self) -> Layout | None:
+        """Predefined datatype of all elements of an entry; None if they have several."""
+        if self.origin is None or self.is_basic:
+            return self
+        basics = {old.basic for old in self.origin.datatypes}
+        return basics.pop() if len(basics) == 1 else None
+
+    @property
     def alignment(self) -> int:
         """Alignment of an entry in bytes."""
         return self.typemap.alignment

@@ -13,7 +13,7 @@ from smpy.mpi.state.exceptions import fail
 
 __all__ = ["LAYOUTS", "f90_complex", "f90_integer", "f90_real", "pair_of", "sized"]
 
-_STANDARD_NAMES: Final = {"LONG_LONG": "MPI_LONG_LONG_INT"}
+_STANDARD_NAMES: Final = {"LONG_LONG": "MPI_LONG_LONG_INT", "C_FLOAT_COMPLEX": "MPI_C_COMPLEX"}
 _INTEGER_DIGITS: Final = ((2, "INTEGER1"), (4, "INTEGER2"), (9, "INTEGER4"), (18, "INTEGER8"))
 _REAL_DIGITS: Final = ((6, 37, "REAL4"), (15, 307, "REAL8"), (18, 4931, "REAL16"))
 _COMPLEX_OF: Final = {"REAL4": "COMPLEX8", "REAL8": "COMPLEX16", "REAL16": "COMPLEX32"}

@@ -333,5 +333,6 @@ def _folded_pairs(ufunc: Any, accumulated: NDArray[Any], rows: NDArray[Any]) -> 
     values, locations = whole["value"], whole["location"]
     accumulated["value"] = ufunc.reduce(values, axis=0)
     farthest = np.iinfo(locations.dtype).max
-    accumulated["location"] = np.where(values == accumulated["value"], locations, farthest).min(axis=0)
+    is_extreme = (values == accumulated["value"]) | (values != values)  # a NaN is the extreme, and equals nothing
+    accumulated["location"] = np.where(is_extreme, locations, farthest).min(axis=0)
     return accumulated

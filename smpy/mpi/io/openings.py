@@ -320,6 +320,10 @@ class Opening(Membership):
         segment = to_send(spec, call) if is_write else to_fill(spec, call)
         if self.view.representation.nbytes(segment.layout.typemap) * segment.count % self.view.etype_bytes:
             fail("ERR_IO", f"File.{call}: {segment.nbytes} bytes are not whole etypes, of {self.view.etype_bytes} each")
+        if self.view.is_empty and segment.nbytes:
+            if is_write:
+                fail("ERR_IO", f"File.{call}: the filetype of the rank's view has no bytes")
+            return BufferSegment(segment.memory, segment.start, 0, segment.datatype)
         return segment
 
     def check_random(self, call: str) -> None:

@@ -36,6 +36,8 @@ class View:
     ----------
     etype_bytes : int
         Size of an etype in the file, in bytes.
+    is_empty : bool
+        Whether the view has no bytes.
     is_contiguous : bool
         Whether the bytes seen follow one another in the file.
 
@@ -56,6 +58,7 @@ class View:
         "etype_bytes",
         "filetype",
         "is_contiguous",
+        "is_empty",
         "representation",
     )
 
@@ -66,12 +69,13 @@ class View:
         self.representation = representation
         tile = representation.typemap(filetype)
         self.etype_bytes = representation.nbytes(etype.typemap)
-        if not self.etype_bytes or not tile.size or tile.size % self.etype_bytes:
+        if not self.etype_bytes or tile.size % self.etype_bytes:
             sizes = f"a filetype of {tile.size} bytes is not made of etypes of {self.etype_bytes} bytes"
             fail("ERR_ARG", f"File.Set_view: {sizes}")
-        self.is_contiguous = tile.is_tiling
+        self.is_empty = not tile.size
+        self.is_contiguous = tile.is_tiling or self.is_empty
         self._size, self._extent = tile.size, tile.extent
-        self._at: Any = [tile.true_lb]
+        self._at: Any = [0 if self.is_empty else tile.true_lb]
         if not self.is_contiguous:
             self._at, self._lengths = places_of(tile)
             self._packed = self._lengths.cumsum() - self._lengths
@@ -88,6 +92,8 @@ class View:
 
     def etypes_before(self, position: int) -> int:
         """Number of etypes that begin in the view before a byte of the file."""
+        if self.is_empty:
+            return 0
         ahead = max(0, position - self.displacement - int(self._at[0]))
         n_bytes = ahead
         if not self.is_contiguous:

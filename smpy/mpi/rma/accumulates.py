@@ -13,6 +13,7 @@ from smpy.engine.messages import Load, copied
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.comms.collective_handles import CollectiveHandle
 from smpy.mpi.data.buffer_segments import BufferSegment
+from smpy.mpi.data.layout import Layout
 from smpy.mpi.data.message_specifications import to_fill, to_send
 from smpy.mpi.data.operations import PREDEFINED, SUM, Op
 from smpy.mpi.data.reductions import ReductionInProgress, check_defined
@@ -136,8 +137,13 @@ def _operation_of(op: Op, origin: BufferSegment, call: str) -> Op:
     if not op.is_predefined:
         fail("ERR_OP", f"{call}: {operation.name} is a program's own operation: accumulates take predefined ones")
     if origin.nbytes and op not in (_REPLACE, _NO_OP):
-        check_defined(operation, origin.layout)
+        check_defined(operation, _operand_layout(origin))
     return op
+
+
+def _operand_layout(origin: BufferSegment) -> Layout:
+    """Layout of one operand: that of the elements of the origin's entries, which are all alike (MPI 4.1, 12.3.4)."""
+    return origin.layout.basic or origin.layout
 
 
 def _check_entries(call: str, **segments: BufferSegment) -> None:
@@ -151,13 +157,13 @@ def _check_entries(call: str, **segments: BufferSegment) -> None:
 
 def _combine(op: Op, origin: BufferSegment, target: BufferSegment) -> None:
     """Store the reduction of target and origin, in this order, in the target."""
-    if op == _NO_OP:
+    if op == _NO_OP or not origin.nbytes:
         return
     if op == _REPLACE:
         target.copy_from(origin)
         return
     operation = op._operation
-    fold = ReductionInProgress(operation, origin.layout, 2)
+    fold = ReductionInProgress(operation, _operand_layout(origin), 2)
     fold.put(0, target.carried())
     fold.put(1, origin.carried())
     target.put(fold.result(operation))

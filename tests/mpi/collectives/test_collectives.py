@@ -271,8 +271,8 @@ def test_a_scatter_of_too_few_objects_is_an_error(run_ranks):
 @pytest.mark.parametrize(
     ("datatype", "op", "kind"),
     [("BYTE", "SUM", "byte"), ("C_BOOL", "PROD", "logical"), ("C_DOUBLE_COMPLEX", "MAX", "complex"),
-     ("DOUBLE", "BAND", "floating"), ("DOUBLE", "MAXLOC", "floating"), ("DOUBLE_INT", "SUM", "pair"),
-     ("INT", "REPLACE", "one-sided")],
+     ("DOUBLE", "BAND", "floating"), ("DOUBLE", "LOR", "floating"), ("DOUBLE", "MAXLOC", "floating"),
+     ("DOUBLE_INT", "SUM", "pair"), ("INT", "REPLACE", "one-sided")],
 )  # fmt: skip
 def test_an_operation_that_is_not_defined_for_a_datatype_is_an_error(run_ranks, datatype, op, kind):
     def main(rank):

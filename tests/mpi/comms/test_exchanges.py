@@ -46,6 +46,21 @@ def test_sendrecv_replace_with_oneself_changes_nothing_and_takes_no_time(run_ran
     assert world.finish_s == [0]
 
 
+def test_an_exchange_with_oneself_does_not_overtake_earlier_messages(run_ranks):
+    def main(rank):
+        world, first, second, got = MPI.COMM_WORLD, np.array([1]), np.array([2]), np.zeros(3, int)
+        sent = [world.Isend(first, rank, 5)]
+        world.Sendrecv(second, rank, 5, got[:1], rank, 5)
+        world.Recv(got[1:2], rank, 5)
+        received = world.Irecv(got[2:], rank, 6)
+        sent.append(world.Isend(first, rank, 7))
+        world.Sendrecv_replace(second, rank, 6, rank, 7)
+        MPI.Request.Waitall([*sent, received])
+        return got.tolist(), second.tolist()
+
+    assert run_ranks(1, main).returned == [([1, 2, 2], [1])]
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_isendrecv_completes_when_both_halves_have(run_ranks, size):
     def main(rank):

@@ -266,6 +266,11 @@ def test_names_are_each_ranks_own(run_ranks):
     assert MPI.INT.Get_name() == "MPI_INT"
 
 
+def test_synonyms_have_the_name_of_the_standard():
+    assert MPI.C_FLOAT_COMPLEX.Get_name() == MPI.C_COMPLEX.Get_name() == "MPI_C_COMPLEX"
+    assert MPI.LONG_LONG.Get_name() == "MPI_LONG_LONG_INT"
+
+
 def test_attributes_are_handed_on_by_dup_and_deleted_by_free(run_ranks):
     def main(rank):
         told = []
@@ -302,6 +307,12 @@ def test_attributes_are_handed_on_by_dup_and_deleted_by_free(run_ranks):
 def test_a_constructor_refuses_what_makes_no_datatype(call, error):
     with pytest.raises(error):
         call()
+
+
+def test_a_negative_count_has_the_error_class_of_counts():
+    with pytest.raises(MPI.Exception) as caught:
+        MPI.INT.Create_vector(-1, 1, 1)
+    assert caught.value.Get_error_class() == MPI.ERR_COUNT
 
 
 def test_a_collective_under_way_keeps_the_datatypes_and_operations_that_it_uses(run_ranks):

@@ -29,6 +29,10 @@ def test_numbers_have_extremes_sums_and_products(datatype):
     assert reduced(MPI.MIN, datatype, [1, 5, 3], [2, 4, 3]) == [1, 4, 3]
     assert reduced(MPI.SUM, datatype, [1, 5, 3], [2, 4, 3]) == [3, 9, 6]
     assert reduced(MPI.PROD, datatype, [1, 5, 3], [2, 4, 3]) == [2, 20, 9]
+
+
+@pytest.mark.parametrize("datatype", WHOLE)
+def test_whole_numbers_have_truths(datatype):
     assert reduced(MPI.LAND, datatype, [1, 0, 3], [2, 4, 0]) == [1, 0, 0]
     assert reduced(MPI.LOR, datatype, [1, 0, 0], [2, 4, 0]) == [1, 1, 0]
     assert reduced(MPI.LXOR, datatype, [1, 0, 0], [2, 4, 0]) == [0, 1, 0]
@@ -56,6 +60,14 @@ def test_pairs_have_extremes_with_their_least_location(datatype):
     assert pair.itemsize == datatype.extent
     assert reduced(MPI.MAXLOC, datatype, [(1, 7), (5, 3)], [(2, 1), (5, 2)], pair) == [(2, 1), (5, 2)]
     assert reduced(MPI.MINLOC, datatype, [(1, 7), (5, 3)], [(2, 1), (5, 4)], pair) == [(1, 7), (5, 3)]
+
+
+@pytest.mark.parametrize("op", [MPI.MAXLOC, MPI.MINLOC])
+def test_the_location_of_an_extreme_that_is_no_number_is_its_own(op):
+    pair = np.dtype([("v", "f8"), ("i", "i4")], align=True)
+    given, result = np.array([(np.nan, 7), (5, 3)], pair), np.array([(2, 1), (np.nan, 4)], pair)
+    op.Reduce_local([given, MPI.DOUBLE_INT], [result, MPI.DOUBLE_INT])
+    assert result["i"].tolist() == [7, 4]
 
 
 @pytest.mark.parametrize(

@@ -143,6 +143,21 @@ def test_a_subarray_view_puts_the_parts_of_an_array_together(tmp_path):
     assert (tmp_path / "data").read_bytes()[16:] == whole.tobytes()
 
 
+def test_a_rank_whose_filetype_has_no_bytes_takes_part_in_accesses_without_any(tmp_path):
+    def use(rank, file):
+        filetype = MPI.INT.Create_vector(2, 1, 2).Commit() if rank == 0 else MPI.INT.Create_contiguous(0).Commit()
+        file.Set_view(4, MPI.INT, filetype)
+        file.Write_all(np.array([1, 2] if rank == 0 else [], "i4"))
+        back, status = np.zeros(2, "i4"), MPI.Status()
+        file.Read_at_all(0, back, status)
+        if rank == 1:
+            assert raised(file.Write, back) == MPI.ERR_IO
+        file.Seek(0, MPI.SEEK_END)
+        return back.tolist(), status.Get_count(MPI.INT), file.Get_position()
+
+    assert with_file(tmp_path / "data", 2, use) == [([1, 2], 2, 2), ([0, 0], 0, 0)]
+
+
 def test_a_view_of_short_stretches_leaves_what_lies_between_them(tmp_path):
     n = 300_000  # more than one window
     (tmp_path / "data").write_bytes(b"\xff" * 8 * n)

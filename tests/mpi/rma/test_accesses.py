@@ -104,6 +104,29 @@ def test_accumulates_combine_entries_and_those_that_fetch_tell_what_was_there(na
     assert got == [9]
 
 
+def test_accumulates_combine_the_elements_of_derived_datatypes():
+    def rank_main(rank):
+        memory = np.arange(6, dtype=np.int32)
+        win = window_of(memory)
+        every_second, pairs = MPI.INT.Create_vector(3, 1, 2).Commit(), MPI.INT.Create_contiguous(3).Dup().Commit()
+        given, fetched = np.array([10, 0, 20, 0, 30], np.int32), np.zeros(3, np.int32)
+        win.Fence()
+        if rank == 0:
+            win.Accumulate([given, 1, every_second], 1, [1, 1, every_second])
+            win.Get_accumulate([given, 1, every_second], [fetched, 1, pairs], 1, [0, 1, pairs], MPI.MAX)
+            with pytest.raises(MPI.Exception) as raised:
+                mixed = MPI.Datatype.Create_struct([1, 1], [0, 8], [MPI.INT, MPI.DOUBLE]).Commit()
+                win.Accumulate([np.zeros(2), 1, mixed], 1, [0, 1, mixed])
+            assert raised.value.Get_error_class() == MPI.ERR_OP
+        win.Fence()
+        win.Free()
+        return memory.tolist(), fetched.tolist()
+
+    (_, fetched), (memory, _) = run_world(2, rank_main).returned
+    assert fetched == [0, 11, 2]
+    assert memory == [10, 20, 30, 23, 4, 35]
+
+
 def test_compare_and_swap_replaces_only_what_is_equal():
     def rank_main(rank):
         memory = np.array([7, 8])
