@@ -185,3 +185,9 @@ def test_the_kernel_makes_the_calls_of_large_messages(algorithm: str) -> None:
         statistics = performed(engine, number, nbytes)
         assert statistics.messages == listed.total()
         assert statistics.bytes == sum(size * count for (_, _, size), count in listed.items())
+
+
+def test_each_round_among_a_power_of_two_of_ranks_is_one_short_formula() -> None:
+    program = named("allreduce:recursive_doubling").make(symbolic_call("allreduce", 64)).words()
+    partner, size = 5, 2  # words of rank ^ mask, and of the size, with their ends
+    assert len(program) == 6 * ((1 + 2 * partner + 2 * size) + (1 + size)) + 1  # exchanges, reductions, and the end

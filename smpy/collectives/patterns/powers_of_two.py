@@ -42,6 +42,9 @@ def reduced_to_power_of_two(
     The even ranks receive `result_bytes` back, by default as many bytes as they sent.
     """
     index, n_pairs = ranks.index, _n_pairs(ranks)
+    if not n_pairs:  # the formulas below give the same, and each rank evaluates them in each round
+        yield index
+        return
     result_bytes = nbytes if result_bytes is None else result_bytes
     stands_aside = (index < 2 * n_pairs) & (index % 2 == 0)
     helps = (index < 2 * n_pairs) & (index % 2 != 0)
@@ -59,7 +62,8 @@ def reduced_to_power_of_two(
 
 def expanded(ranks: Ranks, number: Value) -> Value:
     """The rank with a number among the P ranks that take part."""
-    return ranks[number + smaller(number + 1, _n_pairs(ranks))]
+    n_pairs = _n_pairs(ranks)
+    return ranks[number + smaller(number + 1, n_pairs) if n_pairs else number]
 
 
 def _n_pairs(ranks: Ranks) -> int:
