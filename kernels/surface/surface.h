@@ -106,6 +106,7 @@ typedef struct {
 
     PyObject *sum;                  /* the operation of an Allreduce that names none */
     PyTypeObject *request_class;    /* class of requests of Isend and Irecv; NULL until smpy.mpi has told */
+    const PyTypeObject *array_class; /* numpy's, once one of its arrays was seen (plain_array.h); only compared */
     PyTypeObject *request_base, *comm_base, *sequence_base, *arrival_base, *put_type, *notes_type;
 
     struct {

@@ -4,6 +4,7 @@
 
 #include "arguments.h"
 #include "described_memory.h"
+#include "plain_array.h"
 
 /* Bytes of a number, character or truth value that `struct` and PEP 3118 write with this letter; 0 of any other. */
 static int bytes_of(unsigned char letter)
@@ -88,6 +89,11 @@ static int is_on_device(const Py_buffer *view)
 
 static int take_buffer(PyObject *what, int is_writable, Py_buffer *view, user_buffer *out)
 {
+    if (plain_array_take(what, is_writable, view)) {
+        *out = (user_buffer){.data = view->len ? view->buf : NULL, .bytes = view->len};
+        surface.taken[is_writable] = key_of(view->format);
+        return 1;
+    }
     if (!PyObject_CheckBuffer(what)) {
         int is_host; /* or not: ranks have no accelerators, all memory can be read */
         if (!described_memory_take(what, is_writable, view, &is_host)) return 0;
