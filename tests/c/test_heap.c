@@ -1,10 +1,13 @@
-/* Dated items leave in order, whatever is pushed, moved and removed: beside a list in which the first is searched for. */
+/* Dated items leave in order, whatever is pushed, moved and removed: beside a list in which the first is searched for. What is
+ * nearly in order, or in the opposite order, is sorted; and the successor of a date is libm's. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
+#include "basics/dates.h"
 #include "basics/heap.h"
 #include "basics/lanes.h"
+#include "basics/sort.h"
 
 enum { MOST = 300 };
 
@@ -140,8 +143,46 @@ static void test_lanes_give_the_same_order_as_a_heap(void)
     heap_free(&h);
 }
 
+static int in_order(const void *a, const void *b)
+{
+    const heap_item *x = a, *y = b;
+    return is_before(x, y) ? -1 : is_before(y, x);
+}
+
+static void assert_sorts(heap_item *item, int n)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < n; i++) sum -= item[i].id;
+    sort_nearly(item, n, sizeof *item, in_order);
+    for (int i = 0; i < n; i++) sum += item[i].id;
+    for (int i = 1; i < n; i++) assert(in_order(&item[i - 1], &item[i]) <= 0);
+    assert(sum == 0);
+}
+
+static void test_arrays_in_any_order_are_sorted(void)
+{
+    heap_item item[MOST];
+    for (int n = 0; n < MOST; n++) {
+        for (int i = 0; i < n; i++) item[i] = drawn_item(i, i);
+        assert_sorts(item, n);
+        assert_sorts(item, n);
+        for (int i = 0; i < n; i++) item[i] = (heap_item){(double)(n - i), i, i};
+        assert_sorts(item, n);
+        for (int i = 0; i < n; i++) item[i] = (heap_item){1, (n - i) / 2, i}; /* some are equal */
+        assert_sorts(item, n);
+    }
+}
+
+static void test_the_successor_of_a_date_is_the_next_number(void)
+{
+    for (double date_s = 1e-12; date_s < 1e18; date_s *= 1.37) assert(next_above(date_s) == nextafter(date_s, INFINITY));
+    assert(next_above(nextafter(2, 0)) == 2);
+}
+
 int main(void)
 {
+    test_arrays_in_any_order_are_sorted();
+    test_the_successor_of_a_date_is_the_next_number();
     test_items_leave_in_order_of_date_and_then_of_order();
     test_items_that_are_moved_removed_or_cleared_keep_the_order_of_the_others();
     test_lanes_give_the_same_order_as_a_heap();

@@ -9,6 +9,8 @@
 #define SMPY_CLOCK_H
 #include <math.h>
 
+#include "basics/dates.h"
+
 typedef struct {
     double now_s;
     double origin_s; /* the outside's date when the clock stood at 0 */
@@ -37,6 +39,6 @@ static inline double clock_same_date_s(const sim_clock *c)
 /* Events that only rounding keeps apart from now are before this date. */
 static inline double clock_rounded_date_s(const sim_clock *c)
 {
-    return nextafter(c->now_s + (1e-12 + 4e-16 * c->now_s), INFINITY);
+    return next_above(c->now_s + (1e-12 + 4e-16 * c->now_s));
 }
 #endif

@@ -104,6 +104,17 @@ static int evaluate_index(schedule_frame *f)
     return -1;
 }
 
+/* Evaluates a peer, or takes the one that the words from `begin` to `end` gave if the words are the same: most exchanges have one
+ * partner. */
+static int evaluate_index_again(schedule_frame *f, int begin, int end, int peer)
+{
+    const int64_t *word = f->program->word;
+    const int n = end - begin;
+    if (n > f->program->n - f->at || memcmp(word + begin, word + f->at, (size_t)n * sizeof *word) != 0) return evaluate_index(f);
+    f->at += n;
+    return peer;
+}
+
 static int64_t evaluate_bytes(schedule_frame *f)
 {
     int64_t bytes = evaluate(f);
@@ -133,12 +144,15 @@ schedule_call schedule_step(schedule_frame *f)
             call.from = evaluate_index(f);
             call.bytes_in = evaluate_bytes(f);
             return call;
-        case CALL_EXCHANGE:
+        case CALL_EXCHANGE: {
+            const int begin = f->at;
             call.to = evaluate_index(f);
+            const int end = f->at;
             call.bytes_out = evaluate_bytes(f);
-            call.from = evaluate_index(f);
+            call.from = evaluate_index_again(f, begin, end, call.to);
             call.bytes_in = evaluate_bytes(f);
             return call;
+        }
         case CALL_MEET:
             call.bytes_out = evaluate_bytes(f);
             call.bytes_in = evaluate_bytes(f);

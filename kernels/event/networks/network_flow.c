@@ -421,7 +421,7 @@ static int find_due(flow_network *n, double latency_limit_s, double end_limit_s)
         if (add_due(n, it, 1) < 0) return SIM_OUT_OF_MEMORY;
         lanes_pop(&n->latencies);
     }
-    if (heap_all_before(&n->ends, end_limit_s)) {
+    if (n->ends.n && heap_all_before(&n->ends, end_limit_s)) {
         for (int i = 0; i < n->ends.n; i++)
             if (add_due(n, &n->ends.item[i], 0) < 0) return SIM_OUT_OF_MEMORY;
         heap_clear(&n->ends);

@@ -247,6 +247,7 @@ static int add_due(sim *s, const heap_item *it, int of)
 /* Takes what ends before `limit_s` from a heap. */
 static int take_due(sim *s, heap *from, double limit_s, int of)
 {
+    if (!from->n) return 0;
     if (heap_all_before(from, limit_s)) {
         for (int i = 0; i < from->n; i++)
             if (add_due(s, &from->item[i], of) < 0) return SIM_OUT_OF_MEMORY;
