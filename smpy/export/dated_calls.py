@@ -16,8 +16,8 @@ import numpy as np
 
 from smpy.engine.call_dates import CALL_KINDS, NO_MESSAGE, NO_QUEUE, CallDates, find_call_dates
 from smpy.export.action_columns import ACTION, action_columns, coded, is_named
+from smpy.export.added_facts import TESTS
 from smpy.export.communicators import ANY, Communicators
-from smpy.export.polls import TESTS
 from smpy.export.rows_of_ranks import RowsOfRanks, groups_of_ranks
 from smpy.records.columns import is_known, numbers
 from smpy.records.profile import INTERVAL_KINDS
@@ -38,8 +38,8 @@ _ALONE: Final = {name: INTERVAL_KINDS.index(name) for name in ("compute", "sleep
 """Kinds of the intervals of actions that have no site: one interval each, but for skipped time, which may have more."""
 
 _KINDS: Final = {
-    **dict.fromkeys(("noise_free", "took", "end", "free", "latch", "launch", "launched", "host_state"), "none"),
-    **dict.fromkeys(("begin_region", "end_region"), "instant"),
+    **dict.fromkeys(("noise_free", "took", "end", "free", "latch", "host_state"), "none"),
+    **dict.fromkeys(("begin_region", "end_region", "launch", "launched"), "instant"),
     **dict.fromkeys(_ALONE, "alone"),
     "skip": "skipped",
     **dict.fromkeys((*_SENDS, *_RECEIVES), "post"),
@@ -151,6 +151,11 @@ class DatedRank:
     intervals: NDArray[np.void]
     sides: NDArray[np.void]
     dates: CallDates
+
+    @property
+    def is_launched(self) -> bool:
+        """Whether another rank launches this one."""
+        return bool(self.is_named("launched").any())
 
     @property
     def start_s(self) -> float:

@@ -1,4 +1,4 @@
-"""Events of a rank for Paraver: calls with lines and operations, bytes of collectives, polls, kernels and regions."""
+"""Events of a rank for Paraver: calls, lines, operations, sizes of collectives, polls, launches, kernels, regions."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from smpy.errors import UsageError
+from smpy.export.added_facts import PROBES, TESTS
 from smpy.export.communicators import Communicators
 from smpy.export.dated_calls import DatedRank
 from smpy.export.mpi_calls import OF_ROOT, name_of, sizes_of
-from smpy.export.paraver_names import KERNEL, POLLED_REQUEST, REGION, CallNumbers
-from smpy.export.polls import PROBES, TESTS
+from smpy.export.paraver_names import KERNEL, LAUNCHED_TASK, POLLED_REQUEST, REGION, CallNumbers
 from smpy.records.trace import Trace
 from smpy.replay.trace_schedules import queries_of
 
@@ -85,6 +85,7 @@ class Events:
             ),
             (collective, records(COLLECTIVE, begin_ns[collective], *self._sizes(dated, collective))),
             *self._polls(dated, begin_ns),
+            _launches(dated, begin_ns),
             (computed, records(EVENT, begin_ns[computed], KERNEL, kernel[computed])),
             (entered, records(EVENT, begin_ns[entered], REGION, actions["detail"][entered] + 1)),
             (left, records(EVENT, begin_ns[left], REGION)),
@@ -95,7 +96,8 @@ class Events:
         events = np.concatenate(parts)[np.argsort(np.concatenate(places), kind="stable")]
         init = self._call_without_line("Init", dated.start_s, 0)
         finalize = self._call_without_line("Finalize", dated.end_s, flop[-1])
-        events = np.concatenate((init, events, finalize))
+        start = records(EVENT, whole_ns(np.full(int(dated.is_launched), dated.start_s)), LAUNCHED_TASK, dated.rank + 1)
+        events = np.concatenate((start, init, events, finalize))
         events["rank"] = dated.rank
         return events
 
@@ -175,3 +177,12 @@ class Events:
                 comm + 1,
             )
         return sizes.T
+
+
+def _launches(dated: DatedRank, begin_ns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.void]]:
+    """Places and events of the ranks that a rank launches."""
+    rows = np.flatnonzero(dated.is_named("launch"))
+    n_ranks = dated.actions["detail"][rows]
+    place = np.repeat(rows, n_ranks)
+    number = np.arange(len(place)) - np.repeat(np.cumsum(n_ranks) - n_ranks, n_ranks)
+    return place, records(EVENT, begin_ns[place], LAUNCHED_TASK, dated.actions["peer"][place] + number + 1)

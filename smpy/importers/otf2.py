@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpy.collectives.register import SPLIT
 from smpy.errors import UsageError
-from smpy.export.polls import COMMUNICATOR, FACTS, IN_VAIN, REQUEST, SOURCE, SUCCESS, TAG
+from smpy.export.added_facts import COMMUNICATOR, FACTS, IN_VAIN, LAUNCHED_RANK, REQUEST, SOURCE, SUCCESS, TAG
 from smpy.importers.quiet_library import library_silenced
 from smpy.importers.real_run import RealRun
 from smpy.platforms.gc_pause import collection_paused
@@ -261,7 +261,7 @@ class _Events:
             "NonBlockingCollectiveRequest": self._run_on("collective_started"),
             "NonBlockingCollectiveComplete": self._meet,
             "Metric": self._count,
-            "ParameterInt": self._tell_poll,
+            "ParameterInt": self._tell_fact,
             "MeasurementOnOff": self._switch,
         }
 
@@ -314,11 +314,13 @@ class _Events:
         root = root if root < _NO_ROOT else -1
         self._run.collective(rank, name, self._comm(rank, comm), root, sent, received, request)
 
-    def _tell_poll(self, rank: int, date_s: float, parameter: int, value: int) -> None:
-        """Take a fact of a poll, which `smpy export` tells; polls in vain come last."""
+    def _tell_fact(self, rank: int, date_s: float, parameter: int, value: int) -> None:
+        """Take a fact of a launch or a poll, which `smpy export` tells; polls in vain come last."""
         if parameter not in self._parameters:
             self._parameters[parameter] = self._definitions.parameters[parameter].name
         name, facts = self._parameters[parameter], self._poll[rank]
+        if name == LAUNCHED_RANK:
+            self._run.rank_launched(rank, date_s, value)
         if name in FACTS:
             facts.setdefault(name, []).append(value)
         if name == IN_VAIN:

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Final
 
 from smpy.collectives.register import SPLIT
 from smpy.errors import UsageError
-from smpy.export.paraver_names import POLLED_REQUEST, POLLED_SOURCE, POLLED_TAG, POLLS_IN_VAIN, SUCCESSFUL_POLL
+from smpy.export.paraver_names import (
+    LAUNCHED_TASK,
+    POLLED_REQUEST,
+    POLLED_SOURCE,
+    POLLED_TAG,
+    POLLS_IN_VAIN,
+    SUCCESSFUL_POLL,
+)
 from smpy.importers.collective_sizes import OPERATIONS
 from smpy.importers.own_sizes import totals_of
 from smpy.importers.paraver_files import (
@@ -214,6 +221,8 @@ class _Reader:
                 task.facts[kind] = value
             elif kind == POLLED_REQUEST:
                 task.names.append(value)
+            elif kind == LAUNCHED_TASK:
+                self._run.rank_launched(task.rank, date_s, value - 1)
             elif kind in _CALLS and value > 0:
                 self._begin(task, events.date_ns, self._call_name(kind, value), values)
             elif kind in _CALLS:
