@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from smpy.engine.call_dates import CALL_KINDS, NO_MESSAGE, NO_QUEUE, CallDates, find_call_dates
+from smpy.errors import UsageError
 from smpy.export.action_columns import ACTION, action_columns, coded, is_named
 from smpy.export.added_facts import TESTS
 from smpy.export.communicators import ANY, Communicators
@@ -242,6 +243,10 @@ def dated_ranks(trace: Trace, communicators: Communicators) -> Iterator[DatedRan
             for rows in zip(*(table.read(group) for table in tables.values()), strict=True):
                 dated = _dated(communicators, rank, names, *rows)
                 if (dated.intervals["kind"][dated.dates.n_intervals :] != _IDLE).any():
+                    for action in np.flatnonzero(dated.is_named(*_SENDS) & (dated.dates.message == NO_MESSAGE)):
+                        call = trace.labels[trace.label_of_site[dated.actions["site"][action]]]
+                        reason = f"nobody receives a message of rank {rank} ({call}), so its calls have no dates"
+                        raise UsageError(f"{trace.folder} cannot be written with dates: {reason}")
                     raise damaged(f"{trace.folder}: the intervals of rank {rank} are not those of its actions")
                 yield dated
                 rank += 1
