@@ -19,7 +19,7 @@ from smpy.errors import UsageError
 from smpy.export.action_columns import ACTION, action_columns, coded, is_named
 from smpy.export.added_facts import TESTS
 from smpy.export.communicators import ANY, Communicators
-from smpy.export.rows_of_ranks import RowsOfRanks, groups_of_ranks
+from smpy.export.rows_of_ranks import RowsOfRanks, groups_of_ranks, joined
 from smpy.records.columns import is_known, numbers
 from smpy.records.profile import INTERVAL_KINDS
 from smpy.records.trace import Trace
@@ -281,11 +281,11 @@ def _dated(
     """Dates of the actions of one rank."""
     peer, tag = _taken(names, actions)
     partner = _partners(communicators, names, actions, peer)
-    sides = np.concatenate((sent, received))
+    sides = joined((sent, received))
     is_received = np.arange(len(sides)) >= len(sent)
     queue_of_side = _keys(is_received, sides["site"], np.where(is_received, sides["source"], sides["target"]))
     order = np.lexsort((sides["message"], queue_of_side))
-    sides, (queues, first) = sides[order], np.unique(queue_of_side[order], return_index=True)
+    sides, (queues, first) = sides.take(order), np.unique(queue_of_side[order], return_index=True)
     key = _keys(is_named(names, actions["action"], *_RECEIVES), actions["site"], partner)
     queue = np.searchsorted(queues, key)
     has_queue = (partner != ANY) & (np.append(queues, -1)[queue] == key)

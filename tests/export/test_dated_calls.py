@@ -211,9 +211,7 @@ def test_intervals_that_are_not_those_of_the_actions_are_refused(dated: Callable
 
 def test_a_message_that_nobody_receives_is_the_reason_for_calls_without_dates(dated: Callable):
     machine = {"network": None, "platform": "flat hosts=2 cores=1 speed=1Gf"}
-    with pytest.raises(
-        UsageError, match=r"nobody receives a message of rank 0 \(Send program.py:7\), so its"
-    ):
+    with pytest.raises(UsageError, match=r"nobody receives a message of rank 0 \(Send program.py:7\), so its"):
         dated("if rank == 0: comm.Send(sent[:5], 1)\ncomm.Barrier()", **machine)
 
 
