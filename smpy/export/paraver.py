@@ -169,7 +169,7 @@ def _add_messages(trace: Trace, machine: _Machine, by_date: DateSort) -> None:
 
 def _write_lines(file: BinaryIO, records: NDArray[np.void]) -> None:
     """Write records as lines, in their order."""
-    numbers = records.view(np.int64).reshape(len(records), len(RECORD))
+    numbers = records.view(np.int64).reshape(len(records), -1)
     file.write(fill_templates(_TEMPLATES, records["kind"], numbers))
 
 
