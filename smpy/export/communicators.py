@@ -59,6 +59,10 @@ class Communicators:
         """World ranks of a communicator, or of its side of one between groups."""
         return self._members[comm]
 
+    def other(self, comm: int) -> int:
+        """Number of the other side of a communicator between groups; of others, their own."""
+        return self._other_of[comm]
+
     def is_between_groups(self, comm: int) -> bool:
         """Whether it is an intercommunicator."""
         return self._other_of[comm] != comm

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from smpy.export.rows_of_ranks import append_to_files
+from smpy.export.rows_of_ranks import append_to_files, joined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,12 +72,12 @@ class DateSort:
             if path.exists():
                 records = np.fromfile(path, dtype)
                 path.unlink()
-                yield records[np.argsort(records["date"], kind="stable")]
+                yield records.take(np.argsort(records["date"], kind="stable"))
 
     def _write(self) -> None:
         if not self._n_held:
             return
-        records = np.concatenate(self._held)
+        records = joined(self._held)
         self._held, self._n_held = [], 0
         span = np.searchsorted(self._spans, records["date"], side="right")
         append_to_files(records, span, len(self._spans) + 1, self._path)

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from smpy.engine.call_dates import CALL_KINDS, NO_MESSAGE, NO_QUEUE, CallDates, find_call_dates
+from smpy.errors import UsageError
 from smpy.export.action_columns import ACTION, action_columns, coded, is_named
+from smpy.export.added_facts import TESTS
 from smpy.export.communicators import ANY, Communicators
-from smpy.export.polls import TESTS
-from smpy.export.rows_of_ranks import RowsOfRanks, groups_of_ranks
+from smpy.export.rows_of_ranks import RowsOfRanks, groups_of_ranks, joined
 from smpy.records.columns import is_known, numbers
 from smpy.records.profile import INTERVAL_KINDS
 from smpy.records.trace import Trace
@@ -38,8 +39,8 @@ _ALONE: Final = {name: INTERVAL_KINDS.index(name) for name in ("compute", "sleep
 """Kinds of the intervals of actions that have no site: one interval each, but for skipped time, which may have more."""
 
 _KINDS: Final = {
-    **dict.fromkeys(("noise_free", "took", "end", "free", "latch", "launch", "launched", "host_state"), "none"),
-    **dict.fromkeys(("begin_region", "end_region"), "instant"),
+    **dict.fromkeys(("noise_free", "took", "end", "free", "latch", "host_state"), "none"),
+    **dict.fromkeys(("begin_region", "end_region", "launch", "launched"), "instant"),
     **dict.fromkeys(_ALONE, "alone"),
     "skip": "skipped",
     **dict.fromkeys((*_SENDS, *_RECEIVES), "post"),
@@ -153,6 +154,11 @@ class DatedRank:
     dates: CallDates
 
     @property
+    def is_launched(self) -> bool:
+        """Whether another rank launches this one."""
+        return bool(self.is_named("launched").any())
+
+    @property
     def start_s(self) -> float:
         """Date at which the rank started."""
         return _start_s(self.intervals)
@@ -237,6 +243,10 @@ def dated_ranks(trace: Trace, communicators: Communicators) -> Iterator[DatedRan
             for rows in zip(*(table.read(group) for table in tables.values()), strict=True):
                 dated = _dated(communicators, rank, names, *rows)
                 if (dated.intervals["kind"][dated.dates.n_intervals :] != _IDLE).any():
+                    for action in np.flatnonzero(dated.is_named(*_SENDS) & (dated.dates.message == NO_MESSAGE)):
+                        call = trace.labels[trace.label_of_site[dated.actions["site"][action]]]
+                        reason = f"nobody receives a message of rank {rank} ({call}), so its calls have no dates"
+                        raise UsageError(f"{trace.folder} cannot be written with dates: {reason}")
                     raise damaged(f"{trace.folder}: the intervals of rank {rank} are not those of its actions")
                 yield dated
                 rank += 1
@@ -271,11 +281,11 @@ def _dated(
     """Dates of the actions of one rank."""
     peer, tag = _taken(names, actions)
     partner = _partners(communicators, names, actions, peer)
-    sides = np.concatenate((sent, received))
+    sides = joined((sent, received))
     is_received = np.arange(len(sides)) >= len(sent)
     queue_of_side = _keys(is_received, sides["site"], np.where(is_received, sides["source"], sides["target"]))
     order = np.lexsort((sides["message"], queue_of_side))
-    sides, (queues, first) = sides[order], np.unique(queue_of_side[order], return_index=True)
+    sides, (queues, first) = sides.take(order), np.unique(queue_of_side[order], return_index=True)
     key = _keys(is_named(names, actions["action"], *_RECEIVES), actions["site"], partner)
     queue = np.searchsorted(queues, key)
     has_queue = (partner != ANY) & (np.append(queues, -1)[queue] == key)

@@ -71,14 +71,16 @@ def write(trace: Trace, path: Path) -> None:
     communicators = Communicators(trace)
     collectives = CollectiveCalls(trace, machine, communicators)
     with TemporaryDirectory(prefix="smpy-export-") as folder, in_place_when_whole(path) as scratch:
-        ranks = _ranks(trace, communicators, Path(folder))
+        names: list[str] = []  # of actions
+        ranks = _ranks(trace, communicators, names, Path(folder))
         with scratch.open("w", encoding="ascii") as file:
             file.write(f"num_ranks {trace.n_ranks}\n")
             for rank, (actions, messages) in enumerate(ranks):
                 program = _Program(trace, rank, machine, communicators, messages, collectives)
                 file.write(f"rank {rank} {{\n")
                 for rows in actions:
-                    for row in rows:
+                    program.check(rows, names)
+                    for row in rows_of(rows, names):
                         program.add(row)
                     file.writelines(program.lines)
                     program.lines.clear()
@@ -86,29 +88,37 @@ def write(trace: Trace, path: Path) -> None:
 
 
 def _ranks(
-    trace: Trace, communicators: Communicators, folder: Path
-) -> Iterator[tuple[Iterator[Iterator[Row]], _Messages]]:
-    """Yield the actions of each rank, in the order of ranks, and its messages; they are sorted in a folder."""
+    trace: Trace, communicators: Communicators, names: list[str], folder: Path
+) -> Iterator[tuple[Iterator[NDArray[np.void]], _Messages]]:
+    """Yield the actions of each rank, in the order of ranks, and its messages; they are sorted in a folder.
+
+    Peers of sends and receives become ranks of the world. The names of actions are known before the first rank.
+    """
     group_of_rank = groups_of_ranks(trace.n_rows("actions"), trace.n_ranks)
     actions = RowsOfRanks(folder, "actions", group_of_rank, ACTION)
     sends = RowsOfRanks(folder, "sends", group_of_rank, _SEND)
     numbers_of_names: dict[str, int] = {}
     for columns in action_columns(trace, numbers_of_names):
+        known = list(numbers_of_names)
+        is_exchange = is_named(known, columns["action"], *_EXCHANGES)
+        columns["peer"] = columns["peer"].copy()
+        columns["peer"][is_exchange] = communicators.world_ranks(
+            columns["comm"][is_exchange], columns["peer"][is_exchange]
+        )
         actions.add(columns)
-        names = list(numbers_of_names)
-        _give_tags(columns, names, communicators)
-        sends.add(_sends(columns, names, communicators))
-    names = list(numbers_of_names)
+        _give_tags(columns, known, communicators)
+        sends.add(_sends(columns, known, communicators))
+    names += numbers_of_names
     for group in range(int(group_of_rank[-1]) + 1):
         for of_rank, to_rank in zip(actions.read(group), sends.read(group), strict=True):
-            took = of_rank[is_named(names, of_rank["action"], "took")]
-            yield _rows(of_rank, names), _Messages(communicators, to_rank, took)
+            took = of_rank.take(np.flatnonzero(is_named(names, of_rank["action"], "took")))
+            yield _parts(of_rank), _Messages(communicators, to_rank, took)
 
 
-def _rows(actions: NDArray[np.void], names: Sequence[str]) -> Iterator[Iterator[Row]]:
+def _parts(actions: NDArray[np.void]) -> Iterator[NDArray[np.void]]:
     """Yield the actions of a rank, some of them at once, so that their objects take little memory."""
     for first in range(0, len(actions), _ROWS_AT_ONCE):
-        yield rows_of(actions[first : first + _ROWS_AT_ONCE], names)
+        yield actions[first : first + _ROWS_AT_ONCE]
 
 
 def _give_tags(columns: Mapping[str, NDArray[Any]], names: Sequence[str], communicators: Communicators) -> None:
@@ -130,13 +140,12 @@ def _give_tags(columns: Mapping[str, NDArray[Any]], names: Sequence[str], commun
 def _sends(
     columns: Mapping[str, NDArray[Any]], names: Sequence[str], communicators: Communicators
 ) -> dict[str, NDArray[Any]]:
-    """Columns of the messages that are sent, with the ranks to which they go."""
+    """Columns of the messages that are sent, with the ranks of the world to which they go."""
     is_send = is_named(names, columns["action"], *_SENDS)
     sent = {name: columns[name][is_send] for name in ("rank", "comm", "peer", "tag", "bytes")}
-    target = communicators.world_ranks(sent["comm"], sent["peer"])
     comms, comm = np.unique(sent["comm"], return_inverse=True)
     joint = np.array([communicators.joint(each) for each in comms.tolist()], np.int32)[comm]
-    return {"rank": target, "source": sent["rank"], "joint": joint, "tag": sent["tag"], "bytes": sent["bytes"]}
+    return {"rank": sent["peer"], "source": sent["rank"], "joint": joint, "tag": sent["tag"], "bytes": sent["bytes"]}
 
 
 class _Messages:
@@ -155,15 +164,15 @@ class _Messages:
     def taken_by(self, row: Row) -> tuple[int, int, int]:
         """Source, tag and size of the message that a receive takes; those of the receive if it took none."""
         comm, peer, tag = row.comm, row.peer, row.tag
-        if peer == ANY:
-            peer, tag = self._took.get(row.request, (peer, tag))
-        source = self._communicators.world_rank(comm, peer)
-        of_tag = self._sizes.get((self._communicators.joint(comm), source), {})
+        if peer == ANY and row.request in self._took:
+            peer, tag = self._took[row.request]
+            peer = self._communicators.world_rank(comm, peer)
+        of_tag = self._sizes.get((self._communicators.joint(comm), peer), {})
         if tag == ANY:
             tag = min(((sizes[0], sent) for sent, sizes in of_tag.items() if sizes), default=(0, ANY))[1]
         left = of_tag.get(tag)
         size = left.popleft()[1] if left else min(row.bytes, _LARGEST)
-        return source, tag if tag == ANY else self._communicators.tag(comm, tag), size
+        return peer, tag if tag == ANY else self._communicators.tag(comm, tag), size
 
 
 class _Program:
@@ -193,18 +202,25 @@ class _Program:
         self._of_request: Final[dict[int, list[str]]] = {}
         self._calculated_ns, self._written_ns = 0.0, 0
 
+    def check(self, rows: NDArray[np.void], names: Sequence[str]) -> None:
+        """Check the amounts of rows of `actions`, where a receive may have room for any, and their tags."""
+        is_receive, is_compute = (is_named(names, rows["action"], *some) for some in (_RECEIVES, ("compute",)))
+        most = np.where(is_compute, _LARGEST * self._amounts_per_s / _NS, _LARGEST)
+        nbytes, amount = np.where(is_receive, 0, rows["bytes"]), rows["amount"]
+        if not ((nbytes >= 0) & (nbytes <= _LARGEST) & (amount >= 0) & (amount <= most)).all():
+            raise damaged(f"{self._trace.folder / 'actions.parquet'}: an amount of rank {self._rank} is not of a run")
+        has_tag = is_named(names, rows["action"], *_EXCHANGES) & (rows["comm"] == 0)
+        for at in np.flatnonzero(has_tag & (rows["tag"] >= self._communicators.tags_end))[:1].tolist():
+            (row,) = rows_of(rows[at : at + 1], names)
+            raise self._refused(row, f"the tag {row.tag} is one that collectives or other communicators have")
+
     def add(self, row: Row) -> None:
         """Add the operations of a row of `actions`."""
-        action, nbytes = row.action, row.bytes
-        if action in _RECEIVES:
-            nbytes = 0  # one of an object has room for any
-        most = _LARGEST * self._amounts_per_s / _NS if action == "compute" else _LARGEST
-        if not (0 <= nbytes <= _LARGEST and 0 <= row.amount <= most):
-            raise damaged(f"{self._trace.folder / 'actions.parquet'}: an amount of rank {row.rank} is not of a run")
+        action = row.action
         if action in _EXCHANGES:
             self._exchange(row)
         elif action in _CALCULATED:
-            if nbytes:
+            if row.bytes:
                 raise self._refused(row, "its time depends on the memory")
             self._calculate(row.amount / (self._amounts_per_s if action == "compute" else 1.0))
         elif action in _WAITS:
@@ -295,13 +311,11 @@ class _Program:
 
     def _exchange(self, row: Row) -> None:
         action, comm = row.action, row.comm
-        if comm == 0 and row.tag >= self._communicators.tags_end:
-            raise self._refused(row, f"the tag {row.tag} is one that collectives or other communicators have")
         if action in _SENDS:
             if row.detail not in PLAIN_MODES:
                 raise self._refused(row, "GOAL has no sends of another mode")
-            target, tag = self._communicators.world_rank(comm, row.peer), self._communicators.tag(comm, row.tag)
-            label = self._operation(f"send {row.bytes}b to {target} tag {tag}")
+            tag = self._communicators.tag(comm, row.tag) if comm else row.tag
+            label = self._operation(f"send {row.bytes}b to {row.peer} tag {tag}")
         else:
             source, tag, size = self._messages.taken_by(row)
             label = self._operation(f"recv {size}b from {source} tag {tag}")

@@ -1,8 +1,8 @@
 """A trace as an OTF2 archive, as Score-P writes it: for Vampir, Scalasca, TAU, otf2-print and `smpy import`.
 
 Calls of MPI are regions with the line that made them; the kinds of time in a call in which the rank waits are regions
-within it. Kernels and the program's own regions are regions, too. Operations (flop) are a counter. Facts of tests and
-probes, for which OTF2 has no record, are parameters. Dates are whole nanoseconds.
+within it. Kernels and the program's own regions are regions, too. Operations (flop) are a counter. Facts of tests,
+probes and launches, for which OTF2 has no record, are parameters. Dates are whole nanoseconds.
 """
 
 from __future__ import annotations
@@ -12,11 +12,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import UsageError
-from smpy.export.communicators import Communicators
+from smpy.export.added_facts import (
+    COMMUNICATOR,
+    IN_VAIN,
+    LAUNCHED_RANK,
+    POLLS,
+    PROBES,
+    REQUEST,
+    SOURCE,
+    SUCCESS,
+    TAG,
+    n_in_vain,
+)
+from smpy.export.communicators import ANY, Communicators
 from smpy.export.dated_calls import DatedCall, DatedRank, TracedMessage, dated_ranks
 from smpy.export.mpi_calls import OF_ROOT, bytes_of, name_of
 from smpy.export.new_folder import new_folder_when_whole
-from smpy.export.polls import COMMUNICATOR, IN_VAIN, POLLS, PROBES, REQUEST, SOURCE, SUCCESS, TAG, n_in_vain
 from smpy.records.profile import INTERVAL_KINDS
 from smpy.records.time_words import KIND_WORDS
 from smpy.records.trace import Trace
@@ -119,20 +130,26 @@ class _Definitions:
         }
 
     def comm(self, number: int) -> Any:
-        """A communicator, defined when it is first used; those of one rank, too."""
+        """A communicator, defined when it is first used; those of one rank, too.
+
+        One between groups has the ranks of both, as the package cannot write its definition.
+        """
         if number not in self._comms:
-            members = self.communicators.members(number)
-            if self.communicators.is_between_groups(number):
-                raise UsageError(f"{self.trace.folder} is not written as OTF2: it has an intercommunicator in use")
+            sides = sorted({number, self.communicators.other(number)})
             group = self._definitions.group(
-                f"communicator {number}",
+                f"communicator {sides[0]}",
                 group_type=self.otf2.GroupType.COMM_GROUP,
                 paradigm=self.otf2.Paradigm.MPI,
-                members=[self.locations[rank] for rank in members],
+                members=[self.locations[rank] for side in sides for rank in self.communicators.members(side)],
             )
-            name = "MPI_COMM_WORLD" if number == 0 else f"communicator {number}"
-            self._comms[number] = self._definitions.comm(name, group=group)
+            name = "MPI_COMM_WORLD" if number == 0 else f"communicator {sides[0]}"
+            self._comms |= dict.fromkeys(sides, self._definitions.comm(name, group=group))
         return self._comms[number]
+
+    def peer(self, comm: int, rank: int) -> int:
+        """Rank, in a communicator as it is defined, of a rank to which the ranks of the communicator send."""
+        is_second = comm < self.communicators.other(comm)
+        return rank + self.communicators.size(comm) * (is_second and rank != ANY)
 
     def parameter(self, name: str) -> Any:
         """A parameter, whose values are whole numbers, defined when it is first used."""
@@ -191,6 +208,8 @@ class _Events:
     def write(self) -> None:
         """Write them all."""
         names = self._definitions.trace.info["trace"]["regions"]
+        if self._dated.is_launched:
+            self._launch(self._dated.start_s, self._dated.rank, 1)
         self._enter(self._dated.start_s, self._definitions.program)
         for call in self._dated.calls():
             if call.action == "begin_region":
@@ -199,11 +218,19 @@ class _Events:
                 self._enter(call.begin_s, region)
             elif call.action == "end_region":
                 self._leave(call.begin_s)
+            elif call.action == "launch":
+                self._launch(call.begin_s, call.peer, call.detail)
             else:
                 self._call(call)
         while self._entered:
             self._leave(self._dated.end_s)
         self._writer.close()  # now, as the package holds what is not closed in memory
+
+    def _launch(self, date_s: float, first: int, n_ranks: int) -> None:
+        """Write that ranks are launched."""
+        parameter = self._definitions.parameter(LAUNCHED_RANK)
+        for rank in range(first, first + n_ranks):
+            self._writer.parameter_int(self._ns(date_s), parameter, rank)
 
     def _call(self, call: DatedCall) -> None:
         definitions = self._definitions
@@ -272,7 +299,8 @@ class _Events:
         """Write the facts of a test or a probe, polls in vain last."""
         facts = [(REQUEST, request) for request in call.tested]
         if call.action in PROBES:
-            facts = [(COMMUNICATOR, self._definitions.comm(call.comm)._ref), (SOURCE, call.peer), (TAG, call.tag)]
+            source = self._definitions.peer(call.comm, call.peer)
+            facts = [(COMMUNICATOR, self._definitions.comm(call.comm)._ref), (SOURCE, source), (TAG, call.tag)]
         facts += [(SUCCESS, call.detail), (IN_VAIN, n_in_vain(call.action, call.amount, call.detail))]
         for name, value in facts:
             self._writer.parameter_int(self._now_ns, self._definitions.parameter(name), value)
@@ -301,14 +329,16 @@ class _Events:
         """Operation, communicator, root, and the bytes of a collective."""
         definitions = self._definitions
         comm = definitions.comm(call.comm)
-        rank, n_ranks = definitions.communicators.rank(call.comm, self._dated.rank), len(comm.group.members)
+        communicators = definitions.communicators
+        rank, n_ranks = communicators.rank(call.comm, self._dated.rank), communicators.size(call.comm)
         sizes = bytes_of(operation, call.bytes, call.tables, n_ranks, rank, call.peer)
         root = call.peer if operation in OF_ROOT else _NO_ROOT
         return definitions.operation(operation), comm, root, *sizes
 
     def _partner(self, message: TracedMessage) -> int:
         other = message.source if message.is_receive else message.target
-        return self._definitions.communicators.rank(message.comm, other)
+        communicators = self._definitions.communicators
+        return self._definitions.peer(message.comm, communicators.rank(communicators.other(message.comm), other))
 
     def _enter(self, date_s: float, region: Any) -> None:
         self._writer.enter(self._ns(date_s), region)

@@ -29,7 +29,6 @@ from smpy.export.paraver_events import (
     PROBE,
     RECORD,
     STATE,
-    VALUES,
     Events,
     records,
     whole_ns,
@@ -92,13 +91,14 @@ def write(trace: Trace, path: Path) -> None:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="smpy-export-")))
         by_date = DateSort(folder, _spans(trace))
         for dated in dated_ranks(trace, communicators):
-            by_date.add(events.of_rank(dated))
-            by_date.add(_states(dated))  # behind events of their date, as prv2dim wants
+            for part in (events.of_rank(dated), _states(dated)):  # states behind events of their date, for prv2dim
+                part["cpu"], part["task"] = machine.place(dated.rank)
+                by_date.add(part)
         _add_messages(trace, machine, by_date)
         with prv.open("wb") as file:
             file.write(_header(trace, machine, communicators).encode())
             for part in by_date.sorted(RECORD):
-                _write_lines(file, part, machine)
+                _write_lines(file, part)
         pcf.write_text(pcf_text(calls), encoding="utf-8", errors="backslashreplace")
         row.write_text(
             row_text(trace.host_of_rank, machine.cpu_of_rank.tolist()), encoding="utf-8", errors="backslashreplace"
@@ -116,7 +116,7 @@ class _Machine:
         self.cpu_of_rank[in_order] = np.arange(1, len(in_order) + 1)
         self.n_cpus = [self.node_of_rank.count(node) for node in range(len(hosts))]
 
-    def place(self, ranks: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def place(self, ranks: NDArray[np.int32] | int) -> tuple[NDArray[np.int64], NDArray[np.int32] | int]:
         """CPUs and tasks of ranks."""
         return self.cpu_of_rank[ranks], ranks + 1
 
@@ -148,9 +148,7 @@ def _states(dated: DatedRank) -> NDArray[np.void]:
     if len(begin) and begin[0] > 0:
         begin, end, state = np.append(0, begin), np.append(begin[0], end), np.append(NOT_CREATED, state)
     is_long = end > begin
-    states = records(STATE, begin[is_long], end[is_long], state[is_long])
-    states["rank"] = dated.rank
-    return states
+    return records(STATE, begin[is_long], end[is_long], state[is_long])
 
 
 def _add_messages(trace: Trace, machine: _Machine, by_date: DateSort) -> None:
@@ -165,14 +163,13 @@ def _add_messages(trace: Trace, machine: _Machine, by_date: DateSort) -> None:
         posted_ns = whole_ns(rows["receive_posted_s"])
         values = whole_ns(started_s), *machine.place(rows["target"]), posted_ns, whole_ns(arrived_s)
         messages = records(MESSAGE, whole_ns(rows["send_posted_s"]), *values, rows["bytes"], rows["tag"])
-        messages["rank"] = rows["source"]
+        messages["cpu"], messages["task"] = machine.place(rows["source"])
         by_date.add(messages)
 
 
-def _write_lines(file: BinaryIO, records: NDArray[np.void], machine: _Machine) -> None:
+def _write_lines(file: BinaryIO, records: NDArray[np.void]) -> None:
     """Write records as lines, in their order."""
-    values = (records[name] for name in VALUES)
-    numbers = np.stack((*machine.place(records["rank"]), records["date"], *values), axis=1)
+    numbers = records.view(np.int64).reshape(len(records), -1)
     file.write(fill_templates(_TEMPLATES, records["kind"], numbers))
 
 

@@ -1,4 +1,4 @@
-"""Events of a rank for Paraver: calls with lines and operations, bytes of collectives, polls, kernels and regions."""
+"""Events of a rank for Paraver: calls, lines, operations, sizes of collectives, polls, launches, kernels, regions."""
 
 from __future__ import annotations
 
@@ -7,25 +7,27 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from smpy.errors import UsageError
+from smpy.export.added_facts import PROBES, TESTS
 from smpy.export.communicators import Communicators
 from smpy.export.dated_calls import DatedRank
 from smpy.export.mpi_calls import OF_ROOT, name_of, sizes_of
-from smpy.export.paraver_names import KERNEL, POLLED_REQUEST, REGION, CallNumbers
-from smpy.export.polls import PROBES, TESTS
+from smpy.export.paraver_names import KERNEL, LAUNCHED_TASK, POLLED_REQUEST, REGION, CallNumbers
+from smpy.export.rows_of_ranks import joined
 from smpy.records.trace import Trace
 from smpy.replay.trace_schedules import queries_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-VALUES: Final = tuple("abcdefg")
-RECORD: Final = np.dtype([("date", "i8"), ("rank", "i4"), ("kind", "i1"), *((name, "i8") for name in VALUES)])
-"""A record; its kind says what its values mean."""
+_VALUES: Final = tuple("abcdefg")
+RECORD: Final = np.dtype([(name, "i8") for name in ("cpu", "task", "date", *_VALUES, "kind")])
+"""A record; its kind says what its values mean. Its numbers are those of its line, in their order."""
 
 STATE, EVENT, CALL, COLLECTIVE, PROBE, POLL, MESSAGE = range(7)
 """Kinds of records."""
 
 _NS: Final = 1e9
+_FIRST: Final = -1  # place before all actions
 _LARGEST: Final = 1e18  # value of an event that readers take
 _COLLECTIVES: Final = ("collective", "start")
 _STARTS: Final = ("send", "isend", "irecv", "irecv_held", "start")
@@ -39,10 +41,10 @@ def whole_ns(dates_s: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def records(kind: int, date_ns: NDArray[np.int64], *values: Any) -> NDArray[np.void]:
-    """Records of a kind; further values are 0."""
+    """Records of a kind, without a place; further values are 0."""
     rows = np.zeros(len(date_ns), RECORD)
     rows["kind"], rows["date"] = kind, date_ns
-    for name, value in zip(VALUES, values, strict=False):
+    for name, value in zip(_VALUES, values, strict=False):
         rows[name] = value
     return rows
 
@@ -67,7 +69,10 @@ class Events:
         self._has_operations = not trace.keeps_seconds
 
     def of_rank(self, dated: DatedRank) -> NDArray[np.void]:
-        """Events of a rank, in order; it calls Init before its first action, and Finalize behind its last one."""
+        """Events of a rank, in order; it calls Init before its first action, and Finalize behind its last one.
+
+        A rank that another one launches says so first.
+        """
         actions = dated.actions
         types, values = self._numbers(dated)
         called = np.flatnonzero(types)
@@ -78,25 +83,27 @@ class Events:
         line = self._line_of_site[actions["site"][called]]
         flop = self._flop(dated, called)
         begin_ns, end_ns = whole_ns(dated.dates.begin_s), whole_ns(dated.dates.end_s)
+        n_launched = int(dated.is_launched)
+        start = records(EVENT, whole_ns(np.full(n_launched, dated.start_s)), LAUNCHED_TASK, dated.rank + 1)
         in_order = [
+            (np.full(n_launched, _FIRST), start),
+            (np.full(2, _FIRST), self._call_without_line("Init", dated.start_s, 0)),
             (
                 called,
                 records(CALL, begin_ns[called], types[called], values[called], line, flop[:-1]),
             ),
             (collective, records(COLLECTIVE, begin_ns[collective], *self._sizes(dated, collective))),
             *self._polls(dated, begin_ns),
+            _launches(dated, begin_ns),
             (computed, records(EVENT, begin_ns[computed], KERNEL, kernel[computed])),
             (entered, records(EVENT, begin_ns[entered], REGION, actions["detail"][entered] + 1)),
             (left, records(EVENT, begin_ns[left], REGION)),
             (computed, records(EVENT, end_ns[computed], KERNEL)),
             (called, records(CALL, end_ns[called], types[called])),
+            (np.full(2, len(actions)), self._call_without_line("Finalize", dated.end_s, flop[-1])),
         ]
         places, parts = zip(*in_order, strict=True)
-        events = np.concatenate(parts)[np.argsort(np.concatenate(places), kind="stable")]
-        init = self._call_without_line("Init", dated.start_s, 0)
-        finalize = self._call_without_line("Finalize", dated.end_s, flop[-1])
-        events = np.concatenate((init, events, finalize))
-        events["rank"] = dated.rank
+        events: NDArray[np.void] = joined(parts).take(np.argsort(np.concatenate(places), kind="stable"))
         return events
 
     def _call_without_line(self, name: str, date_s: float, flop: float) -> NDArray[np.void]:
@@ -160,7 +167,7 @@ class Events:
 
     def _sizes(self, dated: DatedRank, collective: NDArray[np.int64]) -> NDArray[np.int64]:
         """Bytes sent and received in each collective, whether the rank is the root, and the communicator."""
-        rows = dated.actions[collective]
+        rows = dated.actions.take(collective)
         columns = (rows[name].tolist() for name in ("action", "comm", "peer", "bytes", "amount", "detail"))
         sizes = np.zeros((len(rows), 4), np.int64)
         for place, (code, comm, root, nbytes, n_entries, detail) in enumerate(zip(*columns, strict=True)):
@@ -175,3 +182,12 @@ class Events:
                 comm + 1,
             )
         return sizes.T
+
+
+def _launches(dated: DatedRank, begin_ns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.void]]:
+    """Places and events of the ranks that a rank launches."""
+    rows = np.flatnonzero(dated.is_named("launch"))
+    n_ranks = dated.actions["detail"][rows]
+    place = np.repeat(rows, n_ranks)
+    number = np.arange(len(place)) - np.repeat(np.cumsum(n_ranks) - n_ranks, n_ranks)
+    return place, records(EVENT, begin_ns[place], LAUNCHED_TASK, dated.actions["peer"][place] + number + 1)

@@ -14,8 +14,9 @@ SENT_BYTES, RECEIVED_BYTES, IS_ROOT, COMMUNICATOR = range(50100001, 50100005)
 CALLER_LINE: Final = 80000001
 REGION: Final = 60000019
 KERNEL: Final = 9000001
-POLLED_SOURCE, POLLED_TAG, POLLED_REQUEST, SUCCESSFUL_POLL, POLLS_IN_VAIN = range(9000002, 9000007)
-"""Types of smpy's own: a source, a tag or a request counts from 1, and 0 is any, or none."""
+POLLED_SOURCE, POLLED_TAG, POLLED_REQUEST, SUCCESSFUL_POLL, POLLS_IN_VAIN, LAUNCHED_TASK = range(9000002, 9000008)
+"""Types of smpy's own: a source, a tag or a request counts from 1, and 0 is any, or none; a task launches others, and
+begins with its own number if another one launches it."""
 OPERATIONS: Final = 42000050  # Extrae's type of instructions
 
 NOT_CREATED: Final = 2
@@ -136,6 +137,7 @@ def pcf_text(calls: CallNumbers) -> str:
                 f"7\t{POLLED_REQUEST}\tPolled request",
                 f"7\t{SUCCESSFUL_POLL}\tSuccessful poll",
                 f"7\t{POLLS_IN_VAIN}\tPolls in vain",
+                f"7\t{LAUNCHED_TASK}\tLaunched task",
             )
         ),
         _event_type(0, CALLER_LINE, "Caller line at level 1", _numbered(calls.lines)),

@@ -29,6 +29,7 @@ PLAIN_MODES: Final = (0, 3)
 """Modes of standard sends, and of those that are a part of another call."""
 
 _NULL_REQUEST: Final = -1
+_NO_REQUESTS: Final = (_NULL_REQUEST, 0)  # 0: that of a send that was complete at once
 _UNWAITED_MAX: Final = 64  # requests of one name that nobody waits for, before their waits are written
 
 
@@ -221,7 +222,7 @@ class RankProgram:
             self._unwaited.add(row.request)
 
     def _wait(self, row: Row) -> None:
-        if row.request != _NULL_REQUEST:
+        if row.request not in _NO_REQUESTS:
             self._wait_for_one(row.request)
 
     def _wait_all(self, row: Row) -> None:
@@ -243,12 +244,12 @@ class RankProgram:
     def _test(self, row: Row) -> None:
         if row.amount or not row.detail:
             raise self.refused("it polls in vain, which depends on time")
-        if row.request != _NULL_REQUEST:
+        if row.request not in _NO_REQUESTS:
             self._wait_for_one(row.request, is_tested=True)
 
     def _wait_for(self, requests: Sequence[int]) -> None:
         """Write waits; those of one name in the order in which they were started."""
-        waited = {request for request in requests if request != _NULL_REQUEST}
+        waited = set(requests).difference(_NO_REQUESTS)
         if self.HAS_WAIT_ALL and len(requests) > 1 and waited >= self._message_of.keys() - self._unwaited:
             self.wait_all()
             for left in (self._message_of, self._open, self._unwaited):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,12 +20,21 @@ def groups_of_ranks(n_rows: int, n_ranks: int) -> NDArray[np.int64]:
     return np.arange(n_ranks) * n_groups // n_ranks
 
 
+def joined(parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
+    """Rows of one structured type, one part after the other; numpy would copy them field by field."""
+    raw = np.concatenate([part.view(f"V{part.itemsize}") for part in parts])
+    return raw.view(parts[0].dtype)
+
+
 def append_to_files(
     rows: NDArray[np.void], file_of_row: NDArray[np.int64], n_files: int, path_of: Callable[[int], Path]
 ) -> None:
-    """Append each row to its file; those of a file stay in their order."""
+    """Append each row to its file; those of a file stay in their order.
+
+    `take` copies a structured row as a whole, and an index its fields: 25 times as slow.
+    """
     file_of_row = file_of_row.astype(np.min_scalar_type(n_files))  # numpy sorts numbers of 16 bits by their digits
-    rows = rows[np.argsort(file_of_row, kind="stable")]
+    rows = rows.take(np.argsort(file_of_row, kind="stable"))
     ends = np.cumsum(np.bincount(file_of_row, minlength=n_files))
     for number, part in enumerate(np.split(rows, ends[:-1])):
         if len(part):
@@ -66,7 +75,7 @@ class RowsOfRanks:
         if path.exists():
             rows = np.fromfile(path, self._dtype)
             path.unlink()
-        rows = rows[np.argsort(rows["rank"], kind="stable")]
+        rows = rows.take(np.argsort(rows["rank"], kind="stable"))
         ranks = np.flatnonzero(self._group_of_rank == group)
         return np.split(rows, np.searchsorted(rows["rank"], ranks[1:]))
 

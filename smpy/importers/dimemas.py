@@ -76,23 +76,27 @@ def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
         calls.add(record)
     calls.end()
     rows: list[Row] = []
-    counts = MessageCounts(path, builder.members)
+    lines: list[int] = []  # of the rows
+    counts = MessageCounts(lambda rank, line: f"{path}, line {line}", builder.members)
 
     def hand_over() -> None:
         if rows:
             batch = np.array(rows, ACTION_ROW)
-            counts.add(batch)
+            counts.add(batch, np.array(lines))
             builder.actions(batch)
             rows.clear()
+            lines.clear()
 
     tasks = [_Task(rank, builder, calls, rows, options.flop_per_s) for rank in range(n_ranks)]
     for record in _records(path, n_ranks, lambda share: options.on_progress(0.5 + share / 2)):
         if record.task >= 0:
             record.checked(tasks[record.task].add)
+            lines += [record.line] * (len(rows) - len(lines))
         if len(rows) >= _ROWS_AT_ONCE:
             hand_over()
     for task in tasks:
         task.end()
+    lines += [0] * (len(rows) - len(lines))
     hand_over()
     counts.check()
 

@@ -16,6 +16,7 @@ import numpy as np
 from smpy.engine.trace import ACTIONS
 from smpy.errors import UsageError
 from smpy.importers.action_rows import ACTION_ROW, action_row
+from smpy.importers.message_counts import MessageCounts
 from smpy.replay.goal_file import GoalProgram, read_goal
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _HEAD: Final = b"num_ranks"
 _RANK: Final = 2  # place of the timeline in a row
+_ROWS_AT_ONCE: Final = 1 << 17
 _CONCURRENT: Final = "concurrent operations of a rank are performed in the order of their lines"
 
 
@@ -39,7 +41,7 @@ def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
     Raises
     ------
     UsageError
-        If it is none: file, line and why.
+        If it is none, or nobody receives a message: file, line and why.
     """
     if options.cycles is not None:
         raise UsageError(f"{path} has no counters: leave out --cycles")
@@ -52,11 +54,24 @@ def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
         host_speed_flop_per_s=options.host_speed_flop_per_s,
         keeps_seconds=options.host_speed_flop_per_s is None,
     )
+    _check_messages(program, builder)
     for rank in range(program.n_ranks):
         builder.actions(np.array(_Rank(program, rank, builder, options.flop_per_s).rows(), ACTION_ROW))
         options.on_progress((rank + 1) / program.n_ranks)
     if program.goal_rows.has_wildcards:
         builder.depends_on_time(choices=1)
+
+
+def _check_messages(program: GoalProgram, builder: TraceBuilder) -> None:
+    """Refuse a message that nobody receives."""
+    goal_rows = program.goal_rows
+    rank_of_timeline = np.append(np.arange(program.n_ranks, dtype=np.int32), goal_rows.rank_of_added)
+    counts = MessageCounts(lambda rank, line: f"{program.path}, line {line}", builder.members)
+    for first in range(0, len(goal_rows.rows), _ROWS_AT_ONCE):
+        rows = goal_rows.rows[first : first + _ROWS_AT_ONCE].copy()
+        rows["rank"] = rank_of_timeline[rows["rank"]]
+        counts.add(rows, rows["line"])
+    counts.check()
 
 
 class _Rank:

@@ -9,14 +9,15 @@ each event would take longer than all the rest.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
-from contextlib import closing, redirect_stderr
+from contextlib import redirect_stderr, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.collectives.register import SPLIT
 from smpy.errors import UsageError
-from smpy.export.polls import COMMUNICATOR, FACTS, IN_VAIN, REQUEST, SOURCE, SUCCESS, TAG
+from smpy.export.added_facts import COMMUNICATOR, FACTS, IN_VAIN, LAUNCHED_RANK, REQUEST, SOURCE, SUCCESS, TAG
 from smpy.importers.quiet_library import library_silenced
 from smpy.importers.real_run import RealRun
 from smpy.platforms.gc_pause import collection_paused
@@ -28,6 +29,17 @@ if TYPE_CHECKING:
 _EVENTS_AT_ONCE: Final = 10_000
 _NO_ROOT: Final = 1 << 31  # roots from here on are no ranks
 _CALL: Final = "MPI_"
+_NONSENSE: Final = (LookupError, AttributeError, TypeError, ValueError, ArithmeticError)
+"""Errors of the package, and of those who use its definitions, where these make no sense."""
+
+_REASONS: Final = {
+    r"KeyError: (\d+)": r"it refers to definition \1, which is not there",
+    r"Duplicate definition: (\w+) \[(\d+)\]": r"\1 \2 is defined twice",
+    "UnicodeDecodeError": "a name in it is no text",
+    "no ClockProperties": "it defines no clock",
+    r"INVALID_DATA|INTEGRITY_FAULT": "it has bytes that are no record",
+}
+"""Sentences for errors of the package, by patterns."""
 
 
 def recognises(path: Path, head: bytes) -> bool:
@@ -46,25 +58,56 @@ def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
     try:
         import _otf2
         import otf2
-        from otf2.error import TraceReaderError
     except ImportError as error:
         raise UsageError(f"OTF2 is read by the package otf2: {error}; pip install '.[otf2]'") from error
     if not path.with_suffix("").is_dir():
         raise UsageError(f"{path} is the anchor of a trace whose folder {path.stem}/ is not beside it")
-    output = io.StringIO()  # the package writes tracebacks of definitions that make no sense
     try:
         with library_silenced(), collection_paused():
-            with redirect_stderr(output):
-                reader = otf2.reader.Reader(str(path))
-            with closing(reader) as trace:
+            trace = _reader_of(path, otf2, _otf2)
+            try:
                 _Events(trace, otf2, builder, options).read(_otf2)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
-    except (_otf2.Error, TraceReaderError) as error:
-        reason = _lacking(path) or next(reversed(output.getvalue().split("\n")[:-1]), str(error))
-        raise UsageError(f"{path} is no whole trace in OTF2: {reason}") from error
-    except (LookupError, AttributeError, TypeError, ValueError, ArithmeticError) as error:
-        raise UsageError(f"{path} is damaged: a definition or an event of it makes no sense: {error!r}") from error
+            except _NONSENSE as error:
+                raise _damaged(path.with_suffix(".def"), error) from error
+            finally:
+                with suppress(_otf2.Error):  # it does not close files that it could not open
+                    trace.close()
+    except (UsageError, _otf2.Error) as error:
+        lacking = _lacking(path)
+        if lacking:
+            raise UsageError(f"{path} is no whole trace in OTF2: {lacking}") from error
+        is_told = isinstance(error, UsageError)
+        text = str(error) if is_told else f"its events cannot be read: {_reason(str(error))}"
+        raise UsageError(f"{path}: {text}") from error
+
+
+def _reader_of(path: Path, otf2: Any, library: Any) -> Any:
+    """The package's reader of a trace, which has read its definitions."""
+    output = io.StringIO()  # the package writes tracebacks of definitions that make no sense
+    try:
+        with redirect_stderr(output):
+            return otf2.reader.Reader(str(path))
+    except (library.Error, otf2.error.Error, *_NONSENSE) as error:
+        try:
+            library.Reader_Close(library.Reader_Open(str(path)))
+        except library.Error:
+            raise _damaged(path, error) from error
+        raise _damaged(path.with_suffix(".def"), error, output.getvalue()) from error
+
+
+def _damaged(path: Path, error: Exception, output: str = "") -> UsageError:
+    """Error about a damaged file of a trace; the last line of an output tells the reason, if there is one."""
+    said = next(reversed(output.split("\n")[:-1]), f"{type(error).__name__}: {error}")
+    return UsageError(f"{path.name} is damaged: {_reason(said)}")
+
+
+def _reason(said: str) -> str:
+    """Sentence about an error of the package, given its name and text."""
+    for pattern, sentence in _REASONS.items():
+        match = re.search(pattern, said)
+        if match is not None:
+            return match.expand(sentence)
+    return "a record of it makes no sense"
 
 
 def _lacking(path: Path) -> str:
@@ -100,6 +143,7 @@ class _Events:
         self._inside: list[list[int]] = [[] for _ in locations]
         self._first: int | None = None
         self._second = trace.timer_resolution
+        self._last_s = 0.0
         self._n_others = 0
         self._error: Exception | None = None
 
@@ -129,9 +173,9 @@ class _Events:
                 n_read = library.GlobalEvtReader_ReadEvents(reader, _EVENTS_AT_ONCE)
                 n += n_read
                 self._options.on_progress(n / max(n_events, 1))
-        except library.Error:
+        except library.Error as error:
             if self._error is None:
-                raise
+                raise UsageError(f"events behind {self._last_s:.9g} s cannot be read: {_reason(str(error))}") from error
         if self._error is not None:
             raise self._error
         if n != n_events:
@@ -174,8 +218,13 @@ class _Events:
             if rank is None:
                 self._n_others += 1
                 return None
+            self._last_s = date_s = (time - self._first) / second
             try:
-                handle(rank, (time - self._first) / second, *facts)
+                handle(rank, date_s, *facts)
+            except _NONSENSE as error:
+                reason = _reason(f"{type(error).__name__}: {error}")
+                self._error = UsageError(f"rank {rank} has an event at {date_s:.9g} s that is damaged: {reason}")
+                return interrupt
             except Exception as error:  # noqa: BLE001  # it cannot pass through C; `read` raises it
                 self._error = error
                 return interrupt
@@ -261,7 +310,7 @@ class _Events:
             "NonBlockingCollectiveRequest": self._run_on("collective_started"),
             "NonBlockingCollectiveComplete": self._meet,
             "Metric": self._count,
-            "ParameterInt": self._tell_poll,
+            "ParameterInt": self._tell_fact,
             "MeasurementOnOff": self._switch,
         }
 
@@ -314,11 +363,13 @@ class _Events:
         root = root if root < _NO_ROOT else -1
         self._run.collective(rank, name, self._comm(rank, comm), root, sent, received, request)
 
-    def _tell_poll(self, rank: int, date_s: float, parameter: int, value: int) -> None:
-        """Take a fact of a poll, which `smpy export` tells; polls in vain come last."""
+    def _tell_fact(self, rank: int, date_s: float, parameter: int, value: int) -> None:
+        """Take a fact of a launch or a poll, which `smpy export` tells; polls in vain come last."""
         if parameter not in self._parameters:
             self._parameters[parameter] = self._definitions.parameters[parameter].name
         name, facts = self._parameters[parameter], self._poll[rank]
+        if name == LAUNCHED_RANK:
+            self._run.rank_launched(rank, date_s, value)
         if name in FACTS:
             facts.setdefault(name, []).append(value)
         if name == IN_VAIN:

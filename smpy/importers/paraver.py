@@ -1,8 +1,10 @@
 """Import of traces for Paraver (.prv, with .pcf and .row), which Extrae writes: the timeline of a real run.
 
-Messages have no communicator, and are taken to be of the world. Requests have no name, so a call that waits completes
-those that are over by its end: `Wait` the last one that came, or the oldest one; `Waitall` all. `smpy export` names
-those that are tested. Sizes of collectives are those of the calls (`own_sizes`).
+Messages have no communicator, and are taken to be of the world. A message is of another communicator of all ranks if
+its receive was posted before that of an earlier message with its ranks and tag: in one communicator none overtakes.
+Requests have no name, so a call that waits completes those that are over by its end: `Wait` the last one that came, or
+the oldest one; `Waitall` all. `smpy export` names those that are tested. Sizes of collectives are those of the calls
+(`own_sizes`).
 """
 
 from __future__ import annotations
@@ -14,7 +16,14 @@ from typing import TYPE_CHECKING, Final
 
 from smpy.collectives.register import SPLIT
 from smpy.errors import UsageError
-from smpy.export.paraver_names import POLLED_REQUEST, POLLED_SOURCE, POLLED_TAG, POLLS_IN_VAIN, SUCCESSFUL_POLL
+from smpy.export.paraver_names import (
+    LAUNCHED_TASK,
+    POLLED_REQUEST,
+    POLLED_SOURCE,
+    POLLED_TAG,
+    POLLS_IN_VAIN,
+    SUCCESSFUL_POLL,
+)
 from smpy.importers.collective_sizes import OPERATIONS
 from smpy.importers.own_sizes import totals_of
 from smpy.importers.paraver_files import (
@@ -35,6 +44,7 @@ if TYPE_CHECKING:
     from smpy.importers.trace_builder import TraceBuilder
 
 _CALLS: Final = range(50000001, 50000006)
+_COLLECTIVE_CALL: Final = 50000002
 _SENT_BYTES, _RECEIVED_BYTES, _IS_ROOT, _COMMUNICATOR = range(50100001, 50100005)
 _FACTS: Final = (
     *(_SENT_BYTES, _RECEIVED_BYTES, _IS_ROOT, _COMMUNICATOR),
@@ -131,6 +141,7 @@ class _Task:
 
     rank: int
     call: str = ""
+    is_collective: bool = False
     depth: int = 0
     began_ns: int = 0
     facts: dict[int, int] = field(default_factory=dict)
@@ -157,6 +168,8 @@ class _Reader:
             for number, members in communicators(path, builder.n_ranks).items()
         }
         self._index_of = [{rank: index for index, rank in enumerate(members)} for members in builder.members]
+        self._posted_ns: dict[tuple[int, int, int], list[int]] = {}  # last in each communicator, by ranks and tag
+        self._comm_of_place = [0]
         self.line = 1
 
     def read(self, options: ImportOptions) -> None:
@@ -172,8 +185,9 @@ class _Reader:
                 self._pass_on(events)
                 events = []
             if isinstance(record, ParaverMessage):
-                self._tasks[record.rank].sent.append(record)
-                self._expect(self._tasks[record.target], record)
+                message = record._replace(comm=self._comm_without_overtaking(record))
+                self._tasks[message.rank].sent.append(message)
+                self._expect(self._tasks[message.target], message)
             else:
                 events.append(record)
         self._pass_on(events)
@@ -187,6 +201,15 @@ class _Reader:
         for each in events:
             self.line = each.line
             self._take(each)
+
+    def _comm_without_overtaking(self, message: ParaverMessage) -> int:
+        """The first communicator of all ranks in which a message overtakes none."""
+        posted_ns = self._posted_ns.setdefault((message.rank, message.target, message.tag), [])
+        place = next((k for k, last_ns in enumerate(posted_ns) if last_ns <= message.received_from_ns), len(posted_ns))
+        posted_ns[place : place + 1] = [message.received_from_ns]
+        if place == len(self._comm_of_place):
+            self._comm_of_place.append(self._builder.comm(range(self._builder.n_ranks)))
+        return self._comm_of_place[place]
 
     def _expect(self, task: _Task, message: ParaverMessage) -> None:
         """Find the receive that was started for a message; else it is one that comes later, or waits for it."""
@@ -214,8 +237,11 @@ class _Reader:
                 task.facts[kind] = value
             elif kind == POLLED_REQUEST:
                 task.names.append(value)
+            elif kind == LAUNCHED_TASK:
+                self._run.rank_launched(task.rank, date_s, value - 1)
             elif kind in _CALLS and value > 0:
                 self._begin(task, events.date_ns, self._call_name(kind, value), values)
+                task.is_collective = kind == _COLLECTIVE_CALL
             elif kind in _CALLS:
                 self._end(task, events.date_ns)
             elif kind in _REGIONS and value > 0:
@@ -252,11 +278,11 @@ class _Reader:
         if call in _SENDS + _STARTED_SENDS and task.sent and task.sent[0].date_ns <= date_ns:
             message = task.sent.popleft()
             request = self._new_request(task, "send", date_ns, message) if call in _STARTED_SENDS else None
-            run.message_sent(rank, 0, message.target, message.tag, message.nbytes, request)
+            run.message_sent(rank, message.comm, message.target, message.tag, message.nbytes, request)
         if call in _RECEIVES:
-            received = self._expected_in(task, date_ns)
+            received = self._expected_in(task, date_ns) or self._taken_back(task, date_ns)
             if received is not None:
-                run.message_received(rank, 0, received.rank, received.tag, received.nbytes)
+                run.message_received(rank, received.comm, received.rank, received.tag, received.nbytes)
         elif call in _STARTED_RECEIVES:
             run.receive_posted(rank, self._new_request(task, "receive", date_ns, self._expected_in(task, date_ns)))
         elif call.lower() in OPERATIONS:
@@ -272,6 +298,8 @@ class _Reader:
                 self._complete(task, each)
         elif call.startswith("Comm_"):
             self._make_communicator(task, date_ns)
+        elif task.is_collective:
+            raise UsageError(f"task {rank + 1} calls {call}, which cannot be imported")
 
     def _make_communicator(self, task: _Task, date_ns: int) -> None:
         """Take part in the gather of colors, which `smpy export` writes, and exchange the messages of the call."""
@@ -279,9 +307,9 @@ class _Reader:
             self._meet(task, SPLIT, task.facts, None)
         while task.sent and task.sent[0].date_ns <= date_ns:
             message = task.sent.popleft()
-            self._run.message_sent(task.rank, 0, message.target, message.tag, message.nbytes)
+            self._run.message_sent(task.rank, message.comm, message.target, message.tag, message.nbytes)
         while (received := self._expected_in(task, date_ns)) is not None:
-            self._run.message_received(task.rank, 0, received.rank, received.tag, received.nbytes)
+            self._run.message_received(task.rank, received.comm, received.rank, received.tag, received.nbytes)
 
     def _new_request(self, task: _Task, kind: str, left_ns: int, message: ParaverMessage | None) -> int:
         task.n_requests += 1
@@ -315,6 +343,15 @@ class _Reader:
         task.expected.remove(first)
         return first
 
+    def _taken_back(self, task: _Task, date_ns: int) -> ParaverMessage | None:
+        """The message of the present call that a receive got which was started at the date of the call."""
+        for request in task.open:
+            message = request.message
+            if message is not None and task.began_ns <= message.received_from_ns and message.ended_ns <= date_ns:
+                request.message = None
+                return message
+        return None
+
     def _completed_in(self, task: _Task, date_ns: int) -> list[_Request]:
         """Requests that the present call, which waits or tests, completes."""
         is_test = task.call.startswith("Test")
@@ -339,7 +376,7 @@ class _Reader:
         elif request.kind == "collective":
             self._meet(task, *request.facts, request.number)
         elif message is not None:
-            self._run.message_received(rank, 0, message.rank, message.tag, message.nbytes, request.number)
+            self._run.message_received(rank, message.comm, message.rank, message.tag, message.nbytes, request.number)
 
     def _meet(self, task: _Task, operation: str, facts: dict[int, int], request: int | None) -> None:
         """Take part in a collective."""

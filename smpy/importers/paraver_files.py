@@ -49,7 +49,7 @@ class ParaverEvents(NamedTuple):
 
 
 class ParaverMessage(NamedTuple):
-    """Message: its line, its ranks, and the dates at which each side was posted and it was over."""
+    """Message: its line, its ranks, the dates at which each side was posted and it was over, and its communicator."""
 
     line: int
     rank: int
@@ -59,6 +59,7 @@ class ParaverMessage(NamedTuple):
     ended_ns: int
     nbytes: int
     tag: int
+    comm: int = 0
 
 
 @dataclass(slots=True)

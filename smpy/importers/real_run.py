@@ -74,6 +74,8 @@ class RealRun:
         self._meetings = Meetings(builder)
         self._regions: list[Row] = []
         self._counted: dict[tuple[int, str, str], float] = defaultdict(float)
+        self._launched: set[int] = set()  # by other ranks
+        self._begun_launched: set[int] = set()
         self._n_messages = 0
         self._n_calls = 0
         self._n_polls_left_out = 0
@@ -148,6 +150,24 @@ class RealRun:
         name, began_s, site = state.regions.pop()
         state.actions.add(action_row("end_region", state.rank, site, detail=self._builder.region(name)))
         self._regions.append((rank, name, began_s, date_s))
+
+    def rank_launched(self, rank: int, date_s: float, launched: int) -> None:
+        """Let a rank launch a further one, or begin as a launched one if it is its own; other tools do not tell that.
+
+        A rank starts ranks of higher numbers.
+        """
+        state, is_own = self._ranks[rank], launched == rank
+        is_known = launched in (self._begun_launched if is_own else self._launched)
+        if state.depth or is_known or (state.has_begun if is_own else not rank < launched < len(self._ranks)):
+            raise UsageError(f"rank {rank} launches rank {launched} at {date_s:.9g} s, which makes no sense")
+        if is_own:
+            self._begun_launched.add(rank)
+            state.has_begun, state.since_s = True, date_s
+        else:
+            self._launched.add(launched)
+        self._compute_until(state, date_s, 0)
+        facts = {} if is_own else {"peer": launched, "detail": 1}
+        state.actions.add(action_row("launched" if is_own else "launch", rank, 0, **facts))
 
     def counters_are(self, rank: int, values: Mapping[str, float]) -> None:
         """Set counters of a rank that grow, as they are at its next event."""
@@ -303,6 +323,10 @@ class RealRun:
         """
         for state in self._ranks:
             self._check_end(state)
+        for rank in sorted(self._launched ^ self._begun_launched):
+            if rank in self._launched:
+                raise UsageError(f"rank {rank} is launched, and begins before")
+            raise UsageError(f"rank {rank} begins as a launched rank, and no rank launches it")
         self._matching.check()
         self._meetings.check()
         finish_s = [state.since_s for state in self._ranks]

@@ -69,11 +69,13 @@ class Actions:
     ----------
     rows : list of tuple
         Rows of the lines so far, with the fields `ROW_FIELDS`; the reader removes them.
+    line : int
+        Line of the rows to come.
     """
 
     __slots__ = (
         *("_entry_bytes", "_faster", "_is_begun", "_is_sent_at_once", "_n_requests", "_open", "_place", "_schedule_of"),
-        *("_site", "_site_of", "_sites", "n", "rank", "rows"),
+        *("_site", "_site_of", "_sites", "line", "n", "rank", "rows"),
     )
 
     def __init__(
@@ -85,7 +87,7 @@ class Actions:
         faster: float = 1.0,
         site_of: SiteOf | None = None,
     ) -> None:
-        self.rank, self.n = rank, n_ranks
+        self.rank, self.n, self.line = rank, n_ranks, 0
         self._site_of, self._place = site_of, ("", 0)
         self._sites: dict[str, int] = {}  # of the calls at this place
         self._site = 0
@@ -147,7 +149,8 @@ class Actions:
         request: int = 0,
         detail: int = 0,
     ) -> None:
-        self.rows.append((amount, nbytes, self.rank, _NUMBER[action], self._site, 0, peer, tag, request, detail, 0))
+        number = _NUMBER[action]
+        self.rows.append((amount, nbytes, self.rank, number, self._site, 0, peer, tag, request, detail, self.line))
 
     # ---- alone ----
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _PIECES_BYTES: Final = 16 << 20  # size of all ranks' pieces together
 _PIECE_MIN_BYTES, _PIECE_MAX_BYTES = 4096, 1 << 20
 _LINE_MAX_BYTES: Final = 64 << 20
+_LINE_NUMBER_MAX: Final = (1 << 31) - 1  # of a row
 _HEAD_BYTES: Final = 4096
 _NAME_SHOWN_MAX: Final = 200
 _RANK_DIGITS_MAX: Final = 18
@@ -51,6 +52,10 @@ class TimeIndependentTrace:
     def is_shared(self) -> bool:
         """Whether all ranks' lines are in one file."""
         return len(self.files) == 1
+
+    def place(self, rank: int, line: int) -> str:
+        """File and line of an action of a rank."""
+        return f"{self.files[0 if self.is_shared else rank]}, line {line}"
 
 
 def read_main_file(path: str | Path, n_ranks: int | None = None) -> TimeIndependentTrace:
@@ -164,7 +169,9 @@ class RowReader:
                 try:
                     rank = self._rank(words)
                     if 0 <= rank - first < len(readers):
-                        readers[rank - first].add(words[1:])
+                        reader = readers[rank - first]
+                        reader.line = min(line_number, _LINE_NUMBER_MAX)
+                        reader.add(words[1:])
                 except UsageError as error:
                     raise UsageError(f"{path}, line {line_number}: {error}") from None
             line_number -= 1  # a piece ends with the end of a line

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from smpy.errors import DamagedFileError
+from smpy.errors import DamagedFileError, UsageError
 from smpy.export.communicators import Communicators
 from smpy.export.dated_calls import DatedCall, dated_ranks
 from smpy.export.mpi_calls import bytes_of, name_of, sizes_of
@@ -207,6 +207,12 @@ def test_intervals_that_are_not_those_of_the_actions_are_refused(dated: Callable
     trace = Trace(seal(tmp_path / "trace"))
     with pytest.raises(DamagedFileError, match="the intervals of rank 0 are not those of its actions"):
         list(dated_ranks(trace, Communicators(trace)))
+
+
+def test_a_message_that_nobody_receives_is_the_reason_for_calls_without_dates(dated: Callable):
+    machine = {"network": None, "platform": "flat hosts=2 cores=1 speed=1Gf"}
+    with pytest.raises(UsageError, match=r"nobody receives a message of rank 0 \(Send program.py:7\), so its"):
+        dated("if rank == 0: comm.Send(sent[:5], 1)\ncomm.Barrier()", **machine)
 
 
 BYTES = {

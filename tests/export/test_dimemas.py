@@ -105,6 +105,24 @@ def test_bursts_add_up_to_the_computing_of_a_rank(emulated: Callable, tmp_path: 
         assert bursts_s == pytest.approx((1e6 * (1 + rank) / 3 + 1e5 + 1000 * 12345.678) / 1e9, abs=1e-9)
 
 
+def test_a_wait_or_a_test_of_a_send_that_was_complete_at_once_is_left_out(emulated: Callable, tmp_path: Path):
+    source = """
+import numpy
+from mpi4py import MPI
+comm, data = MPI.COMM_WORLD, numpy.zeros(100, "u1")
+requests = [comm.Isend(data, 1 - comm.rank, tag) for tag in range(3)]
+receives = [comm.Irecv(data, 1 - comm.rank, tag) for tag in range(3)]
+requests[0].Wait()
+assert requests[1].Test()
+MPI.Request.Waitall([requests[2], receives[0]])
+MPI.Request.Waitall(receives[1:])
+"""
+    assert emulated(source, 2, trace=tmp_path / "trace").outcome.error is None
+    export(Trace(tmp_path / "trace"), "dimemas", tmp_path / "x.dim")
+    kinds = [(record[0], record[-1]) for record in records_of(tmp_path / "x.dim")[0] if record[0] != "1"]
+    assert kinds == [("2", "2")] * 3 + [("3", "1")] * 3 + [("3", "2")] * 3
+
+
 def test_what_dimemas_cannot_tell_is_refused_by_name(emulated: Callable, tmp_path: Path):
     emulated(PROGRAM + "comm.Iprobe()", 4, trace=tmp_path / "trace")
     with pytest.raises(UsageError, match=r"a program of Dimemas: rank \d \(Iprobe .*\): it has no probes or polls"):

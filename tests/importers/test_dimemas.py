@@ -109,7 +109,7 @@ def test_sizes_of_collectives_are_those_of_the_calls(
         (HEADER + "1:2:0:1\n", "line 3: '2' is no task: there are 0 to 1"),
         (HEADER + "1:0:0:1e400\n", "line 3: '1e400' is no number of seconds"),
         (HEADER + "1:0:0:-1\n", "line 3: '-1' is no number of seconds"),
-        (HEADER + "2:0:0:1:10:3:1:0\n", "rank 0 sends 1 message that nobody receives: to rank 1 with tag 3"),
+        (HEADER + "2:0:0:1:10:3:1:0\n", "line 3: rank 0 sends 1 message that nobody receives: to rank 1 with tag 3"),
         (HEADER + "2:0:0:2:10:3:1:0\n", "line 3: '2' is no task"),
         (HEADER + "2:0:0:1:10:2147483648:1:0\n", "line 3: '2147483648' is no tag"),
         (HEADER + "2:0:0:1:10:3:4:0\n", "line 3: communicator 4 is not defined"),

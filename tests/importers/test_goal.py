@@ -98,6 +98,12 @@ def test_messages_that_are_exported_and_imported_end_when_the_run_did(tmp_path: 
         (TWO.replace("c requires b", "a requires c\nc requires b"), "it is in a cycle of requirements"),
         (TWO.replace("tag 2\nb requires", "tag 3\nb requires"), "line 11: rank 1 receives more"),
         (TWO[:-3], "there is a } missing"),
+        (TWO.replace("b: recv 100b from 0 tag 2", "b: calc 3"), "line 4: rank 0 sends 1 message that nobody receives"),
+        (TWO.replace("c: calc 500", "c: send 9b to 1 tag 7"), "line 6: rank 0 sends 1 message that nobody receives"),
+        (
+            TWO.replace("c: calc 500", "c: send 9b to 1 tag 7").replace("from 0 tag 2", "from -1 tag 2"),
+            "line 4: rank 0 sends 1 message that nobody receives: to rank 1",
+        ),
     ],
 )
 def test_a_text_that_is_no_program_is_refused_by_line_and_leaves_no_folder(tmp_path: Path, text: str, said: str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from click.testing import CliRunner
 import smpy
 from smpy.cli.main import main
 from smpy.errors import UsageError
-from smpy.export.polls import IN_VAIN, SUCCESS
+from smpy.export.added_facts import IN_VAIN, LAUNCHED_RANK, SUCCESS
 from smpy.records.trace import Trace
 from smpy.replay import replay
 
@@ -409,6 +410,32 @@ def polls_in_a_wait(run: Written) -> None:
             events.parameter_int(15, parameter, 1)
 
 
+def launched_ranks(run: Written, *of_rank: list[int]) -> None:
+    """Ranks that begin with facts of launches, one each 10 ns."""
+    parameter = run.trace.definitions.parameter(LAUNCHED_RANK, otf2.ParameterType.INT64)
+    for rank, launched in enumerate(of_rank):
+        for place, other in enumerate(launched):
+            run.events[rank].parameter_int(10 * place, parameter, other)
+        with run.call(rank, "Test", 100, 110):
+            pass
+
+
+def launch_of_a_rank_that_has_begun(run: Written) -> None:
+    launched_ranks(run, [1], [])
+
+
+def launch_by_nobody(run: Written) -> None:
+    launched_ranks(run, [], [1])
+
+
+def launch_of_an_earlier_rank(run: Written) -> None:
+    launched_ranks(run, [], [0])
+
+
+def launch_that_comes_twice(run: Written) -> None:
+    launched_ranks(run, [1, 1], [1])
+
+
 @pytest.mark.parametrize(
     ("write", "told"),
     [
@@ -424,6 +451,10 @@ def polls_in_a_wait(run: Written) -> None:
         (regions_that_cross, "rank 0 leaves 'loop' at 2e-08 s, which it is not in"),
         (recording_that_stops, "rank 0 stops recording at 0 s"),
         (polls_in_a_wait, "rank 0 polls in Wait at 0 s, which makes no sense"),
+        (launch_of_a_rank_that_has_begun, "rank 1 is launched, and begins before"),
+        (launch_by_nobody, "rank 1 begins as a launched rank, and no rank launches it"),
+        (launch_of_an_earlier_rank, "rank 1 launches rank 0 at 0 s, which makes no sense"),
+        (launch_that_comes_twice, "rank 0 launches rank 1 at 1e-08 s, which makes no sense"),
     ],
 )
 def test_events_that_make_no_sense_are_one_sentence(write, told: str, written, tmp_path: Path):
@@ -524,12 +555,16 @@ def check_mutated(folder: Path, seed: int) -> None:
         case _:
             data[at:at] = rng.randbytes(rng.randrange(1, 9))
     path.write_bytes(data)
+    main_file = folder / "run" / "traces.otf2"
+    refusal = ""
     try:
-        trace = smpy.import_trace(folder / "run" / "traces.otf2", folder / "trace", form="otf2", keeps_calls=True)
+        trace = smpy.import_trace(main_file, folder / "trace", form="otf2", keeps_calls=True)
         for name in ("intervals", "messages", "regions", "actions", "counters"):
             trace.table(name)
-    except UsageError:
-        assert not (folder / "trace").exists()
+    except UsageError as error:
+        refusal = str(error)
+    assert refusal.startswith(str(main_file)) or (not refusal and (folder / "trace").exists())
+    assert not re.search(r"Error\b|codec|'NoneType'|object|\n", refusal.removeprefix(str(main_file)))
     assert {each.name for each in folder.iterdir()} <= {"run", "trace"}
 
 

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 import smpy
 from smpy.cli.main import main
+from smpy.errors import UsageError
 from smpy.records.trace import Trace
 from smpy.replay import replay
 from tests.importers.import_mutations import FEW, MANY, check_mutated
@@ -175,6 +176,46 @@ def test_a_wait_completes_the_request_that_ended_in_it_and_a_waitall_all(tmp_pat
     requests = {row["request"]: row["tag"] for row in rows if row["action"] == "irecv"}
     waits = [(row["action"], requests[row["request"]]) for row in rows if row["action"] in ("wait", "wait_all", "and")]
     assert waits == [("wait", 2), ("wait_all", 1), ("and", 3)]
+
+
+def test_a_message_that_overtakes_another_one_is_of_another_communicator(tmp_path: Path):
+    lines = [
+        *(event(task, 0, 50000003, value) for value in (31, 0) for task in (1, 2)),
+        message(1, 2, 1, 4, 5, "10:7"),
+        *(event(1, 1, 50000001, value) for value in (1, 0)),
+        message(1, 2, 2, 3, 3.5, "20:7"),
+        *(event(1, 2, 50000001, value) for value in (1, 0)),
+        *(event(2, date, 50000001, value) for date, value in ((3, 2), (3.5, 0), (4, 2), (5, 0))),
+    ]
+    trace = smpy.import_trace(written(tmp_path, lines), tmp_path / "trace")
+    rows = [row for row in trace.table("actions").to_pylist() if row["action"] in ("send", "recv")]
+    comm_of = {(row["action"], row["bytes"]): row["comm"] for row in rows}
+    assert comm_of["send", 10] == comm_of["recv", 10] != comm_of["send", 20] == comm_of["recv", 20]
+    assert replay(trace, platform=FLAT).messages == 2
+
+
+def test_a_receive_has_the_message_that_came_by_its_end_though_another_one_started_at_its_date(tmp_path: Path):
+    lines = [
+        *(event(task, 0, 50000003, value) for value in (31, 0) for task in (1, 2)),
+        message(1, 2, 0, 1, 1.5, "10:2"),
+        *(event(1, 0, 50000001, value) for value in (1, 0)),
+        *(event(2, date, 50000001, value) for date, value in ((1, 4), (1, 0), (1, 2), (1.5, 0))),
+        message(1, 2, 2, 1, 3, "20:1"),
+        *(event(1, 2, 50000001, value) for value in (1, 0)),
+        *(event(2, date, 50000001, value) for date, value in ((2, 5), (3, 0))),
+    ]
+    trace = smpy.import_trace(written(tmp_path, lines), tmp_path / "trace")
+    rows = [row for row in trace.table("actions").to_pylist() if row["rank"] == 1]
+    assert [(row["action"], row["tag"]) for row in rows if "recv" in row["action"]] == [("irecv", 1), ("recv", 2)]
+
+
+def test_a_collective_that_cannot_be_imported_is_refused(tmp_path: Path):
+    lines = [line.replace(":50000002:10", ":50000002:1000") for line in LINES]
+    path = written(tmp_path, lines)
+    names = "\nEVENT_TYPE\n9  50000002  MPI Collective Comm\nVALUES\n1000 MPI_Neighbor_alltoall\n"
+    path.with_suffix(".pcf").write_text(PCF + names)
+    with pytest.raises(UsageError, match="line 25: task 1 calls Neighbor_alltoall, which cannot be imported"):
+        smpy.import_trace(path, tmp_path / "trace")
 
 
 def test_calls_without_a_name_are_counted(tmp_path: Path):

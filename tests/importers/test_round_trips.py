@@ -13,7 +13,7 @@ import smpy
 from smpy.export import dimemas, otf2, paraver, ti
 from smpy.records.recorded_machine import recorded_machine
 from smpy.records.trace import Trace
-from smpy.replay import replay
+from smpy.replay import ReplayResult, replay
 from tests.export.programs import ALL
 from tests.peer.case import Case
 from tests.peer.cases import CASES
@@ -36,7 +36,7 @@ def check(case: Case, folder: Path, form: str) -> None:
     round_trip(Trace(folder / "trace"), folder, form)
 
 
-def round_trip(trace: Trace, folder: Path, form: str) -> None:
+def round_trip(trace: Trace, folder: Path, form: str) -> ReplayResult:
     writer, name = WRITERS[form]
     writer.write(trace, folder / name)
     path = folder / name / MAIN_FILES.get(form, "")
@@ -49,6 +49,7 @@ def round_trip(trace: Trace, folder: Path, form: str) -> None:
     again = replay(imported, platform=machine, hostfile=folder / "hosts")
     assert again.makespan_s == pytest.approx(trace.makespan_s, rel=TOLERANCE[form])
     assert (again.messages, again.bytes) == (trace.info["messages"], trace.info["bytes"])
+    return again
 
 
 @pytest.mark.parametrize("form", ["ti", "paraver", "dimemas", "otf2"])
@@ -110,6 +111,50 @@ def test_tests_and_probes_are_made_again(emulated: Callable, tmp_path: Path, for
     imported = Trace(tmp_path / "imported").info
     assert imported["trace"]["n_failed_polls"] == trace.info["trace"]["n_failed_polls"] > 20
     assert not imported["remarks"]
+
+
+LAUNCHES = """
+import sys
+import numpy, smpy
+from mpi4py import MPI
+
+def meet(side):
+    if side.rank == 0:
+        side.Sendrecv(numpy.zeros(10_000, "u1"), 0, 1, bytearray(10_000), MPI.ANY_SOURCE, MPI.ANY_TAG)
+    both = side.Merge()
+    both.Allreduce(MPI.IN_PLACE, numpy.ones(1000))
+
+world, parent = MPI.COMM_WORLD, MPI.Comm.Get_parent()
+if parent == MPI.COMM_NULL:
+    for generation in range(2):
+        smpy.execute(1e6 * (1 + world.rank + 3 * generation))
+        side = world.Spawn(sys.executable, [__file__, "again"][: 2 - generation], 2 + generation, root=generation)
+        smpy.execute(1e6)
+        meet(side)
+else:
+    smpy.execute(3e6 * (1 + world.rank))
+    if len(sys.argv) > 1 and world.rank == 1:
+        meet(MPI.COMM_SELF.Spawn(sys.executable, [__file__]))
+    meet(parent)
+"""
+
+
+@pytest.mark.parametrize("form", ["paraver", "otf2"])
+def test_ranks_that_others_launch_begin_and_end_when_they_did(emulated: Callable, tmp_path: Path, form: str):
+    if form == "otf2":
+        pytest.importorskip("otf2")
+    ran = emulated(LAUNCHES, 3, trace=tmp_path / "trace", platform="flat hosts=12 cores=1 speed=1Gf")
+    assert ran.outcome.error is None
+    trace = Trace(tmp_path / "trace")
+    again = round_trip(trace, tmp_path, form)
+    assert again.finish_s == pytest.approx(trace.info["finish_s"], rel=TOLERANCE[form])
+    assert trace.n_ranks == 3 + 2 + 1 + 3
+    starts = [
+        Trace(folder).table("intervals").to_pandas().groupby("rank")["start_s"].min()
+        for folder in (tmp_path / "trace", tmp_path / "imported")
+    ]
+    assert starts[0].to_list() == pytest.approx(starts[1].to_list(), abs=1e-9)
+    assert starts[0][3] >= 1e-3
 
 
 def drawn(cases: list[Case], n: int, seed: int) -> list[Case]:

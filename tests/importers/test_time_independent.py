@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from click.testing import CliRunner
 
 import smpy
 from smpy.cli.main import main
+from smpy.errors import UsageError
+from smpy.importers import time_independent_files
 from smpy.importers.time_independent_files import read_main_file
 from smpy.records.trace import Trace
 from smpy.replay import replay
@@ -85,9 +88,12 @@ def test_ranks_of_one_file_are_told_by_an_option(tmp_path: Path):
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (["send 1 3 10"], "main: rank 0 sends 1 message that nobody receives: to rank 1 with tag 3"),
-        (["recv 1 3 10"], "main: rank 1 sends 1 message too few: to rank 0 with tag 3"),
-        (["recv 1 -444 10"], "main: rank 1 sends 1 message too few: to rank 0"),
+        (["send 1 3 10"], "rank0, line 2: rank 0 sends 1 message that nobody receives: to rank 1 with tag 3"),
+        (["isend 1 3 10", "wait 0 1 3"], "rank0, line 2: rank 0 sends 1 message that nobody receives: to rank 1"),
+        (["recv 1 3 10"], "rank0, line 2: rank 0 receives 1 message that nobody sends: from rank 1 with tag 3"),
+        (["irecv 1 3 10", "wait 1 0 3"], "rank0, line 2: rank 0 receives 1 message that nobody sends: from rank 1"),
+        (["recv 1 -444 10"], "rank0, line 2: rank 0 receives 1 message that nobody sends: from rank 1"),
+        (["barrier"], "rank0, line 2: rank 0 performs barrier, and rank 1 does not"),
         (["send 2 3 10"], "rank0, line 2: send with destination 2: there are ranks 0 to 1"),
         (["send 1 2147483648 10"], "rank0, line 2: send: 2147483648 is no tag"),
         (["compute 1e400"], "rank0, line 2: compute: '1e400' is no number of flop"),
@@ -108,6 +114,50 @@ def test_wrong_lines_are_refused_by_file_and_line_and_leave_no_folder(tmp_path: 
     assert said in ran.output
     assert len(ran.output.strip().splitlines()) == 1
     assert not (tmp_path / "trace").exists()
+
+
+@pytest.mark.parametrize(
+    ("lines_of_rank", "said"),
+    [
+        ((["send 1 2 8"] * 3, ["recv 0 2 8"] * 2), "rank0, line 4: rank 0 sends 1 message that nobody receives"),
+        ((["recv 1 2 8"] * 3, ["send 0 2 8"]), "rank0, line 4: rank 0 receives 2 messages that nobody sends"),
+        ((["send 1 2 8", "send 1 2 8"], ["recv 0 3 8", "recv 0 -444 8"]), "rank0, line 3: rank 0 sends 1 message that"),
+        ((["send 1 2 8", "send 1 4 8"], ["recv 0 -444 8"]), "rank0, line 2: rank 0 sends 1 message that nobody"),
+        (
+            (["bcast 8 1"], ["bcast 8 0"]),
+            "rank1, line 2: rank 1 performs bcast with root 0 where rank 0 performs bcast",
+        ),
+        (
+            (["barrier", "compute 1", "barrier"], ["barrier", "allreduce 1 1"]),
+            "rank1, line 3: rank 1 performs allreduce",
+        ),
+        ((["barrier"], ["barrier"] * 3), "rank1, line 3: rank 1 performs barrier, and rank 0 does not"),
+    ],
+)
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_a_message_or_a_collective_without_its_other_side_is_refused_by_file_and_line(
+    tmp_path: Path, lines_of_rank: Sequence[Sequence[str]], said: str, *, is_shared: bool
+):
+    path = written(tmp_path, *lines_of_rank)
+    if is_shared:
+        first, second = (tmp_path / f"rank{rank}" for rank in (0, 1))
+        first.write_text(first.read_text() + second.read_text())
+        path.write_text("rank0\n")
+        n_before = len(lines_of_rank[0]) + 2
+        said = re.sub(r"^rank1, line (\d+)", lambda place: f"rank0, line {int(place[1]) + n_before}", said)
+    with pytest.raises(UsageError, match=re.escape(said)):
+        smpy.import_trace(path, tmp_path / "trace", n_ranks=2)
+    assert not (tmp_path / "trace").exists()
+
+
+def test_what_is_open_may_end_in_another_piece_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(time_independent_files, "_PIECE_MAX_BYTES", 64)
+    monkeypatch.setattr(time_independent_files, "_PIECE_MIN_BYTES", 64)
+    sends = [f"isend 1 {tag % 3} 8" for tag in range(50)]
+    receives = [f"irecv 0 {-444 if tag % 5 == 0 else tag % 3} 8" for tag in range(50)]
+    collectives = ["barrier", "bcast 8 1", "gather 1 1 0"] * 10
+    path = written(tmp_path, [*collectives, *sends, "waitall"], [*receives, "waitall", *collectives])
+    assert smpy.import_trace(path, tmp_path / "trace").info["messages"] == 50
 
 
 def test_a_file_of_a_rank_that_is_missing_is_named(tmp_path: Path):

@@ -1,4 +1,4 @@
-"""Facts of tests and probes, for formats that have none: `smpy export` writes them, and `smpy import` reads them."""
+"""Facts of polls and launches, for formats that have none: `smpy export` writes them, and `smpy import` reads them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ COMMUNICATOR, SOURCE, TAG, REQUEST, SUCCESS, IN_VAIN = FACTS = (
 )
 """Names of the facts, in their order: those of a probe, the requests of a test; which of them was complete, from 1, or
 whether there was a message; the polls before that."""
+
+LAUNCHED_RANK: Final = "launched rank"
+"""Name of the fact that a rank launches another one, or that it begins, launched by another one, if it is its own."""
 
 
 def n_in_vain(action: str, amount: float, detail: int) -> int:
