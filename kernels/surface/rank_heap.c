@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* mremap, MAP_ANONYMOUS */
+#define _GNU_SOURCE /* mremap, MAP_FIXED_NOREPLACE */
 #include "rank_heap.h"
 
 #include <stdint.h>
@@ -18,6 +18,7 @@ enum {
     MOST_HEAPS = 1 << 14
 };
 static const size_t HEAP_BYTES = (size_t)1 << 32;
+static const uintptr_t AREA = (uintptr_t)17 << 40; /* addresses of heaps: below those that Linux gives, above a sanitizer's */
 
 typedef struct chunk {
     size_t before_bytes;            /* size of the chunk before, while that is free; else that chunk's data */
@@ -28,14 +29,13 @@ typedef struct chunk {
 typedef struct {
     size_t limit_bytes;             /* raised by this rank's blocks; 0 if the heap is not begun */
     size_t n_blocks, n_kept;        /* in it: those that somebody will free, and those that nobody will */
+    size_t n_mapped;
     char *top, *end, *clean;
     chunk *bin[BINS];               /* free chunks by size, the newest first */
     uint64_t is_filled[(BINS + 63) / 64];
 } heap;
 
-static char *area;                  /* the heaps, each with its `heap` in front */
-static int n_heaps;
-static unsigned char is_begun[MOST_HEAPS];
+static unsigned char is_begun[MOST_HEAPS]; /* by rank; at the beginning of its addresses is then the `heap` */
 static size_t page_bytes;
 
 static size_t larger(size_t a, size_t b)
@@ -43,9 +43,14 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-static heap *heap_of(const void *address)
+static heap *heap_at(int rank)
 {
-    return (heap *)(area + (size_t)((const char *)address - area) / HEAP_BYTES * HEAP_BYTES);
+    return (heap *)(AREA + (uintptr_t)rank * HEAP_BYTES);
+}
+
+static heap *heap_of(const void *block)
+{
+    return heap_at((int)(((uintptr_t)block - AREA) / HEAP_BYTES));
 }
 
 static char *begin_of(heap *h)
@@ -159,21 +164,25 @@ static void cut(heap *h, chunk *c, size_t bytes)
 
 /* ---- the end ---- */
 
+/* Memory at an address; 0: there is none, or something else is there. */
+static int map_at(void *address, size_t bytes)
+{
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+    void *mapped = mmap(address, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (mapped == address) return 1;
+    if (mapped != MAP_FAILED) munmap(mapped, bytes); /* Linux before 4.17 */
+    return 0;
+}
+
 /* Memory for so many bytes from top on; 0: there is none. */
 static int extend(heap *h, size_t bytes)
 {
     const size_t present = (size_t)(h->end - h->top);
     if (present >= bytes + CHUNK_MIN_BYTES) return 1;
     const size_t more = whole_pages(bytes + END_KEPT_BYTES + CHUNK_MIN_BYTES - present);
-    if (more > (size_t)((char *)h + HEAP_BYTES - h->end) || mprotect(h->end, more, PROT_READ | PROT_WRITE)) return 0;
+    if (more > (size_t)((char *)h + HEAP_BYTES - h->end) || !map_at(h->end, more)) return 0;
     h->end += more;
     return 1;
-}
-
-static int withdraw(char *from, size_t bytes)
-{
-    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-    return mmap(from, bytes, PROT_NONE, flags, -1, 0) != MAP_FAILED;
 }
 
 /* Return free memory at the end. */
@@ -183,7 +192,7 @@ static void trim(heap *h, size_t limit_bytes)
     const size_t from = limit_bytes > HEAP_LIMIT_MIN_BYTES ? 2 * limit_bytes : HEAP_LIMIT_MIN_BYTES;
     if (present < from || present < END_KEPT_BYTES + CHUNK_MIN_BYTES + page_bytes) return;
     const size_t returned = (present - CHUNK_MIN_BYTES - 1 - END_KEPT_BYTES) & ~(page_bytes - 1);
-    if (!returned || !withdraw(h->end - returned, returned)) return;
+    if (!returned || munmap(h->end - returned, returned)) return;
     h->end -= returned;
     if (h->clean > h->end) h->clean = h->end;
 }
@@ -197,43 +206,32 @@ static void *map_block(heap *h, size_t bytes)
     if (c == MAP_FAILED) return NULL;
     c->before_bytes = (size_t)h;
     c->word = mapped;
+    h->n_mapped++;
     return (char *)c + HEADER_BYTES;
-}
-
-static void empty(heap *h)
-{
-    memset(h, 0, sizeof *h);
-    h->limit_bytes = HEAP_LIMIT_MIN_BYTES;
-    h->top = h->end = h->clean = begin_of(h);
 }
 
 /* A rank's heap; NULL: there is no memory for it. */
 static heap *begun_heap(int rank)
 {
-    if (rank >= n_heaps) return NULL;
-    heap *h = (heap *)(area + (size_t)rank * HEAP_BYTES);
-    if (!is_begun[rank]) {
-        if (mprotect(h, page_bytes, PROT_READ | PROT_WRITE)) return NULL;
-        is_begun[rank] = 1;
-        empty(h);
-    }
+    if (rank >= MOST_HEAPS) return NULL;
+    heap *h = heap_at(rank);
+    if (is_begun[rank]) return h;
+    if (!map_at(h, page_bytes)) return NULL;
+    is_begun[rank] = 1;
+    h->limit_bytes = HEAP_LIMIT_MIN_BYTES;
+    h->top = h->end = h->clean = begin_of(h);
     return h;
 }
 
-int rank_heaps_begin(void)
+void rank_heaps_begin(void)
 {
     page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    for (int n = MOST_HEAPS; !area && n; n /= 2) {
-        void *reserved = mmap(NULL, (size_t)n * HEAP_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (reserved == MAP_FAILED) continue;
-        area = reserved;
-        n_heaps = n;
+    for (int rank = 0; rank < MOST_HEAPS; rank++) {
+        heap *h = heap_at(rank);
+        if (!is_begun[rank] || h->n_blocks || h->n_mapped) continue;
+        munmap(h, (size_t)(h->end - (char *)h));
+        is_begun[rank] = 0;
     }
-    for (int rank = 0; rank < n_heaps; rank++) {
-        heap *h = is_begun[rank] ? begun_heap(rank) : NULL;
-        if (h && !h->n_blocks && withdraw(begin_of(h), (size_t)(h->end - begin_of(h)))) empty(h);
-    }
-    return n_heaps > 0;
 }
 
 void *rank_heap_take(int rank, size_t bytes, int is_zero, size_t limit_bytes, int *is_mapped)
@@ -286,7 +284,8 @@ size_t rank_heap_limit(int rank, size_t limit_bytes)
 
 int rank_heap_has(const void *block)
 {
-    return (const char *)block >= area && (const char *)block < area + (size_t)n_heaps * HEAP_BYTES;
+    const uintptr_t beyond = (uintptr_t)block - AREA;
+    return beyond < MOST_HEAPS * HEAP_BYTES && is_begun[beyond / HEAP_BYTES];
 }
 
 void rank_heap_free(void *block, size_t limit_bytes)
@@ -349,6 +348,7 @@ size_t rank_heap_unmap(void *block, size_t limit_bytes)
     heap *h = (heap *)c->before_bytes;
     const size_t bytes = c->word;
     munmap(c, bytes);
+    h->n_mapped--;
     if (bytes <= larger(h->limit_bytes, limit_bytes) || bytes > HEAP_LIMIT_MAX_BYTES) return 0;
     return h->limit_bytes = bytes;
 }
@@ -367,7 +367,7 @@ void *rank_heap_remap(void *block, size_t bytes)
 int rank_heap_check(int rank)
 {
     if (!is_begun[rank]) return 0;
-    const heap *h = (const heap *)(area + (size_t)rank * HEAP_BYTES);
+    const heap *h = heap_at(rank);
     size_t n_free = 0, n_used = 0, n_in_bins = 0;
     int was_free = 0;
     for (const chunk *c = (const chunk *)((const char *)h + page_bytes); (const char *)c != h->top; c = behind(c)) {

@@ -7,7 +7,7 @@
  * grows, by 128 KiB more than needed. A block from a limit on is mapped by itself; freed, it raises that limit to its size. Free
  * memory at the end is returned from twice the limit on, but for 128 KiB.
  * Laws: (1) chunks lie one behind the other from the heap's begin to `top`; no two neighbours are free, nor is the last one;
- *       (2) memory from `clean` to `end` reads zero, and memory behind `end` has no pages. */
+ *       (2) memory from `clean` to `end` reads zero, and memory behind `end` is not there. */
 #ifndef SMPY_SURFACE_RANK_HEAP_H
 #define SMPY_SURFACE_RANK_HEAP_H
 #include <stddef.h>
@@ -18,12 +18,12 @@ enum {
     HEAP_LIMIT_MAX_BYTES = 32 << 20   /* and _MAX on 64 bits */
 };
 
-/* Empties the heaps that have no blocks, and reserves their addresses the first time; 0: the system refuses. */
-int rank_heaps_begin(void);
+/* Ends the heaps that have no blocks: those of the same ranks begin anew. */
+void rank_heaps_begin(void);
 /* A block, of zeros if asked, mapped by itself from the larger limit on: the rank's own, or this one; NULL: there is no room. */
 void *rank_heap_take(int rank, size_t bytes, int is_zero, size_t limit_bytes, int *is_mapped);
 
-/* A block that nobody frees: it is there until the heap is emptied. */
+/* A block that nobody frees: it is there until the heap ends. */
 void rank_heap_keep(int rank, size_t bytes);
 int rank_heap_keeps(int rank);      /* whether there is one */
 

@@ -35,7 +35,6 @@ typedef struct {
 static struct {
     size_t limit_bytes;             /* raised by blocks that lie in no rank's heap; 0: nothing has begun */
     size_t glibc_bytes;             /* glibc's own limit: the largest of all */
-    int has_heaps;
     allocator pythons, numpys;      /* their `free` is NULL until ours is asked before them */
     array_handler own;
     int has_huge_pages;
@@ -140,7 +139,7 @@ static void raise_glibcs_limit(size_t bytes)
 /* A block of the running rank's heap, while its computing is measured; NULL: glibc is to be asked. */
 static void *take(size_t bytes, int is_zero)
 {
-    if (bytes < RANK_HEAP_BLOCK_MIN_BYTES || !all.has_heaps || !PyGILState_Check()) return NULL;
+    if (bytes < RANK_HEAP_BLOCK_MIN_BYTES || !all.limit_bytes || !PyGILState_Check()) return NULL;
     if (!surface.clock.is_running || !surface_is_here()) return NULL;
     int is_mapped = 0;
     lock();
@@ -315,7 +314,7 @@ PyObject *rank_memory_begin(PyObject *module, PyObject *nothing)
         pthread_atfork(lock, unlock, unlock);
     }
     lock();
-    all.has_heaps = rank_heaps_begin();
+    rank_heaps_begin();
     all.limit_bytes = HEAP_LIMIT_MIN_BYTES;
     all.glibc_bytes = 0;
     raise_glibcs_limit(HEAP_LIMIT_MIN_BYTES);
@@ -366,7 +365,7 @@ PyObject *rank_memory_limit(PyObject *module, PyObject *nothing)
 {
     (void)module;
     (void)nothing;
-    const int is_ranks = all.has_heaps && surface_is_here();
+    const int is_ranks = all.limit_bytes && surface_is_here();
     return PyLong_FromSize_t(is_ranks ? rank_heap_limit(surface.rank, all.limit_bytes) : all.limit_bytes);
 }
 #else

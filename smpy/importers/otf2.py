@@ -97,14 +97,14 @@ def _reader_of(path: Path, otf2: Any, library: Any) -> Any:
 
 def _damaged(path: Path, error: Exception, output: str = "") -> UsageError:
     """Error about a damaged file of a trace; the last line of an output tells the reason, if there is one."""
-    said = next(reversed(output.split("\n")[:-1]), f"{type(error).__name__}: {error}")
-    return UsageError(f"{path.name} is damaged: {_reason(said)}")
+    text = next(reversed(output.split("\n")[:-1]), f"{type(error).__name__}: {error}")
+    return UsageError(f"{path.name} is damaged: {_reason(text)}")
 
 
-def _reason(said: str) -> str:
+def _reason(text: str) -> str:
     """Sentence about an error of the package, given its name and text."""
     for pattern, sentence in _REASONS.items():
-        match = re.search(pattern, said)
+        match = re.search(pattern, text)
         if match is not None:
             return match.expand(sentence)
     return "a record of it makes no sense"

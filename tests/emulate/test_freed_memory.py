@@ -124,6 +124,18 @@ def test_memory_of_one_rank_keeps_none_of_another_from_being_returned(smpy_run: 
     assert (ran.code, ran.err, ran.out) == (0, "", "True\n")
 
 
+def test_a_program_may_limit_its_addresses(smpy_run: Callable):
+    program = """
+        import resource
+        import numpy as np
+
+        resource.setrlimit(resource.RLIMIT_AS, (6 << 30, resource.RLIM_INFINITY))
+        print((np.ones(1 << 20) + np.ones(1 << 20)).sum())
+    """
+    ran = smpy_run(program, 2, "--quiet")
+    assert (ran.code, ran.err, ran.out) == (0, "", 2 * f"{1 << 21}.0\n")
+
+
 REUSED = """
     import resource
     import numpy as np
