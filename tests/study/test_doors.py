@@ -115,6 +115,7 @@ def speak_tls(port: int, certificate: Path | None) -> None:
             raise ConnectionResetError
 
 
+@pytest.mark.slow
 def test_a_study_listens_on_127_0_0_1_alone_and_refuses_strangers(tmp_path: Path):
     stranger = distributed.Security.temporary()
     certificate = tmp_path / "stranger.pem"

@@ -271,6 +271,7 @@ def test_a_measured_run_without_a_point_is_refused(ring: Path):
 # ---- the command ----
 
 
+@pytest.mark.slow
 def test_the_command_prints_writes_and_draws_each_model(ring: Path, tmp_path: Path):
     for of in ("makespan", "lost", "counts"):
         line = ["study", "model", str(ring / "ring.study"), "--of", of, "--predict", "n=800", "--predict", "ranks=8"]

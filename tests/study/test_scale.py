@@ -137,6 +137,7 @@ def test_factors_that_have_changed_are_not_taken_and_their_point_runs_again(prog
     assert scaled(*line).output == first.output
 
 
+@pytest.mark.slow
 def test_memory_that_more_ranks_share_is_named(program: Path):
     program.write_text(
         "import smpy\nfrom mpi4py import MPI\ncomm = MPI.COMM_WORLD\n"

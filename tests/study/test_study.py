@@ -79,6 +79,7 @@ def test_a_study_that_has_run_runs_nothing_again(small: tuple[Study, pd.DataFram
     pd.testing.assert_frame_equal(study.run(), frame)
 
 
+@pytest.mark.slow
 def test_what_fails_hangs_or_eats_memory_is_a_row_with_its_error(tmp_path: Path):
     given = study_table(
         tmp_path,
@@ -98,6 +99,7 @@ def test_what_fails_hangs_or_eats_memory_is_a_row_with_its_error(tmp_path: Path)
     assert len(study._to_run(study.state(), study.points, retry_failed=True)) == 3
 
 
+@pytest.mark.slow
 def test_only_what_is_new_runs_when_an_axis_grows_and_all_when_the_program_changes(tmp_path: Path):
     folder = tmp_path / "results"
     small = smpy.Study(study_table(tmp_path), folder)
@@ -163,6 +165,7 @@ def test_data_that_a_program_reads_is_of_its_identity(tmp_path: Path):
     journal.close()
 
 
+@pytest.mark.slow
 def test_variables_that_a_program_reads_are_of_its_identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     given = study_table(tmp_path, axes={"args.n": [1]})
     (tmp_path / "program.py").write_text(

@@ -195,6 +195,7 @@ def workload(folder: Path, text: str = WORKLOAD) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_purchase_names_the_best_machine_and_tells_its_price_power_and_runs(
     tmp_path: Path, told: Callable[..., Result]
 ):
@@ -242,6 +243,7 @@ def test_a_purchase_that_cannot_be_is_refused_in_a_sentence_before_anything_runs
     assert not (tmp_path / "workload.study").exists()
 
 
+@pytest.mark.slow
 def test_a_run_of_a_workload_tells_the_throughput_of_each_machine(tmp_path: Path, told: Callable[..., Result]):
     done = told("study", "run", workload(tmp_path), "--workers", 1)
     assert done.exit_code == 0, done.output
