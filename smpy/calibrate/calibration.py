@@ -33,6 +33,7 @@ from smpy.calibrate.samples import KernelSample, Recorded, SampleFile, read_samp
 from smpy.calibrate.spread import relative_spread
 from smpy.calibrate.this_machine import caches, check_quiet, facts, free_memory_bytes, one_core
 from smpy.errors import UsageError
+from smpy.platforms.models.memory import CacheLevel
 from smpy.units import exact_size, rounded_bandwidth, rounded_speed
 
 _DIGITS: Final = 4  # digits of speeds: measurements repeat to no more
@@ -95,6 +96,8 @@ class Calibration:
         Rate at which all cores move bytes together; NaN if it was not measured.
     random_access : tuple of (int, float)
         Working sets and a core's rates at random addresses of them, if they were measured.
+    cache_levels : tuple of CacheLevel
+        Caches of the machine, by rising size, if they were measured.
     neighbours : Neighbours or None
         Effect of busy cores on a core, if it was measured.
     costs : tuple of Cost
@@ -108,6 +111,7 @@ class Calibration:
     memory: MemorySpeed | None
     all_cores_bytes_per_s: float
     random_access: tuple[tuple[int, float], ...] = ()
+    cache_levels: tuple[CacheLevel, ...] = ()
     neighbours: Neighbours | None = None
     costs: tuple[Cost, ...] = ()
     failures: tuple[str, ...] = field(default=())
@@ -124,6 +128,8 @@ class Calibration:
         if self.random_access:
             rates = {exact_size(size): rounded_bandwidth(rate, _DIGITS) for size, rate in self.random_access}
             host["random_access"] = rates
+        if self.cache_levels:
+            host["cache_cores"] = {exact_size(level.size_bytes): level.n_cores for level in self.cache_levels}
         tables: dict[str, Table] = {"calibration": self.about}
         if self.neighbours is not None:
             slowed = {str(n): round(share, 3) for n, share in self.neighbours.busy_shares.items() if n > 1}
@@ -332,6 +338,7 @@ def _fitted(
             (dict(sample.sizes)["bytes"] / sample.wall_s for sample in together), default=float("nan")
         ),
         random_access=random_access(reads, memory, parts) if reads and memory is not None else (),
+        cache_levels=tuple(CacheLevel(size, size // part) for size, part in parts) if memory is not None else (),
         neighbours=neighbours(beside, load_bytes(plan.curve_bytes)) if beside else None,
         costs=tuple(costs),
         failures=tuple(failures),

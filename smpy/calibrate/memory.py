@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from smpy.calibrate.kernels import Kernel, Pools, Sizes, TimedKernel
 from smpy.calibrate.samples import KernelSample
+from smpy.platforms.models.memory import core_part_bytes
 
 WORKING_SET: Final = "working_set"
 RANDOM_READS: Final = "random_reads"
@@ -75,9 +76,7 @@ def working_set_kernel() -> Kernel:
     """
 
     def prepare(_pools: Pools, sizes: Sizes) -> TimedKernel:
-        n = sizes["bytes"] // _ARRAYS // 8
-        x, y = np.full(n, 0.0), np.full(n, 1.0)
-        return TimedKernel(lambda: np.add(y, x, out=y))
+        return TimedKernel(sum_of_arrays(sizes["bytes"] // _ARRAYS // 8))
 
     return Kernel(WORKING_SET, ("bytes",), ("bytes",), {"bytes": 1 / 8}, (), prepare, n_warming=_PASSES_TO_SETTLE)
 
@@ -123,7 +122,7 @@ def random_access(
     bends = _bends(np.log(sets), np.log(rates))
     points: dict[int, float] = {}
     for i in bends:
-        part = _part_of(float(sets[i]), caches)
+        part = int(core_part_bytes(float(sets[i]), caches))
         if part > max(points, default=0):  # a core's part of a shared cache may be smaller than its own one
             points[part] = float(rates[i])
     return tuple(points.items())
@@ -146,7 +145,7 @@ def memory_speed(samples: Sequence[KernelSample], caches: Sequence[tuple[int, in
     return MemorySpeed(
         tuple(sets.tolist()),
         tuple(rates.tolist()),
-        tuple((_part_of(float(sets[i]), caches), float(rates[i])) for i in bends),
+        tuple((int(core_part_bytes(float(sets[i]), caches)), float(rates[i])) for i in bends),
         float(rates[-1]),
         bool(sets[-1] > caches[-1][0]),
     )
@@ -177,19 +176,6 @@ def _bends(x: NDArray[np.float64], y: NDArray[np.float64]) -> list[int]:
             parts += [(first, worst), (worst, last)]
     bends = sorted(kept)
     return bends[1:] if len(bends) > 1 and abs(y[bends[0]] - y[bends[1]]) <= _STRAIGHT else bends
-
-
-def _part_of(size_bytes: float, caches: Sequence[tuple[int, int]]) -> int:
-    """Core's part of a working set in bytes; beyond the cache below, interpolated on logarithmic axes."""
-    i = next((i for i, (whole, _) in enumerate(caches) if size_bytes <= whole), None)
-    if i is None:
-        return int(size_bytes)
-    (whole, part), below = caches[i], caches[i - 1][1] if i else 0
-    if whole == part or part <= below:
-        return int(min(size_bytes, part))
-    if not below:
-        return int(size_bytes * part / whole)
-    return int(below * (size_bytes / below) ** (np.log(part / below) / np.log(whole / below)))
 
 
 def _falling(rates: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -226,14 +212,19 @@ def all_cores(cores: Sequence[int], memory_bytes: int) -> KernelSample:
         The first that a thread raises: the others then end, too.
     """
     n_words = memory_bytes // len(cores) // _ARRAYS // 8
-
-    def prepare() -> Callable[[], object]:
-        x, y = np.zeros(n_words), np.ones(n_words)
-        return lambda: np.add(y, x, out=y)
-
-    n_passes_per_s = sum(rate.calls_per_s for rate in rates_together(cores, prepare, _ALL_CORES_S))
+    rates = rates_together(cores, lambda: sum_of_arrays(n_words), _ALL_CORES_S)
+    n_passes_per_s = sum(rate.calls_per_s for rate in rates)
     moved_bytes = int(n_passes_per_s * n_words * 8 * WORDS_MOVED * _ALL_CORES_S)
     return KernelSample(ALL_CORES, (("bytes", moved_bytes),), "warm", 0, _ALL_CORES_S * len(cores), _ALL_CORES_S)
+
+
+def sum_of_arrays(n_words: int) -> Callable[[], object]:
+    """Function that adds one array to another, y += x, both with pages of their own.
+
+    Pages that nothing has written are one page of zeros for the system: reading them loads no memory.
+    """
+    x, y = np.full(n_words, 0.0), np.full(n_words, 1.0)
+    return lambda: np.add(y, x, out=y)
 
 
 def rates_together(

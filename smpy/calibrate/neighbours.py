@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from smpy.calibrate.memory import WORDS_MOVED, rates_together
+from smpy.calibrate.memory import WORDS_MOVED, rates_together, sum_of_arrays
 from smpy.calibrate.samples import KernelSample
 from smpy.calibrate.this_machine import stolen_share, stolen_ticks
 from smpy.compute.clock.learnt_memory import BackgroundLoad, NeighbourLoad
@@ -124,7 +124,9 @@ def _busy(processors: Sequence[int], memory_bytes: int) -> tuple[list[KernelSamp
         return [], ["other processes took cores that were to be busy: host.busy_speed is left out"]
     for n in counts:
         sizes = ("n", n), ("bytes", moved_bytes)
-        samples += _together(KernelSample(BUSY_MEMORY, sizes, "warm", 0, 0, 0), processors[:n], lambda: _sum(n_words))
+        samples += _together(
+            KernelSample(BUSY_MEMORY, sizes, "warm", 0, 0, 0), processors[:n], lambda: sum_of_arrays(n_words)
+        )
     return samples, []
 
 
@@ -144,15 +146,10 @@ def _product() -> Callable[[], object]:
     return lambda: np.matmul(a, a, out=c)
 
 
-def _sum(n_words: int) -> Callable[[], object]:
-    x, y = np.zeros(n_words), np.ones(n_words)
-    return lambda: np.add(y, x, out=y)
-
-
 def beside_load(load: BackgroundLoad, memory_bytes: int) -> tuple[list[KernelSample], list[str]]:
     """Times of code bound by the core and by memory, alone and beside a load; and a sentence if it had no core."""
     n_words = min(memory_bytes, _PROBE_BYTES) // 2 // 8
-    product, add = _product(), _sum(n_words)
+    product, add = _product(), sum_of_arrays(n_words)
     probes: dict[str, tuple[Callable[[], object], int, tuple[str, int]]] = {
         "core": (product, _PRODUCTS, ("n", _ORDER)),
         "memory": (add, 1, ("bytes", n_words * 8 * WORDS_MOVED)),

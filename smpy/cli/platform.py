@@ -302,10 +302,13 @@ def _memory_text(memory: Memory) -> str:
     shared = f", memory {_rate(memory.bandwidth_bytes_per_s)}" if memory.bandwidth_bytes_per_s else ""
     alone = f", {_rate(memory.core_bandwidth_bytes_per_s)} a core" if memory.core_bandwidth_bytes_per_s else ""
     caches = [f"{format_bytes(each.size_bytes)} at {_rate(each.core_bandwidth_bytes_per_s)}" for each in memory.caches]
+    shared_caches = [level for level in memory.cache_levels if level.n_cores > 1]
+    levels = [f"{format_bytes(level.size_bytes)} shared by {_count(level.n_cores, 'core')}" for level in shared_caches]
     accesses = memory.random_access
     rates = [f"{format_bytes(each.working_set_bytes)} at {_rate(each.core_bytes_per_s)}" for each in accesses]
     return (
         f"{shared}{alone}{', caches of a core ' if caches else ''}{', '.join(caches)}"
+        f"{', cache ' if levels else ''}{', cache '.join(levels)}"
         f"{', random access to ' if rates else ''}{', '.join(rates)}"
     )
 

@@ -35,6 +35,7 @@ class AddedRanks(Collectives):
             self._waits_in.extend([""] * n_new)
             self._first_of_added.append(timeline)
             self.n_ranks += 1
+        self._ranks_of_host = None
         if self.bursts is not None:
             self.bursts.start(range(first, self.n_ranks))
         check(lib.sim_tell_launch(self._sim, self.timeline, first, len(hosts)))

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import sys
 from array import array
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from threading import Event, RLock, current_thread, get_ident
@@ -171,6 +172,7 @@ class Loop:
         self.is_strict = False
         self.kernels_above_peak: dict[str, tuple[float, float]] = {}
         self._host_of_rank = array("i", host_of_rank)
+        self._ranks_of_host: Counter[int] | None = None
         self._model = kernel_model(models)
         self._wtime_s = models.calls.wtime_s
         self.n_looks, self.looker = 0, -1

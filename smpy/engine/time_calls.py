@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import isnan
 from operator import index
 from threading import get_ident
@@ -160,6 +161,12 @@ class TimeCalls(Loop):
     def memory(self) -> Memory:
         """Memory of the running rank's host."""
         return self.platform.memory(self._host_of_rank[self.rank])
+
+    def n_busy_cores(self) -> int:
+        """Number of cores that the ranks of the running rank's host have."""
+        if self._ranks_of_host is None:
+            self._ranks_of_host = Counter(self._host_of_rank)
+        return self._ranks_of_host[self._host_of_rank[self.rank]] * self.cpus_per_task
 
     def speed_flop_per_s(self) -> float:
         """Speed of a core of the running rank's host."""

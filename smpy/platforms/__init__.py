@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         Polling,
         Step,
     )
-    from smpy.platforms.models.memory import Cache, Memory, RandomAccess
+    from smpy.platforms.models.memory import Cache, CacheLevel, Memory, RandomAccess
     from smpy.platforms.models.network_models import Network, network_model
     from smpy.platforms.models.prices import Prices
     from smpy.platforms.models.storage import Disk, Storage
@@ -62,6 +62,7 @@ __all__ = [
     "Cabinet",
     "CableParts",
     "Cache",
+    "CacheLevel",
     "CallCosts",
     "Changing",
     "Cluster",
@@ -152,7 +153,7 @@ _NAMES: Final = {
     "link_classes": ("LinkClass",),
     "links": ("Coordinates", "Direction", "Hop", "Sharing"),
     "machine": ("read_machine",),
-    "models.memory": ("Cache", "Memory", "RandomAccess"),
+    "models.memory": ("Cache", "CacheLevel", "Memory", "RandomAccess"),
     "models.network_models": ("Network", "network_model"),
     "own_format.settings": ("TomlTable",),
     "own_format.wanted_hosts": ("WantedHosts",),

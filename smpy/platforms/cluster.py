@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
 
-from smpy.platforms.models.memory import COPY_BANDWIDTH_BYTES_PER_S, Cache, Memory, RandomAccess
+from smpy.platforms.models.memory import COPY_BANDWIDTH_BYTES_PER_S, Cache, CacheLevel, Memory, RandomAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +154,7 @@ class HostGroup:
     first_state: int = 0
     messages_bandwidth_bytes_per_s: float = 0.0
     random_access: tuple[RandomAccess, ...] = ()
+    cache_levels: tuple[CacheLevel, ...] = ()
 
     @property
     def memory(self) -> Memory:
@@ -164,6 +165,7 @@ class HostGroup:
             self.caches,
             self.messages_bandwidth_bytes_per_s,
             self.random_access,
+            self.cache_levels,
         )
 
 
@@ -226,6 +228,8 @@ class Cluster:
         Bandwidth of all messages inside a host together; 0: what its memory carries.
     random_access : tuple of RandomAccess
         Rates of a core at random addresses, by rising working set.
+    cache_levels : tuple of CacheLevel
+        Caches of the hardware, and how many cores share each, by rising size.
     """
 
     name: str
@@ -253,6 +257,7 @@ class Cluster:
     first_state: int = 0
     messages_bandwidth_bytes_per_s: float = 0.0
     random_access: tuple[RandomAccess, ...] = ()
+    cache_levels: tuple[CacheLevel, ...] = ()
 
     @property
     def n_hosts(self) -> int:
@@ -267,6 +272,7 @@ class Cluster:
             self.caches,
             self.messages_bandwidth_bytes_per_s,
             self.random_access,
+            self.cache_levels,
         )
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from smpy.platforms.models.memory import Cache, Memory, RandomAccess
+from smpy.platforms.models.memory import Cache, CacheLevel, Memory, RandomAccess
 from smpy.platforms.parts_list import PartsList
 
 if TYPE_CHECKING:
@@ -63,12 +63,15 @@ class Computer(Part):
         Caches of a core, by rising size.
     random_access : tuple of RandomAccess
         Rates of a core at random addresses, by rising working set.
+    cache_levels : tuple of CacheLevel
+        Caches of the hardware, and how many cores share each, by rising size.
     """
 
     memory_bandwidth_bytes_per_s: float = field(default=0.0, kw_only=True)
     core_memory_bandwidth_bytes_per_s: float = field(default=0.0, kw_only=True)
     caches: tuple[Cache, ...] = field(default=(), kw_only=True)
     random_access: tuple[RandomAccess, ...] = field(default=(), kw_only=True)
+    cache_levels: tuple[CacheLevel, ...] = field(default=(), kw_only=True)
 
     @property
     def memory(self) -> Memory:
@@ -78,6 +81,7 @@ class Computer(Part):
             self.core_memory_bandwidth_bytes_per_s,
             self.caches,
             random_access=self.random_access,
+            cache_levels=self.cache_levels,
         )
 
 

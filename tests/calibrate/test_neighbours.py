@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from os import sysconf
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from smpy.calibrate import neighbours as module
-from smpy.calibrate.memory import CallRate
+from smpy.calibrate.memory import CallRate, sum_of_arrays
 from smpy.calibrate.neighbours import (
     beside_load,
     busy_counts,
@@ -185,11 +187,11 @@ def test_the_load_stops_by_itself_and_starts_again():
     load = module.NeighbourLoad(1 << 20, usable_processors())
     for _ in range(3):
         before = load.moved_bytes()
-        load.start(0.02)
+        load.start(0.2)  # long enough for a busy machine to run the thread
         end_s = time.monotonic() + 30
         while load.moved_bytes() == before and time.monotonic() < end_s:
             time.sleep(1e-3)
-        time.sleep(0.1)
+        time.sleep(0.3)
         moved_bytes = load.moved_bytes()
         assert moved_bytes > before
         time.sleep(0.05)
@@ -214,3 +216,14 @@ def test_memory_slows_down_beside_the_load_at_least_as_far_as_a_core_does():
     measured = neighbours(samples, 1 << 27)
     assert 0.9 < measured.core_slowdown < 2
     assert 0.9 * measured.core_slowdown < measured.memory_slowdown < 5
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc/self/statm")
+def test_every_page_of_the_arrays_that_are_added_is_in_memory() -> None:
+    def resident_pages() -> int:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+
+    before = resident_pages()
+    add = sum_of_arrays(1 << 21)
+    add()
+    assert (resident_pages() - before) * sysconf("SC_PAGE_SIZE") > 0.9 * 2 * 8 * (1 << 21)

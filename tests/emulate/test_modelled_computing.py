@@ -39,6 +39,19 @@ def makespan_s(emulated: Callable, source: str, n_ranks: int = 1, platform: str 
 
 
 @pytest.mark.parametrize(
+    ("n_ranks", "cpus_per_task", "mb", "gb_per_s"),
+    [(1, 1, 4, 16), (2, 1, 2, 16), (4, 1, 1, 16), (2, 1, 4, 4), (1, 2, 4, 32), (1, 4, 4, 64), (1, 4, 5, 8)],
+)
+def test_a_core_has_more_of_a_shared_cache_while_fewer_ranks_share_it(
+    emulated: Callable, n_ranks: int, cpus_per_task: int, mb: int, gb_per_s: float
+) -> None:
+    machine = f"{CACHED} host.cache_cores=10kB:1;4MB:4"
+    source = f"smpy.execute(0, 32e9, {mb}e6)"
+    ran_s = makespan_s(emulated, source, n_ranks, machine, cpus_per_task=cpus_per_task)
+    assert ran_s == pytest.approx(32 / gb_per_s, rel=1e-12)
+
+
+@pytest.mark.parametrize(
     ("call", "alone_s"),
     [
         ("execute(4e9, 4e9)", 2.0),

@@ -17,6 +17,7 @@ from smpy.errors import PlatformError, UsageError
 from smpy.platforms import (
     Cabinet,
     Cache,
+    CacheLevel,
     Cluster,
     Description,
     FlatCluster,
@@ -40,14 +41,21 @@ memory_bandwidth = "400GB/s"
 core_memory_bandwidth = "25GB/s"
 caches = {"1MiB" = "60GB/s", "32KiB" = "100GB/s"}
 random_access = {"1GiB" = "0.5GB/s", "32KiB" = "5GB/s"}
+cache_cores = {"32KiB" = 1, "8MiB" = 8}
 """
 MEASURED = TOML + 'messages_bandwidth = "30GB/s"\n'
 LINE = (
     "fat-tree hosts=2 memory_bandwidth=400GB/s host.core_memory_bandwidth=25GB/s host.caches=1MiB:60GB/s;32KiB:100GB/s "
-    "host.random_access=32KiB:5GB/s;1GiB:0.5GB/s"
+    "host.random_access=32KiB:5GB/s;1GiB:0.5GB/s host.cache_cores=32KiB:1;8MiB:8"
 )
 RANDOM_ACCESS = RandomAccess(32 * 1024, 5e9), RandomAccess(1024**3, 0.5e9)
-MEMORY = Memory(400e9, 25e9, (Cache(32 * 1024, 100e9), Cache(1024**2, 60e9)), random_access=RANDOM_ACCESS)
+MEMORY = Memory(
+    400e9,
+    25e9,
+    (Cache(32 * 1024, 100e9), Cache(1024**2, 60e9)),
+    random_access=RANDOM_ACCESS,
+    cache_levels=(CacheLevel(32 * 1024, 1), CacheLevel(8 * 1024**2, 8)),
+)
 
 
 def test_messages_inside_a_host_share_what_was_measured_or_a_quarter_of_its_memory(tmp_path: Path) -> None:
@@ -108,7 +116,9 @@ def test_the_memory_of_a_machine_is_set_or_multiplied_for_a_run(tmp_path: Path) 
     ]
     machine = read_machine(tmp_path / "m.toml", 1, options)
     caches = MEMORY.caches[0], replace(MEMORY.caches[1], core_bandwidth_bytes_per_s=70e9)
-    assert machine.build().memory(0) == Memory(800e9, 30e9, caches, random_access=RANDOM_ACCESS)
+    assert machine.build().memory(0) == replace(
+        MEMORY, bandwidth_bytes_per_s=800e9, core_bandwidth_bytes_per_s=30e9, caches=caches
+    )
     assert read_machine("flat", 1, [("host.caches", "1KiB:1GB/s")]).build().memory(0).caches == (Cache(1024, 1e9),)
 
 
@@ -120,8 +130,9 @@ def test_memory_that_is_written_down_is_read_back(tmp_path: Path) -> None:
 def test_the_command_tells_the_memory_of_each_kind_of_host() -> None:
     shown = CliRunner().invoke(main, ["platform", "show", LINE]).stdout
     known = "memory 400 GB/s, 25 GB/s a core, caches of a core 32.77 kB at 100 GB/s, 1.049 MB at 60 GB/s"
+    levels = "cache 8.389 MB shared by 8 cores"
     random = "random access to 32.77 kB at 5 GB/s, 1.074 GB at 500 MB/s: node-[0-1]"
-    assert f"at 49.6 Gf, {known}, {random}" in shown
+    assert f"at 49.6 Gf, {known}, {levels}, {random}" in shown
 
 
 @pytest.mark.parametrize(
@@ -136,6 +147,9 @@ def test_the_command_tells_the_memory_of_each_kind_of_host() -> None:
         (("host.caches.32KiB", "fast"), "host.caches.32KiB: 'fast' is not a bandwidth"),
         (("host.caches.32KiB", "x2"), "host.caches.32KiB: it cannot be multiplied"),
         (("host.caches.big", "1GB/s"), "host.caches.big: 'big' is not a size"),
+        (("host.cache_cores.8MiB", "0"), "cache_cores: a cache of 8.38861e\\+06 bytes that 0 cores share"),
+        (("host.cache_cores.8192KiB", "4"), "cache_cores: a cache of 8.389 MB follows one of 8.389 MB"),
+        (("host.cache_cores.8MiB", "many"), "host.cache_cores.8MiB: 'many' is no whole number"),
     ],
 )
 def test_memory_that_cannot_be_is_refused_by_its_key(tmp_path: Path, change: tuple[str, str], what: str) -> None:

@@ -145,8 +145,9 @@ def core_and_memory(
     if not moved_bytes and not random_bytes:
         return flop, 0.0
     memory, speed_flop_per_s = engine.memory(), engine.speed_flop_per_s()
-    cache_bytes_per_s = cache_bandwidth_bytes_per_s(memory, working_set_bytes / n_threads)
-    random_s = _random_access_s(memory, random_bytes, working_set_bytes, n_threads)
+    core_bytes = memory.crowded_bytes(working_set_bytes / n_threads, engine.n_busy_cores())
+    cache_bytes_per_s = cache_bandwidth_bytes_per_s(memory, core_bytes)
+    random_s = _random_access_s(memory, random_bytes, core_bytes, n_threads)
     if cache_bytes_per_s:
         return max(flop, (moved_bytes / n_threads / cache_bytes_per_s + random_s) * speed_flop_per_s), 0.0
     if not memory.is_known:
@@ -161,11 +162,11 @@ def core_and_memory(
     return max(flop, alone_s * speed_flop_per_s), shared_bytes
 
 
-def _random_access_s(memory: Memory, random_bytes: float, working_set_bytes: float, n_threads: int) -> float:
+def _random_access_s(memory: Memory, random_bytes: float, core_bytes: float, n_threads: int) -> float:
     """Time in which each thread accesses its part of the words at random; 0 if the rate is not known."""
     if not random_bytes:
         return 0.0
-    bytes_per_s = random_access_bytes_per_s(memory, working_set_bytes / n_threads)
+    bytes_per_s = random_access_bytes_per_s(memory, core_bytes)
     if not bytes_per_s:
         per_world(Modelling).random_bytes_without_rate += random_bytes
         return 0.0

@@ -145,7 +145,7 @@ def charge_kernel(
     use.n_extrapolated += n_calls * (not cost.is_measured_at(sizes))
     use.n_without_time += n_calls * (not seconds)
     one_thread_s = flop * speed_up / speed_flop_per_s
-    part_bytes = working_set_bytes / n_threads
+    part_bytes = engine.memory().crowded_bytes(working_set_bytes / n_threads, engine.n_busy_cores())
     all_bytes = (moved_bytes + WORDS_OF_A_LINE * random_bytes) * n_calls
     shared_bytes = _shared_bytes(engine.memory(), all_bytes, part_bytes, one_thread_s)
     engine.compute(flop, shared_bytes, kernel, n_calls, n_threads)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import inf
+from math import inf, log
 from typing import Final
 
 from smpy.errors import PlatformError
@@ -32,6 +33,22 @@ class Cache:
 
     size_bytes: float
     core_bandwidth_bytes_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class CacheLevel:
+    """A cache of the hardware.
+
+    Parameters
+    ----------
+    size_bytes : float
+        Its whole size.
+    n_cores : int
+        Number of cores that share it.
+    """
+
+    size_bytes: float
+    n_cores: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +83,8 @@ class Memory:
         Bandwidth of all messages inside the host together, if it was measured.
     random_access : tuple of RandomAccess
         Rates of a core at random addresses, by rising working set; a larger set than the last has its rate.
+    cache_levels : tuple of CacheLevel
+        Caches of the hardware, by rising size: how much more of them a core has while others are idle.
     """
 
     bandwidth_bytes_per_s: float = 0.0
@@ -73,6 +92,7 @@ class Memory:
     caches: tuple[Cache, ...] = ()
     measured_messages_bytes_per_s: float = 0.0
     random_access: tuple[RandomAccess, ...] = ()
+    cache_levels: tuple[CacheLevel, ...] = ()
 
     @property
     def is_known(self) -> bool:
@@ -83,6 +103,21 @@ class Memory:
     def alone_bytes_per_s(self) -> float:
         """Bandwidth of main memory for one core while the others do not use it; 0 if unknown."""
         return self.core_bandwidth_bytes_per_s or self.bandwidth_bytes_per_s
+
+    def crowded_bytes(self, working_set_bytes: float, n_busy_cores: int) -> float:
+        """Working set that caches hold as well while all cores are busy: `caches` and `random_access` tell its rate.
+
+        Busy cores fill one shared cache after the other. A cache that four cores share serves a set of 8 MiB while two
+        of them are busy as it serves one of 4 MiB while all are.
+
+        Examples
+        --------
+        >>> memory = Memory(cache_levels=(CacheLevel(2.0**20, 1), CacheLevel(2.0**25, 2)))
+        >>> [memory.crowded_bytes(size * 2.0**20, n) / 2**20 for size, n in ((1, 1), (32, 1), (16, 2), (64, 1))]
+        [1.0, 16.0, 16.0, 64.0]
+        """
+        parts = [(level.size_bytes / min(level.n_cores, n_busy_cores), level) for level in self.cache_levels]
+        return core_part_bytes(working_set_bytes, [(part, level.size_bytes / level.n_cores) for part, level in parts])
 
     @property
     def messages_bytes_per_s(self) -> float:
@@ -128,27 +163,51 @@ class Memory:
                 f"one core has a memory bandwidth of {format_bytes(self.core_bandwidth_bytes_per_s)}/s, and all cores "
                 f"of the host have {format_bytes(self.bandwidth_bytes_per_s)}/s together: it cannot be more"
             )
-        for cache in self.caches:
-            if not (0 < cache.size_bytes < inf and 0 < cache.core_bandwidth_bytes_per_s < inf):
-                raise PlatformError(
-                    f"a cache of {cache.size_bytes:g} bytes at {cache.core_bandwidth_bytes_per_s:g} bytes/s: both must "
-                    "be above 0 and finite"
-                )
-        for below, above in pairwise(self.caches):
-            if not below.size_bytes < above.size_bytes:
-                raise PlatformError(
-                    f"a cache of {format_bytes(above.size_bytes)} follows one of {format_bytes(below.size_bytes)}: "
-                    "list each size once, the smallest first"
-                )
-        for point in self.random_access:
-            if not (0 < point.working_set_bytes < inf and 0 < point.core_bytes_per_s < inf):
-                raise PlatformError(
-                    f"random access to {point.working_set_bytes:g} bytes at {point.core_bytes_per_s:g} bytes/s: both "
-                    "must be above 0 and finite"
-                )
-        for less, more in pairwise(self.random_access):
-            if not less.working_set_bytes < more.working_set_bytes:
-                raise PlatformError(
-                    f"random access to {format_bytes(more.working_set_bytes)} follows that to "
-                    f"{format_bytes(less.working_set_bytes)}: list each working set once, the smallest first"
-                )
+        _check_rising(
+            [(cache.size_bytes, cache.core_bandwidth_bytes_per_s) for cache in self.caches],
+            "a cache of {:g} bytes at {:g} bytes/s",
+            "a cache of {} follows one of {}: list each size once, the smallest first",
+        )
+        _check_rising(
+            [(point.working_set_bytes, point.core_bytes_per_s) for point in self.random_access],
+            "random access to {:g} bytes at {:g} bytes/s",
+            "random access to {} follows that to {}: list each working set once, the smallest first",
+        )
+        _check_rising(
+            [(level.size_bytes, level.n_cores) for level in self.cache_levels],
+            "a cache of {:g} bytes that {} cores share",
+            "a cache of {} follows one of {}: list each size once, the smallest first",
+        )
+
+
+def _check_rising(points: Sequence[tuple[float, float]], point_text: str, order_text: str) -> None:
+    """Refuse sizes that do not rise, and numbers that are not above 0 and finite."""
+    for size_bytes, number in points:
+        if not (0 < size_bytes < inf and 0 < number < inf):
+            raise PlatformError(f"{point_text.format(size_bytes, number)}: both must be above 0 and finite")
+    for (below_bytes, _), (above_bytes, _) in pairwise(points):
+        if not below_bytes < above_bytes:
+            raise PlatformError(order_text.format(format_bytes(above_bytes), format_bytes(below_bytes)))
+
+
+def core_part_bytes(size_bytes: float, caches: Sequence[tuple[float, float]]) -> float:
+    """A core's part of a working set; between two caches interpolated, linear in logarithms; beyond them all of it.
+
+    Parameters
+    ----------
+    size_bytes : float
+        The working set.
+    caches : sequence of (float, float)
+        Sizes of caches, rising, and of a core's part of each.
+    """
+    i = next((i for i, (whole, _) in enumerate(caches) if size_bytes <= whole), None)
+    if i is None:
+        return size_bytes
+    (whole, part), below = caches[i], caches[i - 1][1] if i else 0.0
+    if size_bytes == whole:
+        return part
+    if whole == part or part <= below:
+        return min(size_bytes, part)
+    if not below:
+        return size_bytes * part / whole
+    return float(below * (size_bytes / below) ** (log(part / below) / log(whole / below)))

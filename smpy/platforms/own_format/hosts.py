@@ -22,12 +22,12 @@ from smpy.platforms.default_cluster import (
 )
 from smpy.platforms.models.busy_speed import BUSY_SPEED_PROPERTY, busy_shares, busy_speed_text
 from smpy.platforms.models.devices import DEVICES_PROPERTY
-from smpy.platforms.models.memory import Cache, Memory, RandomAccess
+from smpy.platforms.models.memory import Cache, CacheLevel, Memory, RandomAccess
 from smpy.platforms.models.power import PowerState
 from smpy.platforms.models.prices import HOST_PROPERTIES, POWER_PROPERTY
 from smpy.platforms.own_format.devices import read_host_devices
 from smpy.platforms.own_format.prices import read_host_power, read_power_states
-from smpy.platforms.own_format.settings import TomlTable, number_of, quantity_of
+from smpy.platforms.own_format.settings import TomlTable, integer_of, number_of, quantity_of
 from smpy.platforms.own_format.wanted_hosts import WantedHosts
 from smpy.units import (
     exact_speed,
@@ -102,6 +102,7 @@ def read_hosts(machine: TomlTable) -> WantedHosts:
         core_memory_bandwidth_bytes_per_s=first.core_memory_bandwidth_bytes_per_s,
         caches=first.caches,
         random_access=first.random_access,
+        cache_levels=first.cache_levels,
         messages_bandwidth_bytes_per_s=first.messages_bandwidth_bytes_per_s,
         properties=first.properties,
         state_speeds_flop_per_s=first.state_speeds_flop_per_s,
@@ -158,6 +159,7 @@ def _group(host: TomlTable, nic: TomlTable, usual: HostGroup, noted: _Noted) -> 
         ),
         caches=_caches(host, usual.caches),
         random_access=_random_access(host, usual.random_access),
+        cache_levels=_cache_levels(host, usual.cache_levels),
         messages_bandwidth_bytes_per_s=host.quantity(
             "messages_bandwidth", parse_bandwidth_bytes_per_s, "20GB/s", usual.messages_bandwidth_bytes_per_s
         ),
@@ -198,6 +200,21 @@ def _random_access(host: TomlTable, usual: tuple[RandomAccess, ...]) -> tuple[Ra
     points = tuple(RandomAccess(*rate) for rate in rates)
     _check(Memory(random_access=points), host, "random_access")
     return points
+
+
+def _cache_levels(host: TomlTable, usual: tuple[CacheLevel, ...]) -> tuple[CacheLevel, ...]:
+    """Sizes of `{"1MiB" = 1, "32MiB" = 8}` and the cores that share each, by ascending size."""
+    written = host.by_size("cache_cores")
+    if written is None:
+        return usual
+    levels = tuple(
+        CacheLevel(*level)
+        for level in sorted(
+            (quantity_of(size, parse_size_bytes, "32MiB"), integer_of(n, "cores")) for size, n in written
+        )
+    )
+    _check(Memory(cache_levels=levels), host, "cache_cores")
+    return levels
 
 
 def _rates_by_size(host: TomlTable, key: str) -> list[tuple[float, float]] | None:

@@ -223,7 +223,7 @@ class TomlTable:
             Value that the error about a missing key proposes.
         """
         setting = self._value(key, default, "number", str(example), can_be_scaled=True)
-        number = _integer(setting, unit) if setting is not None else default
+        number = integer_of(setting, unit) if setting is not None else default
         assert number is not None
         if (factor := self._factor(key)) != 1:
             if not (number * factor).is_integer():
@@ -239,7 +239,7 @@ class TomlTable:
         if setting is None:
             return tuple(default or ())
         parts = setting.value if isinstance(setting.value, list) else re.split(r"[x,]", str(setting.value))
-        numbers = tuple(_integer(replace(setting, value=part), "") for part in parts)
+        numbers = tuple(integer_of(replace(setting, value=part), "") for part in parts)
         if not numbers or min(numbers) < 1 or max(numbers) > INTEGER_MAX:
             raise setting.error(f"{value_text(setting)} is no list of numbers from 1 upwards, such as 8x8x4")
         return numbers
@@ -465,7 +465,8 @@ def number_of(setting: TomlValue) -> float:
         raise setting.error(f"{value_text(setting)} is no number{f': write {ratio[1]}' if ratio else ''}") from None
 
 
-def _integer(setting: TomlValue, unit: str) -> int:
+def integer_of(setting: TomlValue, unit: str) -> int:
+    """Whole number of a setting, which a text may follow with its unit, such as "cores"."""
     value: Any = setting.value
     if isinstance(value, int) and not isinstance(value, bool):
         return value

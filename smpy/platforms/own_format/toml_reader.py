@@ -18,7 +18,7 @@ from smpy.units import parse_speed_flop_per_s
 _DEPTH_MAX: Final = 20  # maximum depth of nested tables, and of includes
 _BY_SIZE: Final = frozenset(
     {
-        *("caches", "random_access", "latency_factor", "bandwidth_factor"),
+        *("caches", "random_access", "cache_cores", "latency_factor", "bandwidth_factor"),
         *("send_overhead", "isend_overhead", "recv_overhead"),
     }
 )

@@ -248,11 +248,13 @@ def _memory(memory: Memory) -> dict[str, object]:
     random_access = {
         exact_size(point.working_set_bytes): exact_bandwidth(point.core_bytes_per_s) for point in memory.random_access
     }
+    cache_cores = {exact_size(level.size_bytes): level.n_cores for level in memory.cache_levels}
     return {
         **_unless_zero("memory_bandwidth", memory.bandwidth_bytes_per_s),
         **_unless_zero("core_memory_bandwidth", memory.core_bandwidth_bytes_per_s),
         **({"caches": caches} if caches else {}),
         **({"random_access": random_access} if random_access else {}),
+        **({"cache_cores": cache_cores} if cache_cores else {}),
         **_unless_zero("messages_bandwidth", memory.measured_messages_bytes_per_s),
     }
 
