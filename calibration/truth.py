@@ -8,6 +8,7 @@
 runs the programs of `CASES` on 1 and 2 ranks, in turn under each real MPI and in each way of `PREDICTED` under
 `smpy run`, and writes every time to FOLDER/truth.csv at once. The same command goes on where it was interrupted.
 `--cases heat` measures only cases whose program or arguments match. Without --mpi it only prints what the file says.
+On a virtual machine whose host takes free pages away, memory is touched before each run.
 
 FOLDER has a calibration of this machine:
 
@@ -37,10 +38,12 @@ from itertools import product
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import numpy as np
 import real_mpi
 from truth_tables import HEAD, WHOLE, read_rows, tell, tell_large_errors, tell_machine, tell_phases
 
-from smpy.calibrate.this_machine import check_quiet
+from smpy.calibrate.this_machine import check_quiet, free_memory_bytes
+from smpy.compute.clock.system_time import hypervisor_takes_free_pages
 from smpy.errors import UsageError
 
 ROOT: Final = Path(__file__).parent.parent
@@ -51,6 +54,8 @@ PREDICTED: Final = {
     "modelled": "--platform {machine} --compute mixed --host {folder}/node.toml",
 }
 """Options of `smpy run`, by way."""
+TOUCHED_BYTES: Final = 2 << 30
+"""Memory that is touched before each run: more than any of the programs takes."""
 PHASE: Final = re.compile(r"^phase (\S+): ([\d.]+) s$", re.MULTILINE)
 
 
@@ -115,6 +120,12 @@ def commands(folder: Path, mpis: dict[str, str], n_ranks: int) -> Iterator[tuple
             yield name, [str(real_mpi.SMPY), "run", "-n", str(n_ranks), "--quiet", *words]
 
 
+def take_back_pages() -> None:
+    """Touch memory and free it, so that the next run's first touches of pages find them in the machine."""
+    if hypervisor_takes_free_pages():
+        np.full(min(TOUCHED_BYTES, free_memory_bytes() // 2) // 8, 0.0)
+
+
 def measure(folder: Path, mpis: dict[str, str], pattern: str = "") -> None:
     """Run the cases that match a pattern, ways in turn, but for runs in the file; write each run's times at once."""
     path = folder / "truth.csv"
@@ -134,6 +145,7 @@ def measure(folder: Path, mpis: dict[str, str], pattern: str = "") -> None:
                 run = case.program, case.arguments, n_ranks, way, repetition
                 if run in done:
                     continue
+                take_back_pages()
                 printed = real_mpi.run([*command, str(ROOT / case.program), *case.arguments.split()])
                 seconds = phases_s(case, printed)
                 rows.writerows((*run, phase, f"{phase_s:.6f}") for phase, phase_s in seconds.items())

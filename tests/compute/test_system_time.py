@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from smpy.compute.clock import system_time
-from smpy.compute.clock.system_time import SystemTime
+from smpy.compute.clock.system_time import SystemTime, hypervisor_takes_free_pages
 
 
 @pytest.fixture
@@ -44,3 +45,18 @@ def test_a_burst_that_stands_for_many_leaves_the_systems_share_as_it_was(usage: 
     usage.ru_utime, usage.ru_stime, usage.ru_minflt = 5.6, 2.4, 1800
     taken.take(100.0)
     assert taken.system_s / taken.seconds == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(
+    ("device", "features", "is_taken"),
+    [("0x0005", "01100100", True), ("0x0005", "01100000", False), ("0x0005", "", False), ("0x0002", "01100100", False)],
+)
+def test_a_balloon_that_reports_free_pages_takes_them(
+    tmp_path: Path, device: str, features: str, is_taken: bool
+) -> None:
+    assert not hypervisor_takes_free_pages(tmp_path / "none")
+    (tmp_path / "virtio0").mkdir()
+    assert not hypervisor_takes_free_pages(tmp_path)
+    (tmp_path / "virtio0" / "device").write_text(f"{device}\n")
+    (tmp_path / "virtio0" / "features").write_text(f"{features}\n")
+    assert hypervisor_takes_free_pages(tmp_path) == is_taken

@@ -10,6 +10,8 @@ from textwrap import dedent
 
 import pytest
 
+from smpy.emulate.reports import remarks as remarks_module
+
 PROGRAM = """
     import resource
 
@@ -177,15 +179,18 @@ COMPUTED = "sum(i * i for i in range(2_000_000))\n"
     ("program", "keep_memory", "is_told"),
     [(TAKEN_AGAIN, False, True), (TAKEN_AGAIN, True, False), (COMPUTED, False, False)],
 )
+@pytest.mark.parametrize("is_taken", [True, False])
 def test_page_faults_that_took_much_of_measured_computing_are_told_with_their_share(
-    emulated: Callable, program: str, keep_memory: bool, is_told: bool
+    emulated: Callable, monkeypatch: pytest.MonkeyPatch, program: str, keep_memory: bool, is_told: bool, is_taken: bool
 ):
+    monkeypatch.setattr(remarks_module, "hypervisor_takes_free_pages", lambda: is_taken)
     program = f"from mpi4py import MPI\n{program}MPI.COMM_WORLD.Barrier()\n"
     remarks = emulated(program, 1, compute="measured", keep_memory=keep_memory).outcome.summary.remarks
     told = [remark for remark in remarks if remark.topic == "page faults"]
     assert len(told) == is_told
     for remark in told:
         assert 0.3 < remark.facts["share"] <= 1
+        assert any("takes free pages away" in line for line in remark.lines) == is_taken
         assert remark.facts["page_faults"] > 500  # 409,600 pages of 4 KiB; 800 huge ones
 
 

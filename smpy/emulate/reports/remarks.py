@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from smpy.collectives.world_schedules import algorithms_in
 from smpy.compute.clock.sampling import Sampling
-from smpy.compute.clock.system_time import SystemTime
+from smpy.compute.clock.system_time import SystemTime, hypervisor_takes_free_pages
 from smpy.compute.models.modelling import Modelling
 from smpy.emulate.reports.ranks_in_text import lines_by_rank, place_of
 from smpy.engine.bytes_of_files import BytesOfFiles
@@ -174,10 +174,14 @@ def remarks_on_page_faults(system_time: SystemTime) -> Iterable[Remark]:
         return
     share = system_time.system_s / system_time.seconds
     if share >= _FAULTS_SHARE:
-        lines = (
+        lines: tuple[str, ...] = (
             f"{share:.0%} of the measured computing is the system's: about {system_time.page_faults:,.0f} page faults",
             "a real run may have fewer: --keep-memory predicts a run without most of them",
         )
+        if hypervisor_takes_free_pages():
+            lines += (
+                "the host of this virtual machine takes free pages away: faults take longer, each run differently",
+            )
         yield Remark("page faults", lines, {"share": share, "page_faults": round(system_time.page_faults)})
 
 
