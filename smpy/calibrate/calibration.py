@@ -282,7 +282,7 @@ def _measure(
         if not is_complete:
             file.warn(f"{_TIME_WAS_OVER}, {plan.time_limit_s:.0f} s, before all measurements were made")
         memory_bytes = min(plan.curve_bytes, free_memory_bytes() // 4)
-        file.add([all_cores(cores, memory_bytes)])
+        file.add(all_cores(cores, memory_bytes))
         samples, left_out = measure_neighbours(cores, memory_bytes, is_loaded=bool(warnings))
         file.add(samples)
         for sentence in left_out:
@@ -328,15 +328,13 @@ def _fitted(
     parts = [(size, part) for size, part in recorded.about["caches_bytes"]]
     memory = memory_speed(curve, parts) if curve else None
     reads = by_kernel.get(RANDOM_READS, ())
-    together = by_kernel.get(ALL_CORES, ())
+    together = [dict(sample.sizes)["bytes"] / sample.wall_s for sample in by_kernel.get(ALL_CORES, ())]
     beside = [sample for name in NEIGHBOUR_KERNELS for sample in by_kernel.get(name, ())]
     return Calibration(
         about=_table(request, plan, recorded, memory),
         speed_flop_per_s=_speed_flop_per_s(by_kernel[SPEED]),
         memory=memory,
-        all_cores_bytes_per_s=max(
-            (dict(sample.sizes)["bytes"] / sample.wall_s for sample in together), default=float("nan")
-        ),
+        all_cores_bytes_per_s=float(np.median(together)) if together else float("nan"),
         random_access=random_access(reads, memory, parts) if reads and memory is not None else (),
         cache_levels=tuple(CacheLevel(size, size // part) for size, part in parts) if memory is not None else (),
         neighbours=neighbours(beside, load_bytes(plan.curve_bytes)) if beside else None,

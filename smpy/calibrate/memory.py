@@ -25,7 +25,8 @@ _GATHER_ARRAYS: Final = 3  # y = x[order]: x is read at random, the others one w
 _PASSES_TO_SETTLE: Final = 4  # caches that take what others evict serve a working set at their full rate only then
 _IN_CACHE: Final = 0.75  # share of the last cache that surely holds the working set: others use the rest
 _STRAIGHT: Final = 0.05  # largest relative error of the bandwidth between the points that are kept
-_ALL_CORES_S: Final = 0.5
+_ALL_CORES_S: Final = 0.2
+_ALL_CORES_ROUNDS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +197,8 @@ def _falling(rates: NDArray[np.float64]) -> NDArray[np.float64]:
     return fallen
 
 
-def all_cores(cores: Sequence[int], memory_bytes: int) -> KernelSample:
-    """Measure the bytes that all cores move at once, each in memory of its own, and the time they take.
+def all_cores(cores: Sequence[int], memory_bytes: int) -> list[KernelSample]:
+    """Measure the bytes that all cores move at once, each in memory of its own, and the time they take, several times.
 
     Parameters
     ----------
@@ -212,10 +213,13 @@ def all_cores(cores: Sequence[int], memory_bytes: int) -> KernelSample:
         The first that a thread raises: the others then end, too.
     """
     n_words = memory_bytes // len(cores) // _ARRAYS // 8
-    rates = rates_together(cores, lambda: sum_of_arrays(n_words), _ALL_CORES_S)
-    n_passes_per_s = sum(rate.calls_per_s for rate in rates)
-    moved_bytes = int(n_passes_per_s * n_words * 8 * WORDS_MOVED * _ALL_CORES_S)
-    return KernelSample(ALL_CORES, (("bytes", moved_bytes),), "warm", 0, _ALL_CORES_S * len(cores), _ALL_CORES_S)
+    samples = []
+    for number in range(_ALL_CORES_ROUNDS):
+        rates = rates_together(cores, lambda: sum_of_arrays(n_words), _ALL_CORES_S)
+        moved_bytes = int(sum(rate.calls_per_s for rate in rates) * n_words * 8 * WORDS_MOVED * _ALL_CORES_S)
+        times_s = _ALL_CORES_S * len(cores), _ALL_CORES_S
+        samples.append(KernelSample(ALL_CORES, (("bytes", moved_bytes),), "warm", number, *times_s))
+    return samples
 
 
 def sum_of_arrays(n_words: int) -> Callable[[], object]:

@@ -72,7 +72,7 @@ def _small_machine(monkeypatch):
     monkeypatch.setattr(calibration_module, "caches", lambda: [(32 << 10, 32 << 10)])
     monkeypatch.setattr(this_machine, "disturbance", lambda _probe: "")
     all_cores = KernelSample("all_cores", (("bytes", 10**12),), "warm", 0, 1.0, 1.0)
-    monkeypatch.setattr(calibration_module, "all_cores", lambda _cores, _memory_bytes: all_cores)
+    monkeypatch.setattr(calibration_module, "all_cores", lambda _cores, _memory_bytes: [all_cores])
     monkeypatch.setattr(calibration_module, "measure_neighbours", lambda *_args, **_more: (NEIGHBOURS, []))
     monkeypatch.setattr(calibration_module, "Clocks", lambda: Clocks(PLANTED_TIME.read, PLANTED_TIME.read))
     monkeypatch.setattr(kernels_module, "kernels", lambda: KERNELS)
@@ -294,7 +294,7 @@ def test_one_core_is_measured_and_then_all_that_the_process_may_use(tmp_path, mo
 
     def all_cores(cores, _memory_bytes):
         seen.append((os.sched_getaffinity(0), set(cores)))
-        return KernelSample("all_cores", (("bytes", 10**12),), "warm", 0, 1.0, 1.0)
+        return [KernelSample("all_cores", (("bytes", 10**12),), "warm", 0, 1.0, 1.0)]
 
     monkeypatch.setattr(calibration_module, "all_cores", all_cores)
     assert _run("host", str(tmp_path / "node.toml")).exit_code == 0
