@@ -34,7 +34,8 @@ typedef struct {
     __typeof__(sim_payload) *payload_of;
     __typeof__(sim_release) *release;
     __typeof__(sim_work_of_request_s) *work_of_request_s;
-    __typeof__(sim_data_work_s) *data_work_s;
+    __typeof__(sim_page_faults_s) *page_faults_s;
+    __typeof__(sim_blocks_s) *blocks_s;
     __typeof__(sim_own_copy_s) *own_copy_s;
     __typeof__(sim_append_overhead) *append_overhead;
     __typeof__(payload_fill) *fill;

@@ -118,8 +118,8 @@ static int pay(double work_s)
 /* The rank gathers the blocks of its message. */
 static int pay_for_blocks(const user_buffer *load)
 {
-    const int64_t n_blocks = (load->bytes + load->layout->block_bytes - 1) / load->layout->block_bytes;
-    return pay(surface.calls->data_work_s(surface.sim, surface.timeline, NULL, 0, n_blocks));
+    const int64_t n_blocks = strided_n_blocks(load->layout, load->bytes);
+    return pay(surface.calls->blocks_s(surface.sim, surface.timeline, n_blocks, strided_span_bytes(load->layout, load->bytes)));
 }
 
 int comm_post_send(const envelope *to, user_buffer load, int blocking, int must_copy)
@@ -235,7 +235,7 @@ static int copy_to_itself(const envelope *to, user_buffer load, user_buffer room
 {
     if (load.layout || room.layout || load.bytes > room.bytes || (load.bytes && (!load.data || !room.data))) return -1;
     if (user_buffer_folded_share(&load) != FOLDED_NONE || user_buffer_folded_share(&room) != FOLDED_NONE) return -1;
-    if (pay(surface.calls->data_work_s(surface.sim, surface.timeline, room.data, load.bytes, 0)) < 0) return -1;
+    if (pay(surface.calls->page_faults_s(surface.sim, surface.timeline, room.data, load.bytes)) < 0) return -1;
     if (pay(surface.calls->own_copy_s(surface.sim, surface.timeline, load.bytes)) < 0) return -1;
     if (load.bytes) memmove(room.data, load.data, (size_t)load.bytes);
     *m = (message){.is_recv = 1, .source = to->peer, .tag = to->tag, .bytes = load.bytes, .capacity = room.bytes};

@@ -11,11 +11,11 @@ class DataWork(TimeCalls):
 
     def spend_on_write(self, address: int, nbytes: int) -> None:
         """Have the running rank take the page faults of a stretch of memory that it is about to write."""
-        self._spend(lib.sim_data_work_s(self._sim, self.timeline, ffi.cast("char *", address), nbytes, 0))
+        self._spend(lib.sim_page_faults_s(self._sim, self.timeline, ffi.cast("char *", address), nbytes))
 
-    def spend_on_blocks(self, n_blocks: int) -> None:
-        """Have the running rank gather or scatter contiguous blocks of a datatype that leaves gaps."""
-        self._spend(lib.sim_data_work_s(self._sim, self.timeline, ffi.NULL, 0, n_blocks))
+    def spend_on_blocks(self, n_blocks: int, span_bytes: int) -> None:
+        """Have the running rank gather or scatter contiguous blocks of a datatype, over so much memory."""
+        self._spend(lib.sim_blocks_s(self._sim, self.timeline, n_blocks, span_bytes))
 
     def spend_on_copy(self, nbytes: int) -> None:
         """Have the running rank copy bytes from its own memory to its own memory."""

@@ -94,6 +94,8 @@ class Load:
         The entries in the program's memory that it consists of; None: it is smpy's own, or folded.
     n_blocks : int
         Contiguous blocks that bytes which are handed over go to; 0: they are one stretch.
+    span_bytes : int
+        Memory from the first to the last of these blocks.
     is_on_device : bool
         Whether it lies in the memory of the rank's device.
     """
@@ -105,6 +107,7 @@ class Load:
     private: Ranges | None = None
     entries: Entries | None = None
     n_blocks: int = 0
+    span_bytes: int = 0
     is_on_device: bool = False
 
 

@@ -36,7 +36,8 @@ class PointToPoint(Loop):
         is_detached = bool(lib.sim_request(self._sim, number).is_detached)
         if load.take is not None:
             payload = self._payload_of(number)
-            payload.kind, payload.bytes, payload.n_blocks = lib.PAYLOAD_PYTHON, load.nbytes, load.n_blocks
+            payload.kind, payload.bytes = lib.PAYLOAD_PYTHON, load.nbytes
+            payload.n_blocks, payload.span_bytes = load.n_blocks, load.span_bytes
         elif load.address and load.nbytes:
             payload, data = self._payload_of(number), ffi.cast("char *", load.address)
             if not is_detached:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from smpy.errors import UsageError, meant
-from smpy.platforms.models.machine_models import DATA_COSTS, SHORTEST_POLL_S
+from smpy.platforms.models.machine_models import DATA_COSTS, OVERHEADS, SHORTEST_POLL_S
 
 if TYPE_CHECKING:
     import numpy as np
@@ -100,13 +100,9 @@ def with_less_overhead(machine: Description, factor: float) -> Description:
         )
 
     models = machine.models
-    calls = replace(
-        models.calls,
-        send_overhead=less(models.calls.send_overhead),
-        isend_overhead=less(models.calls.isend_overhead),
-        recv_overhead=less(models.calls.recv_overhead),
-        **{name: getattr(models.calls, name) / factor for name in DATA_COSTS},
-    )
+    changes: dict[str, Any] = {name: less(getattr(models.calls, name)) for name in OVERHEADS}
+    changes |= {name: getattr(models.calls, name) / factor for name in DATA_COSTS}
+    calls = replace(models.calls, **changes)
     polls = models.polling
     polls = replace(polls, test_s=_shorter(polls.test_s, factor), iprobe_s=_shorter(polls.iprobe_s, factor))
     return replace(machine, models=replace(models, calls=calls, polling=polls))

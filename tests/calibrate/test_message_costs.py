@@ -14,6 +14,8 @@ from smpy.calibrate.network.pieces import predict_s
 from smpy.calibrate.network.samples import MessageSample, Samples, read_raw
 from smpy.cli.main import main
 from smpy.errors import UsageError
+from smpy.platforms import read_machine
+from smpy.platforms.own_format.writing import write_toml
 from smpy.units import parse_bandwidth_bytes_per_s, parse_time_s
 
 MEASURE = Path(smpy.calibrate.network.__file__).with_name("measure.py")
@@ -207,3 +209,23 @@ def test_too_few_sizes_are_refused():
     rows = tuple(MessageSample("pingpong", n, 0, 1e-6) for n in (1, 2, 4))
     with pytest.raises(UsageError, match="ping-pongs of 3 sizes, which is too few"):
         fit_costs(Samples(rows))
+
+
+def test_planted_costs_of_copies_and_blocks_by_size_are_found(emulated, tmp_path):
+    mpi = [
+        'wtime = "20us"',
+        'own_copy_bandwidth = { "0" = "40GB/s", "3MiB" = "8GB/s" }',
+        'block = { "0" = "2ns", "300KiB" = "5ns", "9MiB" = "12ns" }',
+    ]
+    raw = _measured(emulated, tmp_path, "\n".join([HOSTS, "[mpi]", *mpi]), n_sizes=12)
+    assert _calibrate(tmp_path / "found.toml", "--from", raw).exit_code == 0
+    found = tomllib.loads((tmp_path / "found.toml").read_text())["mpi"]
+    assert [parse_bandwidth_bytes_per_s(rate) for rate in found["own_copy_bandwidth"].values()] == [40e9, 8e9]
+    copied_s = 8 / 40e9  # packing also copies the block's 8 bytes
+    times_s = [parse_time_s(time) - copied_s for time in found["block"].values()]
+    assert times_s == pytest.approx([2e-9, 5e-9, 12e-9], rel=1e-3)
+    assert "0" in found["block"]
+    again = read_machine(tmp_path / "found.toml", 2)
+    assert again.models.calls.block[0].above_bytes == 0
+    (tmp_path / "written.toml").write_text(write_toml(again))
+    assert read_machine(tmp_path / "written.toml", 2).models.calls == again.models.calls

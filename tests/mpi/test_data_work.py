@@ -12,11 +12,12 @@ import pytest
 
 from smpy.engine.running import current
 from smpy.mpi import MPI
-from smpy.platforms import default_cluster
+from smpy.platforms import Overhead, default_cluster
 from tests.mpi.conftest import run_world
 
 PAGE_S, HUGE_PAGE_S, BLOCK_S, COPY_BYTE_S = 1e-6, 1e-4, 1e-8, 1e-9
 PAGE, HUGE_PAGE = 4096, 2 << 20
+OWN_COPY, BLOCK = (Overhead(0, 0.0, COPY_BYTE_S),), (Overhead(0, BLOCK_S, 0.0),)
 
 
 def untouched(nbytes: int, within: int | None = None) -> Any:
@@ -30,10 +31,10 @@ def touched(nbytes: int) -> Any:
     return np.ones(nbytes, "u1")
 
 
-def extra_s(rank_main: Callable[[MPI.Comm], Any], n_ranks: int = 2, **costs: float) -> list[float]:
+def extra_s(rank_main: Callable[[MPI.Comm], Any], n_ranks: int = 2, **costs: Any) -> list[float]:
     """Delay of each rank's end where its data costs what these numbers say."""
 
-    def ends(**costs: float) -> list[float]:
+    def ends(**costs: Any) -> list[float]:
         models = default_cluster(n_ranks).models
         models = replace(models, calls=replace(models.calls, **costs))
         return run_world(n_ranks, lambda rank: rank_main(MPI.COMM_WORLD), models=models).finish_s
@@ -136,7 +137,7 @@ def test_collective_takes_page_faults_of_its_result_and_the_copy_of_its_own_bloc
     def body(comm: MPI.Comm) -> None:
         call(comm, touched(64 * PAGE), untouched(64 * PAGE))
 
-    costs = {"page_fault_s": PAGE_S, "own_copy_byte_s": COPY_BYTE_S}
+    costs: dict[str, Any] = {"page_fault_s": PAGE_S, "own_copy": OWN_COPY}
     expected_s = n_written * PAGE_S + n_copied * PAGE * COPY_BYTE_S
     assert extra_s(body, **costs) == close(expected_s, expected_s)
 
@@ -145,7 +146,7 @@ def test_root_alone_copies_its_block_of_a_gather():
     def body(comm: MPI.Comm) -> None:
         comm.Gather(touched(8 * PAGE), touched(16 * PAGE) if comm.rank == 0 else None)
 
-    assert extra_s(body, own_copy_byte_s=COPY_BYTE_S) == close(8 * PAGE * COPY_BYTE_S, 0)
+    assert extra_s(body, own_copy=OWN_COPY) == close(8 * PAGE * COPY_BYTE_S, 0)
 
 
 def test_nothing_is_copied_in_place():
@@ -153,7 +154,7 @@ def test_nothing_is_copied_in_place():
         comm.Allgather(MPI.IN_PLACE, touched(16 * PAGE))
         comm.Allreduce(MPI.IN_PLACE, touched(16 * PAGE), MPI.MAX)
 
-    assert extra_s(body, own_copy_byte_s=COPY_BYTE_S) == close(0, 0)
+    assert extra_s(body, own_copy=OWN_COPY) == close(0, 0)
 
 
 def test_one_rank_copies_what_it_sends_to_itself():
@@ -161,7 +162,7 @@ def test_one_rank_copies_what_it_sends_to_itself():
         comm.Alltoall(touched(8 * PAGE), touched(8 * PAGE))
         comm.Sendrecv(touched(8 * PAGE), 0, 0, touched(8 * PAGE), 0, 0)
 
-    assert extra_s(body, 1, own_copy_byte_s=COPY_BYTE_S) == close(2 * 8 * PAGE * COPY_BYTE_S)
+    assert extra_s(body, 1, own_copy=OWN_COPY) == close(2 * 8 * PAGE * COPY_BYTE_S)
 
 
 def column(n_rows: int) -> MPI.Datatype:
@@ -183,7 +184,7 @@ def test_both_ends_take_the_time_of_the_blocks_of_a_column(datatype: Callable[[i
             current().sleep(0.1)  # the message has come: the rank's own work alone delays it
             comm.Recv([matrix, 1, datatype(n_rows)], 0)
 
-    sent_s, received_s = extra_s(body, block_s=BLOCK_S)
+    sent_s, received_s = extra_s(body, block=BLOCK)
     assert received_s == pytest.approx(n_rows * BLOCK_S, rel=1e-9, abs=1e-15)
     assert sent_s == pytest.approx(n_rows * BLOCK_S * (n_rows == 10), rel=1e-9, abs=1e-15)  # else it waits for rank 1
 
@@ -193,7 +194,7 @@ def test_dense_datatype_has_no_blocks():
         pair = MPI.DOUBLE.Create_contiguous(2).Commit()
         comm.Sendrecv([np.ones(8), 4, pair], 1 - comm.rank, 0, [np.ones(8), 4, pair], 1 - comm.rank, 0)
 
-    assert extra_s(body, block_s=BLOCK_S) == close(0, 0)
+    assert extra_s(body, block=BLOCK) == close(0, 0)
 
 
 def test_column_in_a_collective_takes_its_blocks_on_either_side():
@@ -203,5 +204,33 @@ def test_column_in_a_collective_takes_its_blocks_on_either_side():
     def scatters(comm: MPI.Comm) -> None:
         comm.Allgather([np.ones(50), 50, MPI.DOUBLE], [np.ones((101, 7)), 1, column(50)])
 
-    assert extra_s(gathers, block_s=BLOCK_S) == close(50 * BLOCK_S, 50 * BLOCK_S)
-    assert extra_s(scatters, block_s=BLOCK_S) == close(100 * BLOCK_S, 100 * BLOCK_S)
+    assert extra_s(gathers, block=BLOCK) == close(50 * BLOCK_S, 50 * BLOCK_S)
+    assert extra_s(scatters, block=BLOCK) == close(100 * BLOCK_S, 100 * BLOCK_S)
+
+
+@pytest.mark.parametrize("datatype", [column, scattered])
+@pytest.mark.parametrize(("n_rows", "times"), [(146, 1), (147, 5)])
+def test_blocks_cost_what_the_memory_that_they_span_says(
+    datatype: Callable[[int], MPI.Datatype], n_rows: int, times: int
+):
+    """The last of 146 blocks ends at most 8,136 bytes behind the start of the first, that of 147 blocks 8,184."""
+
+    def body(comm: MPI.Comm) -> None:
+        matrix = np.ones((n_rows + 1, 7))
+        if comm.rank == 0:
+            comm.Send([matrix, 1, datatype(n_rows)], 1)
+        else:
+            current().sleep(0.1)
+            comm.Recv([matrix, 1, datatype(n_rows)], 0)
+
+    by_span = Overhead(0, BLOCK_S, 0.0), Overhead(8150, 5 * BLOCK_S, 0.0)
+    assert extra_s(body, block=by_span) == close(n_rows * times * BLOCK_S, n_rows * times * BLOCK_S)
+
+
+@pytest.mark.parametrize(("n_pages", "times"), [(8, 1), (9, 3)])
+def test_a_copy_costs_what_its_size_says(n_pages: int, times: int):
+    def body(comm: MPI.Comm) -> None:
+        comm.Alltoall(touched(n_pages * PAGE), touched(n_pages * PAGE))
+
+    by_size = Overhead(0, 0.0, COPY_BYTE_S), Overhead(8 * PAGE, 0.0, 3 * COPY_BYTE_S)
+    assert extra_s(body, 1, own_copy=by_size) == close(n_pages * PAGE * times * COPY_BYTE_S)

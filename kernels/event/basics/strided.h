@@ -26,4 +26,18 @@ int strided_lies_within(const strided *layout, int64_t start, int64_t count, int
 void strided_pack(const strided *layout, const char *data, char *packed, int64_t bytes);
 void strided_unpack(const strided *layout, char *data, const char *packed, int64_t bytes);
 /* end cdef */
+
+/* Blocks that the first `bytes` of entries consist of; a block may be incomplete. */
+static inline int64_t strided_n_blocks(const strided *layout, int64_t bytes)
+{
+    return (bytes + layout->block_bytes - 1) / layout->block_bytes;
+}
+
+/* Memory from the first to the last byte of the entries that so many bytes fill. */
+static inline int64_t strided_span_bytes(const strided *layout, int64_t bytes)
+{
+    const int64_t n_further = bytes > 0 ? (bytes - 1) / layout->size_bytes : 0;
+    const int64_t step_bytes = layout->extent_bytes < 0 ? -layout->extent_bytes : layout->extent_bytes;
+    return layout->end_bytes - layout->first_bytes + n_further * step_bytes;
+}
 #endif

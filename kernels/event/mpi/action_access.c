@@ -139,7 +139,7 @@ int sim_append_access(sim *s, int id, int comm, int target, int64_t bytes, int a
     if (access < ACCESS_PUT || access > ACCESS_RACCUMULATE) return SIM_BAD_REQUEST;
     const int rank = s->timelines.at[id].rank;
     const call_costs *costs = costs_of(s, rank);
-    const double usual_s = protocol_overhead_s(costs->isend_overhead, costs->n_isend_overhead, bytes);
+    const double usual_s = cost_by_size_s(costs->isend_overhead, costs->n_isend_overhead, bytes);
     const double overhead_s = protocol_startup_s(s, rank, comm_world_rank(&mpi->comms, comm, target), usual_s);
     if (sleep_append_overhead(s, id, overhead_s) < 0) return SIM_OUT_OF_MEMORY;
     int error = new_requests(s, id, comm, target, bytes, access, out);

@@ -81,9 +81,9 @@ static double overhead_s(const sim *s, int id, const collective_run *run)
     double usual_s = 0;
     if (c->code != CALL_ISEND && c->code != CALL_EXCHANGE && c->code != CALL_SEND) return 0;
     if (c->code != CALL_SEND)
-        usual_s = protocol_overhead_s(costs->isend_overhead, costs->n_isend_overhead, c->bytes_out);
+        usual_s = cost_by_size_s(costs->isend_overhead, costs->n_isend_overhead, c->bytes_out);
     else if (protocol_is_detached(costs, c->bytes_out) || costs->rendezvous_overheads)
-        usual_s = protocol_overhead_s(costs->send_overhead, costs->n_send_overhead, c->bytes_out);
+        usual_s = cost_by_size_s(costs->send_overhead, costs->n_send_overhead, c->bytes_out);
     if (c->to < 0 || c->to >= comm_size(&mpi->comms, other)) return usual_s; /* its post will tell */
     return protocol_startup_s(s, rank, comm_world_rank(&mpi->comms, other, c->to), usual_s);
 }

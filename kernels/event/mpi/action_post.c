@@ -164,9 +164,9 @@ int sim_append_send(sim *s, int id, int comm, int dest, int tag, int64_t bytes, 
     const uint8_t is_detached = mode != SEND_SYNCHRONOUS && (mode == SEND_BUFFERED || protocol_is_detached(costs, bytes));
     double overhead_s = 0;
     if (!blocking)
-        overhead_s = protocol_overhead_s(costs->isend_overhead, costs->n_isend_overhead, bytes);
+        overhead_s = cost_by_size_s(costs->isend_overhead, costs->n_isend_overhead, bytes);
     else if (is_detached || mode == SEND_SYNCHRONOUS || costs->rendezvous_overheads)
-        overhead_s = protocol_overhead_s(costs->send_overhead, costs->n_send_overhead, bytes);
+        overhead_s = cost_by_size_s(costs->send_overhead, costs->n_send_overhead, bytes);
     overhead_s = protocol_startup_s(s, rank, comm_world_rank(&mpi->comms, other, dest), overhead_s);
     if (!cpus_are_used(s) && sleep_append_overhead(s, id, overhead_s) < 0) return SIM_OUT_OF_MEMORY;
     int request = request_new(s, (struct request){.rank = rank, .comm = comm, .peer = dest, .tag = tag, .bytes = bytes,

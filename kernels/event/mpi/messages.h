@@ -32,7 +32,9 @@ typedef struct {
     void *object;                     /* the compiled surface's reference */
     const strided *layout;            /* BORROWED (receives): where the bytes go, kept alive as the memory is; NULL: one stretch */
     union {
-        int64_t n_blocks;             /* PYTHON: contiguous blocks that `bytes` go to, 0: one stretch */
+        struct {                      /* PYTHON: contiguous blocks that `bytes` go to, 0: one stretch; and the memory they span */
+            int64_t n_blocks, span_bytes;
+        };
         double work_s;                /* receives, once done: what their rank takes for the bytes (data_work.h) */
     };
     byte_ranges *carried;             /* sends: the bytes with a content, freed on delivery; NULL: see the folded table */
@@ -118,11 +120,12 @@ int sim_schedule_new(sim *s, int n_words, const int64_t *words);       /* number
 /* ---- requests and their payload ---- */
 const request *sim_request(const sim *s, int id);
 payload *sim_payload(sim *s, int id);   /* its payload end, NONE at first, for the poster to fill in; NULL without memory */
-/* Time of a timeline's rank for a stretch of memory that it is to write (NULL: none), and for blocks of a datatype. */
-double sim_work_of_request_s(const sim *s, int id); /* of a receive that is done, beside its transfer; of other requests 0 */
-double sim_data_work_s(const sim *s, int timeline, const char *data, int64_t bytes, int64_t n_blocks);
-double sim_reduction_s(const sim *s, int timeline, int64_t bytes); /* likewise, to reduce an operand */
-double sim_own_copy_s(const sim *s, int timeline, int64_t bytes); /* likewise, to copy within its memory */
+double sim_work_of_request_s(const sim *s, int id); /* time of a done receive, beside its transfer; of other requests 0 */
+/* Times that a timeline's rank takes: for the page faults of memory that it is to write, for blocks of a datatype, ... */
+double sim_page_faults_s(const sim *s, int timeline, const char *data, int64_t bytes);
+double sim_blocks_s(const sim *s, int timeline, int64_t n_blocks, int64_t span_bytes);
+double sim_reduction_s(const sim *s, int timeline, int64_t bytes); /* to reduce an operand */
+double sim_own_copy_s(const sim *s, int timeline, int64_t bytes); /* to copy within its memory */
 void sim_release(sim *s, int id);     /* the poster is through with it; an active one goes on and is freed when it ends */
 const message_envelope *sim_probed(const sim *s, int timeline); /* the message a successful probe found */
 

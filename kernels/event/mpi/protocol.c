@@ -13,14 +13,6 @@
 #include "world/clock_events.h"
 #include "world/tell.h"
 
-double protocol_overhead_s(const double *table, int n, int64_t bytes)
-{
-    const double *row = table;
-    if (!n) return 0;
-    for (int i = 0; i < n && table[3 * i] < (double)bytes; i++) row = table + 3 * i;
-    return row[1] + row[2] * (double)bytes;
-}
-
 double protocol_startup_s(const sim *s, int rank, int target, double usual_s)
 {
     const network *n = &s->network;
@@ -32,7 +24,7 @@ double protocol_receive_overhead_s(const sim *s, int rank, const slot *recv)
 {
     const call_costs *costs = costs_of(s, rank);
     const int64_t bytes = recv->is.matched_bytes < recv->is.bytes ? recv->is.matched_bytes : recv->is.bytes;
-    return recv->has_overhead ? protocol_overhead_s(costs->recv_overhead, costs->n_recv_overhead, bytes) : 0;
+    return recv->has_overhead ? cost_by_size_s(costs->recv_overhead, costs->n_recv_overhead, bytes) : 0;
 }
 
 int protocol_await_interface(sim *s, int id)
@@ -54,7 +46,7 @@ int protocol_send(sim *s, int id, int request)
     const call_costs *costs = costs_of(s, rank);
     const double from_s = larger(s->clock.now_s, cpu_sends_from_s(s, rank));
     const double until_s =
-        from_s + protocol_overhead_s(costs->isend_overhead, costs->n_isend_overhead, mpi_of(s)->requests.at[request].is.bytes);
+        from_s + cost_by_size_s(costs->isend_overhead, costs->n_isend_overhead, mpi_of(s)->requests.at[request].is.bytes);
     const int result = protocol_post(s, request);
     if (result < 0) return result;
     cpu_load(s, rank, until_s);

@@ -12,8 +12,6 @@
 #include "mpi/request.h"
 #include "networks/transfer.h"
 
-/* constant + bytes * per_byte of the last row (threshold, constant, per byte) below; the first row also holds below its own. */
-double protocol_overhead_s(const double *table, int n, int64_t bytes);
 /* Overhead of a send to the rank `target`, whose usual one its call knows. */
 double protocol_startup_s(const sim *s, int rank, int target, double usual_s);
 double protocol_receive_overhead_s(const sim *s, int rank, const slot *recv); /* of the rank that completes it */

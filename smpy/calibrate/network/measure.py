@@ -41,7 +41,8 @@ HUGE_PAGES_BYTES = 1 << 26  # above every limit from which C libraries ask the s
 COLD_COPIES = 8  # of a round; a virtual machine may have to ask for the pages of the first one
 PAIRS_BYTES = 1 << 20, 1 << 22  # of a message, while all cores exchange some
 PAIRS_EXCHANGES = 8
-BLOCKS, BLOCK_BYTES, STRIDE_BYTES = 2048, 8, 8256  # a column of a matrix that no inner cache holds
+BLOCKS, BLOCK_BYTES = 2048, 8  # a column of a matrix
+STRIDES_BYTES = 32, 256, 2080, 8256  # of matrices from one that inner caches hold to one that none does
 
 
 class NetworkMeasurementPlan(NamedTuple):
@@ -243,12 +244,11 @@ class OwnData:
         self.pair, self.comm = pair, MPI.COMM_SELF
         self.out = np.ones(HUGE_PAGES_BYTES, np.uint8)
         self.into = np.ones(HUGE_PAGES_BYTES, np.uint8)
-        self.column_memory = np.ones((BLOCKS - 1) * STRIDE_BYTES + BLOCK_BYTES, np.uint8)
-        self.column = MPI.BYTE.Create_vector(BLOCKS, BLOCK_BYTES, STRIDE_BYTES).Commit()
         self.packed = np.ones(BLOCKS * BLOCK_BYTES, np.uint8)
 
     def copy_s(self, size: int, into: np.ndarray) -> float:
-        """Time in which a rank gives itself a block."""
+        """Time in which a rank gives itself a block that it has just written."""
+        self.out[:size] += 1
         return self.pair.time_s(lambda: self.comm.Alltoall(self.out[:size], into[:size]))
 
     def reduction_s(self, size: int) -> float:
@@ -256,9 +256,20 @@ class OwnData:
         operand, result = self.out[:size].view(np.float64), self.into[:size].view(np.float64)
         return self.pair.time_s(lambda: MPI.SUM.Reduce_local(operand, result))
 
+    def block_s(self, stride: int) -> tuple[int, float]:
+        """Memory from the first to the last block of a column that was just written, and the time of a block."""
+        span_bytes = (BLOCKS - 1) * stride + BLOCK_BYTES
+        column, memory = MPI.BYTE.Create_vector(BLOCKS, BLOCK_BYTES, stride).Commit(), self.into[:span_bytes]
+        memory += 1
+        pack_s = self.pair.time_s(lambda: column.Pack(memory, self.packed, 0, self.comm))
+        unpack_s = self.pair.time_s(lambda: column.Unpack(self.packed, 0, memory, self.comm))
+        column.Free()
+        return span_bytes, (pack_s + unpack_s) / 2 / BLOCKS
+
     def measure(self, repetition: int, record: Record) -> None:
         """One round."""
         for size in (*WARM_BYTES, HUGE_PAGES_BYTES):
+            self.copy_s(size, self.into)  # takes the memory into the caches that hold it
             record.add("copy", size, repetition, self.copy_s(size, self.into))
         for size in WARM_BYTES:
             record.add("reduce", size, repetition, self.reduction_s(size))
@@ -270,10 +281,9 @@ class OwnData:
         untouched = np.empty(HUGE_PAGES_BYTES, np.uint8)
         record.add("cold", HUGE_PAGES_BYTES, repetition, self.copy_s(HUGE_PAGES_BYTES, untouched))
         del untouched
-        self.column_memory += 1  # as a program does between two exchanges
-        pack_s = self.pair.time_s(lambda: self.column.Pack(self.column_memory, self.packed, 0, self.comm))
-        unpack_s = self.pair.time_s(lambda: self.column.Unpack(self.packed, 0, self.column_memory, self.comm))
-        record.add("blocks", BLOCKS * BLOCK_BYTES, repetition, (pack_s + unpack_s) / 2 / BLOCKS)
+        for stride in STRIDES_BYTES:
+            span_bytes, block_s = self.block_s(stride)
+            record.add("blocks", span_bytes, repetition, block_s)
 
 
 def measure_pairs(world: MPI.Comm, plan: NetworkMeasurementPlan, record: Record) -> None:

@@ -53,7 +53,8 @@ class MessageSample:
         "blocks": one block of a column, packed or unpacked. "pairs": of a Sendrecv with a partner, that all ranks of a
         full host call at once.
     size_bytes : int
-        Size of the message; of "pairs", of all messages that are under way at once.
+        Size of the message; of "blocks", memory from the first to the last; of "pairs", of all messages that are
+        under way at once.
     repetition : int
         The round it belongs to.
     time_s : float

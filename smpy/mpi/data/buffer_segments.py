@@ -69,8 +69,9 @@ class BufferSegment:
         lent = self._lent()
         if lent is not None:
             return lent
-        n_blocks = self.count * self.layout.typemap.n_blocks
-        return Load(self.nbytes, take=self.put, entries=self.entries, n_blocks=n_blocks)
+        typemap, count = self.layout.typemap, self.count
+        n_blocks, span_bytes = count * typemap.n_blocks, typemap.span_bytes(count)
+        return Load(self.nbytes, take=self.put, entries=self.entries, n_blocks=n_blocks, span_bytes=span_bytes)
 
     @property
     def entries(self) -> Entries:
@@ -164,7 +165,8 @@ class BufferSegment:
 
     def _spend_on_blocks(self, count: int) -> None:
         if not self.memory.is_folded:
-            current().spend_on_blocks(count * self.layout.typemap.n_blocks)
+            typemap = self.layout.typemap
+            current().spend_on_blocks(count * typemap.n_blocks, typemap.span_bytes(count))
 
     def put(self, carried: Carried | None, block: int = 0) -> None:
         """Write packed bytes into the entries from `block` on; bytes from or for folded memory are ignored."""

@@ -87,7 +87,7 @@ class Packing(DatatypeCore):
         typemap = self._layout.typemap
         current().spend_on_copy(count * typemap.size)
         if not (typemap.is_tiling or (typemap.is_dense and count == 1)):
-            current().spend_on_blocks(count * typemap.n_blocks)
+            current().spend_on_blocks(count * typemap.n_blocks, typemap.span_bytes(count))
 
     @mpi_call
     def Pack_size(self, count: int, comm: CommCore) -> int:

@@ -139,6 +139,10 @@ class Typemap:
         """Number of contiguous blocks of an entry."""
         return sum(prod(loop.times for loop in run.loops) for run in self.runs)
 
+    def span_bytes(self, count: int) -> int:
+        """Memory from the first to the last byte of so many entries."""
+        return self.true_ub - self.true_lb + abs(self.extent) * max(count - 1, 0)
+
     @property
     def has_bounds(self) -> bool:
         """Whether the typemap has anything that determines bounds."""

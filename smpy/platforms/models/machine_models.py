@@ -67,7 +67,8 @@ class Penalties(NamedTuple):
 
 IB_PENALTIES: Final = Penalties()
 
-DATA_COSTS: Final = ("reduction_byte_s", "own_copy_byte_s", "block_s", "page_fault_s", "huge_page_fault_s")
+DATA_COSTS: Final = ("reduction_byte_s", "page_fault_s", "huge_page_fault_s")
+DATA_OVERHEADS: Final = ("own_copy", "block")
 CALL_NUMBERS: Final = (
     *("detached_below_bytes", "early_below_bytes", "rendezvous_overheads"),
     *DATA_COSTS,
@@ -75,7 +76,7 @@ CALL_NUMBERS: Final = (
 POLL_NUMBERS: Final = ("test_s", "iprobe_s", "iprobe_part", "polls_grow", "polls_notice")
 SHORTEST_POLL_S: Final = 1e-9
 """Shortest poll that is not free: dates that differ by less are one date, and a wait by shorter polls need not end."""
-OVERHEADS: Final = ("send_overhead", "isend_overhead", "recv_overhead")
+OVERHEADS: Final = ("send_overhead", "isend_overhead", "recv_overhead", *DATA_OVERHEADS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,10 +206,11 @@ class CallCosts:
         The cost of starting a program on a further rank, for that rank.
     reduction_byte_s : float
         The time that a rank takes to reduce a byte of an operand.
-    own_copy_byte_s : float
-        The time that a rank takes to copy a byte of its own block of a collective.
-    block_s : float
-        The time of each contiguous block of a message whose datatype leaves gaps, for the rank at either end.
+    own_copy : tuple of Overhead
+        The time that a rank takes to copy its own block of a collective, by size.
+    block : tuple of Overhead
+        The time of each contiguous block of a message whose datatype leaves gaps, for the rank at either end, by the
+        memory from the first to the last of them.
     page_fault_s : float
         The time of each page of memory that a message is the first to touch.
     huge_page_fault_s : float
@@ -232,15 +234,15 @@ class CallCosts:
     finalize_barrier: bool = False
     spawn_s: float = 0.0
     reduction_byte_s: float = 0.0
-    own_copy_byte_s: float = 0.0
-    block_s: float = 0.0
+    own_copy: tuple[Overhead, ...] = ()
+    block: tuple[Overhead, ...] = ()
     page_fault_s: float = 0.0
     huge_page_fault_s: float = 0.0
 
     @property
     def charges_data(self) -> bool:
         """Whether a rank takes any time for its own data."""
-        return any(getattr(self, name) > 0 for name in DATA_COSTS)
+        return any(getattr(self, name) > 0 for name in DATA_COSTS) or bool(self.own_copy or self.block)
 
     def __post_init__(self) -> None:
         check_not_negative(self, (*CALL_NUMBERS, "wtime_s", "init_s", "spawn_s"))

@@ -183,8 +183,8 @@ def _calls(mpi: TomlTable, base: CallCosts, eager: _Eager) -> CallCosts:
         wtime_s=mpi.quantity("wtime", parse_time_s, "10ns", base.wtime_s),
         spawn_s=mpi.quantity("spawn", parse_time_s, "50ms", base.spawn_s),
         reduction_byte_s=_byte_s(mpi, "reduction_bandwidth", base.reduction_byte_s),
-        own_copy_byte_s=_byte_s(mpi, "own_copy_bandwidth", base.own_copy_byte_s),
-        block_s=mpi.quantity("block", parse_time_s, "3ns", base.block_s),
+        own_copy=_rows(mpi, "own_copy_bandwidth", _copy, OVERHEADS_MAX, base.own_copy),
+        block=_rows(mpi, "block", _overhead, OVERHEADS_MAX, base.block),
         page_fault_s=mpi.quantity("page_fault", parse_time_s, "0.5us", base.page_fault_s),
         huge_page_fault_s=mpi.quantity("huge_page_fault", parse_time_s, "0.1ms", base.huge_page_fault_s),
     )
@@ -243,6 +243,11 @@ def _factor(settings: TomlTable, key: str, default: tuple[Step, ...]) -> tuple[S
 
 def _step(above_bytes: float, setting: TomlValue) -> Step:
     return Step(above_bytes, number_of(setting))
+
+
+def _copy(above_bytes: float, setting: TomlValue) -> Overhead:
+    bandwidth_bytes_per_s = quantity_of(setting, parse_bandwidth_bytes_per_s, "10GB/s")
+    return Overhead(above_bytes, 0.0, 1 / bandwidth_bytes_per_s if bandwidth_bytes_per_s else 0.0)
 
 
 def _overhead(above_bytes: float, setting: TomlValue) -> Overhead:

@@ -19,7 +19,7 @@ _DEPTH_MAX: Final = 20  # maximum depth of nested tables, and of includes
 _BY_SIZE: Final = frozenset(
     {
         *("caches", "random_access", "cache_cores", "latency_factor", "bandwidth_factor"),
-        *("send_overhead", "isend_overhead", "recv_overhead"),
+        *("send_overhead", "isend_overhead", "recv_overhead", "own_copy_bandwidth", "block"),
     }
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, time
 from pathlib import Path
@@ -14,7 +14,7 @@ from smpy.errors import PlatformError
 from smpy.platforms.cluster import Cluster, HostGroup, JoinedNames, ListedNames, NumberedNames
 from smpy.platforms.description import Description
 from smpy.platforms.models.devices import DEVICES_PROPERTY
-from smpy.platforms.models.machine_models import CallCosts, Models, NetworkModel, Overhead, Polling, Step
+from smpy.platforms.models.machine_models import OVERHEADS, CallCosts, Models, NetworkModel, Overhead, Polling, Step
 from smpy.platforms.models.memory import Memory
 from smpy.platforms.models.network_models import FROM_LINKS, Network, parameters_of
 from smpy.platforms.models.prices import HOST_PROPERTIES, POWER_PROPERTY
@@ -291,7 +291,6 @@ def _mpi(models: Models, base: Models) -> Iterator[tuple[str, object]]:
     for key, mine, its in (
         ("wtime", calls.wtime_s, base_calls.wtime_s),
         ("spawn", calls.spawn_s, base_calls.spawn_s),
-        ("block", calls.block_s, base_calls.block_s),
         ("page_fault", calls.page_fault_s, base_calls.page_fault_s),
         ("huge_page_fault", calls.huge_page_fault_s, base_calls.huge_page_fault_s),
         ("test", models.polling.test_s, base.polling.test_s),
@@ -299,10 +298,7 @@ def _mpi(models: Models, base: Models) -> Iterator[tuple[str, object]]:
     ):
         if mine != its:
             yield key, exact_time(mine)
-    for key, mine, its in (
-        ("reduction_bandwidth", calls.reduction_byte_s, base_calls.reduction_byte_s),
-        ("own_copy_bandwidth", calls.own_copy_byte_s, base_calls.own_copy_byte_s),
-    ):
+    for key, mine, its in (("reduction_bandwidth", calls.reduction_byte_s, base_calls.reduction_byte_s),):
         if mine != its:
             yield key, exact_bandwidth(1 / mine if mine else 0.0)
     if models.polling.polls_grow != base.polling.polls_grow or models.polling.polls_notice != base.polling.polls_notice:
@@ -316,13 +312,21 @@ def _mpi(models: Models, base: Models) -> Iterator[tuple[str, object]]:
 
 
 def _overheads(calls: CallCosts, base: CallCosts) -> Iterator[tuple[str, object]]:
-    for key in ("send_overhead", "isend_overhead", "recv_overhead"):
+    for key in OVERHEADS:
         rows: tuple[Overhead, ...] = getattr(calls, key)
         if rows != getattr(base, key):
-            yield (
-                key,
-                {exact_size(row.above_bytes): [exact_time(row.constant_s), exact_time(row.per_byte_s)] for row in rows},
-            )
+            name, text = _OVERHEAD_TEXTS.get(key, (key, _times))
+            yield name, {exact_size(row.above_bytes): text(row) for row in rows}
+
+
+def _times(row: Overhead) -> object:
+    return [exact_time(row.constant_s), exact_time(row.per_byte_s)]
+
+
+_OVERHEAD_TEXTS: Final[dict[str, tuple[str, Callable[[Overhead], object]]]] = {
+    "own_copy": ("own_copy_bandwidth", lambda row: exact_bandwidth(1 / row.per_byte_s if row.per_byte_s else 0.0)),
+    "block": ("block", lambda row: exact_time(row.constant_s)),
+}
 
 
 def _polls(polling: Polling) -> str:
