@@ -123,6 +123,16 @@ print(rank, "ends")
     assert "1 ends\n" in after + rest
 
 
+def test_frames_of_smpy_between_those_of_the_program_are_not_shown(session: Callable[..., Session]):
+    source = "def add(a, b):\n    raise ValueError('no sum')\ntotal = comm.allreduce([rank], add)\n"
+    at = session(BEGIN + source, 2, "--quiet", "--pdb")
+    at.answer("(Pdb rank 0) ", "where")
+    shown = at.answer("(Pdb rank 0) ", "up")
+    assert shown.count("program.py(") == 2
+    assert "smpy/" not in shown
+    assert "program.py(7)<module>()" in at.answer("(Pdb rank 0) ", "quit")
+
+
 def test_a_stop_changes_no_date(session: Callable[..., Session], smpy_run: Callable):
     source = BEGIN + (
         "request = comm.isend(rank, (rank + 1) % comm.size)\nif STOPS and rank:\n    breakpoint()\n"

@@ -147,6 +147,12 @@ class RankDebugger(pdb.Pdb):
         """Follow the program; time in here is no computing of the rank."""
         return None if _is_ours(frame) else super().trace_dispatch(frame, event, arg)
 
+    def get_stack(self, *args: Any) -> tuple[list[tuple[FrameType, int]], int]:
+        """Frames of the program, those of smpy between them left out: a collective may call its functions."""
+        stack, current = super().get_stack(*args)
+        theirs = [at for at, (frame, _) in enumerate(stack) if at == current or not _is_ours(frame)]
+        return [stack[at] for at in theirs], theirs.index(current)
+
     def interaction(self, *args: Any) -> None:
         """Wait for the rank's date, then talk to the user."""
         # other ranks run meanwhile, and their frames may be traced
