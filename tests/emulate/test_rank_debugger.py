@@ -146,12 +146,12 @@ def test_a_stop_changes_no_date(session: Callable[..., Session], smpy_run: Calla
 
 
 def test_a_rank_stops_while_another_one_waits_for_the_date_of_its_stop(session: Callable[..., Session]):
-    source = "import smpy\n" + BEGIN + "if rank: time.sleep(2)\nbreakpoint()\nsmpy.execute(1e12)\nlast = rank\n"
+    source = f"import smpy\n{BEGIN}if rank: time.sleep(2)\nbreakpoint(header='here')\nsmpy.execute(1e12)\nlast = rank\n"
     at = session(source, 2, "--quiet")
     if STOPS_AT_BREAKPOINT:
         at.answer("(Pdb rank 0) ", "next")
     at.answer("(Pdb rank 0) ", "next")
-    assert "rank 1 at 2 s stops\n" in at.answer("(Pdb rank 1) ", "continue")
+    assert "rank 1 at 2 s stops\nhere\n> " in at.answer("(Pdb rank 1) ", "continue")
     assert "program.py(9)<module>()\n-> last = rank\n" in at.answer("(Pdb rank 0) ", "continue")
     assert at.end()[0] == 0
 

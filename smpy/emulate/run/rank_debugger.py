@@ -75,7 +75,7 @@ class RankDebuggers:
                 frame: FrameType | None = sys._getframe()
                 while frame is not None and _is_ours(frame):
                     frame = frame.f_back
-                self._debugger(state).stop_at(frame)
+                self._debugger(state).stop_at(frame, kwargs.get("header"))
 
         patches.attribute(pdb, "set_trace", set_trace)
 
@@ -116,10 +116,12 @@ class RankDebugger(pdb.Pdb):
         self.prompt = f"(Pdb rank {state.rank}) "
         self._state = state
         self._told_s: float | None = None
+        self._header: str | None = None
         self._examines_failure = False
 
-    def stop_at(self, frame: FrameType | None) -> None:
-        """Stop at the next line of a frame; frames of smpy below the program are neither traced nor shown."""
+    def stop_at(self, frame: FrameType | None, header: str | None) -> None:
+        """Stop at the next line of a frame, below a header; frames of smpy are neither traced nor shown."""
+        self._header = header
         self.set_trace(frame)
         while frame is not None:
             if _is_ours(frame):
@@ -158,6 +160,9 @@ class RankDebugger(pdb.Pdb):
         # other ranks run meanwhile, and their frames may be traced
         sys.call_tracing(_wait_for_date, (self._state,))
         self._tell_date("stops")
+        if self._header is not None:
+            self.message(self._header)
+            self._header = None
         with self._at_terminal():
             super().interaction(*args)
 
