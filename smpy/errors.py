@@ -52,8 +52,8 @@ class PlatformError(UsageError):
     is_located = False
 
 
-class NoDeviceError(UsageError):
-    """A rank's program starts work that no device of its host can do."""
+class MissingHardwareError(UsageError):
+    """A rank's program asks for a device or cores that its rank does not have."""
 
 
 class DeadlockError(SmpyError):

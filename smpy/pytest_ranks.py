@@ -2,7 +2,8 @@
 
 Every rank runs every test, and after each test the ranks exchange its outcome, on a communicator of the plugin's own.
 Rank 0 reports it: a test fails if it fails on any rank, and ranks are named where their outcomes differ. All ranks
-follow the common outcome, so that `-x` stops all of them. It works under a real mpiexec, too.
+follow the common outcome, so that `-x` stops all of them. Ranks that collect different tests do not begin. It works
+under a real mpiexec, too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, Final
 import pytest
 
 _WORST_FIRST: Final = ("failed", "passed", "skipped")
+_SHOWN_MAX: Final = 5  # differences
 
 
 @pytest.hookimpl(trylast=True)  # the terminal's reporter is there
@@ -40,8 +42,31 @@ class _RankReports:
         self._config = config
         self._comm = comm
         self._differing: list[str] = []
+        self._failed_to_collect: list[str] = []
         if comm.rank:
             config.pluginmanager.unregister(name="terminalreporter")
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Note files and classes that cannot be collected."""
+        if report.failed:
+            lines = [line[1:].strip() for line in str(report.longrepr).splitlines() if line.startswith("E ")]
+            trouble = _without_addresses(lines[0]) if lines else "for an unknown reason"
+            self._failed_to_collect.append(f"{report.nodeid} fails ({trouble})")
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """End the session if ranks would run different tests: their outcomes could not be compared."""
+        of_ranks = self._comm.allgather([*self._failed_to_collect, *(item.nodeid for item in session.items)])
+        everywhere = set(of_ranks[0]).intersection(*of_ranks)
+        ranks_of: dict[str, list[int]] = {}
+        for rank, collected in enumerate(of_ranks):
+            for name in collected:
+                if name not in everywhere:
+                    ranks_of.setdefault(name, []).append(rank)
+        differences = [f"{name} on {_ranks(ranks)} alone" for name, ranks in ranks_of.items()]
+        if differences or any(collected != of_ranks[0] for collected in of_ranks):
+            more = [f"and {len(differences) - _SHOWN_MAX} more"] if len(differences) > _SHOWN_MAX else []
+            what = "; ".join([*differences[:_SHOWN_MAX], *more]) or "their order differs"
+            pytest.exit(f"ranks collect different tests: {what}", pytest.ExitCode.INTERRUPTED)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
@@ -105,11 +130,16 @@ def _badness(report: dict[str, Any]) -> int:
 
 
 def _message(report: dict[str, Any]) -> str:
-    """First line of a failure's message, without addresses, which differ between ranks."""
+    """First line of a failure's message."""
     trouble = report["longrepr"]
     crash = trouble.get("reprcrash") if isinstance(trouble, dict) else None
     text = str(crash["message"] if crash else trouble)
-    return re.sub(r"0x[0-9a-f]+", "0x...", text.partition("\n")[0])
+    return _without_addresses(text.partition("\n")[0])
+
+
+def _without_addresses(text: str) -> str:
+    """Text without addresses, which differ between ranks."""
+    return re.sub(r"0x[0-9a-f]+", "0x...", text)
 
 
 def _ranks(ranks: Sequence[int]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from smpy.analysis.spans import merge_spans
-from smpy.analysis.timeline import COMPUTE, Timeline, floats, words_by_number
+from smpy.analysis.timeline import WORK, Timeline, floats, words_by_number
 from smpy.analysis.windows import Windows, pieces_of
 from smpy.errors import UsageError, meant
 from smpy.records.threads import locations
@@ -33,7 +33,7 @@ def computing_in_region(trace: Trace, timeline: Timeline, region: str) -> tuple[
     Returns
     -------
     computing_s : (n_ranks,) array of float
-        Time that each rank computed in it.
+        Time that each rank computed in it, or waited there for its device.
     time_s : float
         Longest time of a rank in it.
 
@@ -81,12 +81,12 @@ def _visits(trace: Trace) -> dict[str, _Visits]:
 
 
 def _computing(timeline: Timeline, location: int, spans: NDArray[np.float64]) -> NDArray[np.float64]:
-    """[n_parts, 2] dates between which a location computes within spans that do not overlap."""
+    """[n_parts, 2] dates between which a location computes or waits for its device in spans that do not overlap."""
     first, last = int(timeline.first[location]), int(timeline.first[location + 1])
     low = first + np.searchsorted(timeline.end_s[first:last], spans[:, 0], side="right")
     high = first + np.searchsorted(timeline.start_s[first:last], spans[:, 1], side="left")
     windows = Windows(np.arange(len(spans)), low, np.maximum(low, high), spans[:, 0], spans[:, 1])
     parts = pieces_of(timeline, windows)
-    computes = timeline.kind[parts.what] == COMPUTE
+    computes = np.isin(timeline.kind[parts.what], WORK)
     start_s = np.maximum(timeline.start_s[parts.what], spans[parts.location, 0])[computes]
     return np.stack([start_s, start_s + parts.seconds[computes]], axis=1)

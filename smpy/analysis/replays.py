@@ -25,7 +25,7 @@ class Replayed(Protocol):
 
     @property
     def computing_s(self) -> ArrayLike:
-        """Time that each rank computed."""
+        """Time that each rank computed, or waited for its device."""
 
     @property
     def n_left_alone(self) -> int:

@@ -33,6 +33,8 @@ PROBING: Final = KINDS.index("probing")
 TRANSFER: Final = KINDS.index("transfer")
 LATE: Final = tuple(KINDS.index(kind) for kind in ("late_sender", "late_receiver", "late_members"))
 IDLE: Final = KINDS.index("idle")
+WORK: Final = COMPUTE, KINDS.index("device")
+"""Kinds of intervals in which a rank computes, or waits for its device."""
 SKIPPED: Final = KINDS.index("skipped")
 ONE_DATE_S: Final = 1e-9
 """Events closer than this count as simultaneous."""
@@ -159,8 +161,8 @@ class Timeline:
         return float(self.duration_s()[is_skipped].sum()) / len(self.traced_ranks) if is_skipped.any() else 0.0
 
     def computing_s(self) -> NDArray[np.float64]:
-        """[n_ranks] time that each computes, in one of its threads or in several at once."""
-        computes = np.flatnonzero(self.kind == COMPUTE)
+        """[n_ranks] time that each computes or waits for its device, in one of its threads or in several at once."""
+        computes = np.flatnonzero(np.isin(self.kind, WORK))
         rank, start_s, end_s = self.rank[computes], self.start_s[computes], self.end_s[computes]
         seconds = np.bincount(rank, weights=end_s - start_s, minlength=self.n_ranks).astype(np.float64)
         for one in np.unique(self.rank_of[self.n_ranks :]).tolist():

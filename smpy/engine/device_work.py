@@ -11,7 +11,7 @@ from smpy.engine.kernel import lib
 from smpy.engine.loop import check
 from smpy.engine.machine_devices import without_device, without_speed
 from smpy.engine.point_to_point import PointToPoint
-from smpy.errors import NoDeviceError, UsageError
+from smpy.errors import MissingHardwareError, UsageError
 from smpy.platforms.models.devices import BITS, Device
 from smpy.units import format_bytes
 
@@ -27,7 +27,7 @@ class DeviceWork(PointToPoint, AddedTimelines):
 
         Raises
         ------
-        NoDeviceError
+        MissingHardwareError
             If its host has none.
         """
         return self.devices[self._device_number()]
@@ -35,7 +35,7 @@ class DeviceWork(PointToPoint, AddedTimelines):
     def _device_number(self) -> int:
         number = int(lib.sim_device_of(self._sim, self.rank))
         if number < 0:
-            raise NoDeviceError(without_device(self.platform, self.rank, self._host_of_rank[self.rank]))
+            raise MissingHardwareError(without_device(self.platform, self.rank, self._host_of_rank[self.rank]))
         return number
 
     def start_kernel(self, flop: float, moved_bytes: float, bits: int, stream: int = 0) -> float:
@@ -52,12 +52,14 @@ class DeviceWork(PointToPoint, AddedTimelines):
 
         Raises
         ------
-        NoDeviceError
+        MissingHardwareError
             If the host has no device, or that does not compute with such numbers.
         """
         device, stream = self.device(), checked_stream(stream)
         if flop and not device.speed_flop_per_s(bits):
-            raise NoDeviceError(without_speed(self.platform, self.rank, self._host_of_rank[self.rank], device, bits))
+            raise MissingHardwareError(
+                without_speed(self.platform, self.rank, self._host_of_rank[self.rank], device, bits)
+            )
         number = lib.sim_append_device_kernel(self._sim, self.timeline, stream, BITS.index(bits), flop, moved_bytes)
         self._started(int(number), stream)
         return device.alone_s(flop, moved_bytes, bits)
@@ -67,7 +69,7 @@ class DeviceWork(PointToPoint, AddedTimelines):
 
         Raises
         ------
-        NoDeviceError
+        MissingHardwareError
             If the host has no device.
         """
         self._device_number()
@@ -119,7 +121,7 @@ class DeviceWork(PointToPoint, AddedTimelines):
 
         Raises
         ------
-        NoDeviceError
+        MissingHardwareError
             If the host has no device.
         UsageError
             If that has less memory left.

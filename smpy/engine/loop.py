@@ -34,7 +34,7 @@ from smpy.engine.messages import Load, PartialBytes, Ranges
 from smpy.engine.model import kernel_calls, kernel_model
 from smpy.engine.outcomes import CalledInThread
 from smpy.engine.surface import surface
-from smpy.errors import DeadlockError, Interrupted, MachineFailure, NoDeviceError, SmpyError, UsageError
+from smpy.errors import DeadlockError, Interrupted, MachineFailure, MissingHardwareError, SmpyError, UsageError
 
 if TYPE_CHECKING:
     from smpy.engine.launching import Launcher
@@ -352,7 +352,7 @@ class Loop:
     def _breakage(self) -> SmpyError:
         """Error to raise when the kernel cannot continue."""
         code = lib.sim_error(self._sim)
-        error = MachineFailure if code in _LOSSES else NoDeviceError if code in _OF_DEVICES else SmpyError
+        error = MachineFailure if code in _LOSSES else MissingHardwareError if code in _OF_DEVICES else SmpyError
         return error(f"at {self.now_s:.9g} s: {self._trouble()}")
 
     def _trouble(self) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from smpy.engine import thread_ranks
 from smpy.engine.kernel import lib
 from smpy.engine.loop import Loop, check
-from smpy.errors import UsageError
+from smpy.errors import MissingHardwareError
 
 if TYPE_CHECKING:
     from smpy.platforms.models.memory import Memory
@@ -122,7 +122,7 @@ class TimeCalls(Loop):
 
         Raises
         ------
-        UsageError
+        MissingHardwareError
             If the rank has fewer cores.
         ValueError
             If it is less than one.
@@ -136,7 +136,7 @@ class TimeCalls(Loop):
             raise ValueError(f"cannot compute in {number} threads: say at least 1")
         if number > self.cpus_per_task:
             cores = f"{self.cpus_per_task} core{'s' * (self.cpus_per_task != 1)}"
-            raise UsageError(
+            raise MissingHardwareError(
                 f"{number} threads are more than the {cores} of a rank: say at most {self.cpus_per_task}, or run with "
                 f"--cpus-per-task {number}"
             )

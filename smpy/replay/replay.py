@@ -17,6 +17,7 @@ from smpy.platforms.models.machine_models import SHORTEST_POLL_S
 from smpy.platforms.models.network_models import IDEAL_PARTS
 from smpy.platforms.placement.placement import place
 from smpy.records.energy import Energy, run_energy
+from smpy.records.profile import KINDS
 from smpy.records.recorded_machine import recorded_machine
 from smpy.records.remark import Remark
 from smpy.records.trace import Trace
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from smpy.engine.messages import LeftOver
     from smpy.platforms.models.network_models import Network
 
-_COMPUTING: Final = 0  # index among the kernel's kinds of time
+_WORK: Final = KINDS.index("compute"), KINDS.index("device")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +67,7 @@ class ReplayResult:
     finish_s : array of float, [ranks]
         Date at which each rank ended.
     computing_s : array of float, [ranks]
-        Time that each rank computed.
+        Time that each rank computed, or waited for its device.
     messages, bytes : int
         Messages and bytes, as in the summary of a run.
     n_left_alone : int
@@ -383,9 +384,8 @@ def result_of(engine: ReplayEngine, machine: Description, *, depends_on_time: bo
 
     finish_s: array[float] = engine.finish_s()
     accounts = engine.accounts()
-    computing_s = np.bincount(
-        np.asarray(accounts.rank), weights=np.asarray(accounts.spent_s[_COMPUTING]), minlength=engine.n_ranks
-    ).astype(np.float64)
+    spent_s = np.sum([accounts.spent_s[kind] for kind in _WORK], axis=0)
+    computing_s = np.bincount(np.asarray(accounts.rank), weights=spent_s, minlength=engine.n_ranks).astype(np.float64)
     counts = engine.statistics()
     dates_s = np.asarray(finish_s)
     makespan_s = float(dates_s.max())

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from smpy.analysis import bounds
+from smpy.analysis.pop_metrics import pop
 from smpy.errors import UsageError
 from smpy.records.trace import Trace
 from smpy.replay import replay
@@ -363,7 +364,8 @@ a = smpy.folded((3000, 3000), device='gpu')
 for _ in range(4):
     smpy.copy_to_device(10**8, stream=1)
     a @ a
-    smpy.synchronize()
+    with smpy.region('wait'):
+        smpy.synchronize()
     if rank == 0:
         comm.Send(a, 1)
     else:
@@ -383,6 +385,15 @@ def test_waiting_for_a_device_is_a_kind_of_time(traced: Trace):
     kinds = dict(zip(traced.info["profile"]["kinds"], map(sum, zip(*_spent(traced), strict=True)), strict=True))
     assert kinds["device"] == pytest.approx(2 * 4 * max(0.054, LINK_S + 0.01), rel=1e-9)
     assert traced.info["device_share"] == pytest.approx(kinds["device"] / sum(kinds.values()), rel=1e-9)
+
+
+def test_waits_for_devices_count_as_computing_in_efficiencies(traced: Trace):
+    waits_s = 4 * max(0.054, LINK_S + 0.01)
+    (whole,), (inside,) = pop([traced], replay).runs, pop([traced], region="wait").runs
+    assert whole.longest_computing_s == pytest.approx(waits_s, rel=1e-9)
+    assert whole.parallel == pytest.approx(waits_s / traced.makespan_s, rel=1e-9)
+    assert whole.serialisation * whole.transfer == pytest.approx(whole.communication, rel=1e-9)
+    assert inside.parallel == pytest.approx(1.0)
 
 
 def test_a_summary_tells_how_busy_the_devices_were(emulated: Callable):

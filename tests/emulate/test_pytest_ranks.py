@@ -9,8 +9,9 @@ import pytest
 from mpi4py import MPI
 comm = MPI.COMM_WORLD
 
-def test_alike():
-    assert comm.allreduce(1) == comm.size
+class TestSums:
+    def test_alike(self):
+        assert comm.allreduce(1) == comm.size
 
 def test_fails_on_one():
     assert comm.rank != 1
@@ -77,3 +78,23 @@ def test_all_ranks_stop_after_a_failure_of_one(tested: Callable):
 def test_tests_that_pass_on_all_ranks_pass(tested: Callable):
     code, out = tested("-k", "test_alike")
     assert (code, out.count("1 passed, 5 deselected in "), "differ" in out) == (0, 1, False)
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("if comm.rank == 1:\n    def test_b(): pass\ndef test_c(): pass", "test_it.py::test_b on rank 1 alone"),
+        ("def test_a(): pass\nassert comm.rank != 2", "test_it.py fails (assert 2 != 2) on rank 2 alone"),
+        (
+            "for name in ['test_a', 'test_b'][:: -1 if comm.rank else 1]:\n    globals()[name] = lambda: None",
+            "their order differs",
+        ),
+    ],
+)
+def test_ranks_that_collect_different_tests_do_not_begin(smpy_run: Callable, source: str, told: str):
+    files = {"test_it.py": f"from mpi4py import MPI\ncomm = MPI.COMM_WORLD\n{source}\n"}
+    args = ("-p", "no:cacheprovider", "-p", "smpy.pytest_ranks", "test_it.py")
+    ran = smpy_run(None, 3, "--quiet", "--compute", "none", "-m", "pytest", files=files, args=args)
+    assert (ran.code, ran.out.count("ranks collect different tests: ")) == (2, 1)
+    assert told in ran.out
+    assert "passed" not in ran.out

@@ -118,9 +118,10 @@ def test_blas_on_folded_arrays_has_threads_and_the_code_of_numpy_has_one(
 
 
 @pytest.mark.parametrize("call", ["smpy.execute(1, threads=3)", "smpy.folded(3, threads=3)"])
-def test_more_threads_than_cores_of_the_rank_are_refused_with_a_suggestion(emulated: Callable, call: str):
-    ran = emulated(f"import smpy\n{call}", 1, platform=machine(), cpus_per_task=2)
-    assert "3 threads are more than the 2 cores of a rank: say at most 2, or run with --cpus-per-task 3" in ran.error
+def test_more_threads_than_cores_of_the_rank_are_refused_in_one_sentence(emulated: Callable, call: str):
+    outcome = emulated(f"import smpy\n{call}", 1, platform=machine(), cpus_per_task=2).outcome
+    sentence = "3 threads are more than the 2 cores of a rank: say at most 2, or run with --cpus-per-task 3"
+    assert (outcome.exit_code, str(outcome.error)) == (2, f"program.py:2: {sentence}")
 
 
 @pytest.mark.parametrize("threads", ["0", "1.5", "'two'"])

@@ -123,6 +123,16 @@ print(rank, "ends")
     assert "1 ends\n" in after + rest
 
 
+def test_frames_of_smpy_between_those_of_the_program_are_not_shown(session: Callable[..., Session]):
+    source = "def add(a, b):\n    raise ValueError('no sum')\ntotal = comm.allreduce([rank], add)\n"
+    at = session(BEGIN + source, 2, "--quiet", "--pdb")
+    at.answer("(Pdb rank 0) ", "where")
+    shown = at.answer("(Pdb rank 0) ", "up")
+    assert shown.count("program.py(") == 2
+    assert "smpy/" not in shown
+    assert "program.py(7)<module>()" in at.answer("(Pdb rank 0) ", "quit")
+
+
 def test_a_stop_changes_no_date(session: Callable[..., Session], smpy_run: Callable):
     source = BEGIN + (
         "request = comm.isend(rank, (rank + 1) % comm.size)\nif STOPS and rank:\n    breakpoint()\n"
@@ -136,12 +146,12 @@ def test_a_stop_changes_no_date(session: Callable[..., Session], smpy_run: Calla
 
 
 def test_a_rank_stops_while_another_one_waits_for_the_date_of_its_stop(session: Callable[..., Session]):
-    source = "import smpy\n" + BEGIN + "if rank: time.sleep(2)\nbreakpoint()\nsmpy.execute(1e12)\nlast = rank\n"
+    source = f"import smpy\n{BEGIN}if rank: time.sleep(2)\nbreakpoint(header='here')\nsmpy.execute(1e12)\nlast = rank\n"
     at = session(source, 2, "--quiet")
     if STOPS_AT_BREAKPOINT:
         at.answer("(Pdb rank 0) ", "next")
     at.answer("(Pdb rank 0) ", "next")
-    assert "rank 1 at 2 s stops\n" in at.answer("(Pdb rank 1) ", "continue")
+    assert "rank 1 at 2 s stops\nhere\n> " in at.answer("(Pdb rank 1) ", "continue")
     assert "program.py(9)<module>()\n-> last = rank\n" in at.answer("(Pdb rank 0) ", "continue")
     assert at.end()[0] == 0
 

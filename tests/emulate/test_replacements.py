@@ -53,6 +53,17 @@ def behaviour(function: Any) -> dict[str, object]:
     return {what: ask(function) for what, ask in BEHAVIOURS.items()}
 
 
+def refused_keywords(original: Any, value: Any) -> list[str]:
+    """Parameters that only the original takes by name."""
+    try:
+        parameters = inspect.signature(original).parameters.values()
+        signature = inspect.signature(value, follow_wrapped=False)
+    except ValueError:  # a builtin without a signature
+        return []
+    named = [each.name for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)]
+    return [name for name in named if isinstance(outcome(lambda name=name: signature.bind_partial(**{name: 0})), type)]
+
+
 def test_every_replaced_function_behaves_as_the_original(emulated: Callable, monkeypatch: pytest.MonkeyPatch):
     import numpy.random  # noqa: F401  # its functions are methods, which are made anew otherwise
     import scipy.fft
@@ -61,6 +72,7 @@ def test_every_replaced_function_behaves_as_the_original(emulated: Callable, mon
     import scipy.optimize  # noqa: F401  # has a function whose public name is another one than its own
 
     replaced: dict[str, tuple[Any, str, Any]] = {}
+    refused: dict[str, list[str]] = {}
     found = {}
     replace = Patches.attribute
 
@@ -68,6 +80,7 @@ def test_every_replaced_function_behaves_as_the_original(emulated: Callable, mon
         before = vars(owner).get(name)
         if isinstance(before, _ROUTINES) and not isinstance(value, BuiltinFunctionType):
             replaced.setdefault(f"{owner.__name__}.{name}", (owner, name, before))
+            refused[f"{owner.__name__}.{name}"] = refused_keywords(before, value)
         replace(self, owner, name, value)
 
     def look() -> None:
@@ -86,6 +99,7 @@ def test_every_replaced_function_behaves_as_the_original(emulated: Callable, mon
     )
     assert ran.error == ""
     assert found == {key: behaviour(original) for key, (_, _, original) in replaced.items()}
+    assert {key: names for key, names in refused.items() if names} == {}
     wanted = {"time.perf_counter", "random.random", "random.randint", "os._exit", "numpy.random.rand"}
     assert wanted | {"scipy.linalg.solve", "scipy.linalg.solve_lyapunov"} <= found.keys()
 

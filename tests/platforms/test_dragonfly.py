@@ -328,8 +328,14 @@ def test_a_dragonfly_of_routers_with_so_many_ports_needs_no_more_of_them(n_hosts
 @pytest.mark.parametrize(("ports", "p"), [(3, 1), (7, 2), (40, 10), (63, 16)])
 def test_routers_of_four_p_less_one_ports_make_a_full_balanced_dragonfly(ports: int, p: int) -> None:
     assert switched_dragonfly(4 * p**3, ports) == balanced_shape(4 * p**3)
-    with pytest.raises(ValueError, match=f"and none of more than {4 * p**3:,}: take other routers"):
-        switched_dragonfly(4 * p**3 + 1, ports)
+
+
+@pytest.mark.parametrize(("ports", "n_hosts"), [(3, 6), (4, 10), (7, 72), (15, 1_056), (40, 44_200)])
+def test_a_dragonfly_of_routers_grows_until_each_two_groups_share_one_cable(ports: int, n_hosts: int) -> None:
+    shape = switched_dragonfly(n_hosts, ports)
+    assert (shape.n_hosts, shape.blue, shape.router_ports) == (n_hosts, 1, ports)
+    with pytest.raises(ValueError, match=f"and none of more than {n_hosts:,}: take other routers"):
+        switched_dragonfly(n_hosts + 1, ports)
 
 
 def test_hosts_of_one_group_have_as_few_routers_as_their_ports_allow() -> None:

@@ -83,8 +83,8 @@ def install_static_lookup(patches: Patches) -> None:
 
     look: Callable[..., Any] = inspect.getattr_static
 
-    def getattr_static(obj: object, *args: Any) -> Any:
-        return look(_own(obj) if isinstance(obj, ModuleProxy) else obj, *args)
+    def getattr_static(obj: object, *args: Any, **kwargs: Any) -> Any:
+        return look(_own(obj) if isinstance(obj, ModuleProxy) else obj, *args, **kwargs)
 
     patches.attribute(inspect, "getattr_static", getattr_static)
 

@@ -87,13 +87,13 @@ def end_child(code: int) -> NoReturn:
 
 def _in_child_only(real: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(real)
-    def execute(path: Any, *args: Any) -> Any:
+    def execute(path: Any, *args: Any, **kwargs: Any) -> Any:
         state = running()
         if state is not None and not state.is_child:
             raise UsageError(
                 f"os.{real.__name__}({os.fsdecode(path)!r}): rank {state.rank} cannot become another program, for all "
                 "ranks live in its process: use subprocess, or call it in a child process"
             )
-        return real(path, *args)
+        return real(path, *args, **kwargs)
 
     return execute

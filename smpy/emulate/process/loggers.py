@@ -42,8 +42,8 @@ def install_loggers(patches: Patches) -> None:
             state.loggers = _Loggers(root)
         return state.loggers  # type: ignore[return-value]  # an object to `ranks`, which knows no loggers
 
-    def set_logger_class(kind: type[logging.Logger]) -> None:
-        own().manager.setLoggerClass(kind)
+    def set_logger_class(klass: type[logging.Logger]) -> None:
+        own().manager.setLoggerClass(klass)
 
     root = _delegate(logging.RootLogger, lambda: own().root)
     manager = _delegate(logging.Manager, lambda: own().manager)

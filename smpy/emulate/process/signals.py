@@ -21,11 +21,11 @@ def install_signals(patches: Patches) -> None:
 
 
 def _refused(real: Callable[..., Any], time_index: int | None) -> Callable[..., Any]:
-    def refuse(*args: Any) -> Any:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
         state = rank_here()
         stops = time_index is not None and len(args) > time_index and not args[time_index]
         if state is None or stops:
-            return real(*args)
+            return real(*args, **kwargs)
         raise NotImplementedError(
             f"rank {state.rank}: signal.{real.__name__} waits for a signal in real time, to the process that all ranks "
             "share: compare time.monotonic() with a date between two steps of the work instead"

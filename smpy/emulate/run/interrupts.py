@@ -60,12 +60,12 @@ class Interrupts:
                 self._taken.append(number)
         patches.attribute(signal, "signal", self._signal)
 
-    def _signal(self, number: int, handler: Any) -> Any:
+    def _signal(self, signalnum: int, handler: Any) -> Any:
         """`signal.signal` on a rank."""
         state = rank_here()
-        if state is not None and not state.is_child and number in self._taken and handler in _DEFAULTS:
+        if state is not None and not state.is_child and signalnum in self._taken and handler in _DEFAULTS:
             handler = self._on_signal
-        return set_handler(number, handler)
+        return set_handler(signalnum, handler)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.exit_code = 128 + number

@@ -21,7 +21,7 @@ from smpy.emulate.run.module_cleanup import release
 from smpy.emulate.run.program import Program
 from smpy.engine.outcomes import Aborted, Failed, Refused
 from smpy.engine.running import named_call
-from smpy.errors import NoDeviceError
+from smpy.errors import MissingHardwareError
 
 if TYPE_CHECKING:
     from smpy.emulate.threads.rank_threads import RankThreads
@@ -152,7 +152,7 @@ class Lifetime:
             self.when_out_of_memory()
         for action in self.at_failure:
             action(state, error)
-        if isinstance(error, NoDeviceError) and not state.is_child:
+        if isinstance(error, MissingHardwareError) and not state.is_child:
             self._stop(Refused(f"{line_of_error(error, self._program.home)}: {error}"))
             return
         try:

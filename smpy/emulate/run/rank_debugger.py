@@ -75,7 +75,7 @@ class RankDebuggers:
                 frame: FrameType | None = sys._getframe()
                 while frame is not None and _is_ours(frame):
                     frame = frame.f_back
-                self._debugger(state).stop_at(frame)
+                self._debugger(state).stop_at(frame, kwargs.get("header"))
 
         patches.attribute(pdb, "set_trace", set_trace)
 
@@ -116,10 +116,12 @@ class RankDebugger(pdb.Pdb):
         self.prompt = f"(Pdb rank {state.rank}) "
         self._state = state
         self._told_s: float | None = None
+        self._header: str | None = None
         self._examines_failure = False
 
-    def stop_at(self, frame: FrameType | None) -> None:
-        """Stop at the next line of a frame; frames of smpy below the program are neither traced nor shown."""
+    def stop_at(self, frame: FrameType | None, header: str | None) -> None:
+        """Stop at the next line of a frame, below a header; frames of smpy are neither traced nor shown."""
+        self._header = header
         self.set_trace(frame)
         while frame is not None:
             if _is_ours(frame):
@@ -147,11 +149,20 @@ class RankDebugger(pdb.Pdb):
         """Follow the program; time in here is no computing of the rank."""
         return None if _is_ours(frame) else super().trace_dispatch(frame, event, arg)
 
+    def get_stack(self, *args: Any) -> tuple[list[tuple[FrameType, int]], int]:
+        """Frames of the program, those of smpy between them left out: a collective may call its functions."""
+        stack, current = super().get_stack(*args)
+        theirs = [at for at, (frame, _) in enumerate(stack) if at == current or not _is_ours(frame)]
+        return [stack[at] for at in theirs], theirs.index(current)
+
     def interaction(self, *args: Any) -> None:
         """Wait for the rank's date, then talk to the user."""
         # other ranks run meanwhile, and their frames may be traced
         sys.call_tracing(_wait_for_date, (self._state,))
         self._tell_date("stops")
+        if self._header is not None:
+            self.message(self._header)
+            self._header = None
         with self._at_terminal():
             super().interaction(*args)
 

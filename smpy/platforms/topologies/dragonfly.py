@@ -140,8 +140,9 @@ def _balanced(p: int, n_hosts: int) -> DragonflyShape:
 def switched_dragonfly(n_hosts: int, ports: int) -> DragonflyShape:
     """The balanced dragonfly of the most hosts a router for so many hosts, whose routers have at most so many ports.
 
-    Routers of 4p - 1 ports make a balanced one of p hosts a router [1]_. Fewer groups have wider bundles, which may
-    need more ports than there are: then p is smaller. Hosts of one group have as many routers as they need.
+    Routers of 4p - 1 ports make a balanced one of p hosts a router [1]_, of up to 2p p + 1 groups. Fewer groups have
+    wider bundles, which may need more ports than there are: then p is smaller. Hosts of one group have as many routers
+    as they need.
 
     Raises
     ------
@@ -156,6 +157,8 @@ def switched_dragonfly(n_hosts: int, ports: int) -> DragonflyShape:
     --------
     >>> switched_dragonfly(96, 40)
     DragonflyShape(groups=1, chassis_per_group=1, routers_per_chassis=10, hosts_per_router=10, blue=1, black=1, green=1)
+    >>> switched_dragonfly(1056, 15)
+    DragonflyShape(groups=33, chassis_per_group=1, routers_per_chassis=8, hosts_per_router=4, blue=1, black=1, green=1)
     >>> switched_dragonfly(4000, 40).router_ports
     39
     """
@@ -165,11 +168,12 @@ def switched_dragonfly(n_hosts: int, ports: int) -> DragonflyShape:
         if shape.groups == 1:
             n_routers = -(-n_hosts // p)
             return DragonflyShape(1, 1, n_routers, p, green=-(-p // n_routers))
-        if shape.groups <= 2 * p and shape.router_ports <= ports:
+        if shape.router_ports <= ports:
             return shape
+    most_groups = 2 * most * (ports + 1 - 3 * most) + 1  # one blue wire in each port that hosts and green wires leave
     raise ValueError(
         f"routers of {ports} ports make no balanced dragonfly of {n_hosts:,} hosts, and none of more than "
-        f"{4 * most**3:,}: take other routers, or give the numbers of its shape"
+        f"{2 * most**2 * most_groups:,}: take other routers, or give the numbers of its shape"
     )
 
 

@@ -384,18 +384,26 @@ def _fitted(
     simulated: Callable[[Sequence[tuple[str, str]]], list[list[float]]],
     mean_error: float,
 ) -> tuple[list[tuple[str, str]], float]:
-    """Changes of the chosen numbers and the mean error of the simulation with them; none if it gets no better."""
-    best: list[tuple[str, str]] = []
-    columns, logs = elasticities[:, chosen], np.zeros(len(chosen))
-    for _ in range(_FIT_MAX if chosen else 0):
-        logs = np.clip(logs + _fit(columns, errors, weights), -log(_FACTOR_MAX), log(_FACTOR_MAX))
-        changes = [(keys[at], f"x{exp(value):.3g}") for at, value in zip(chosen, logs, strict=True)]
-        errors = np.log(np.concatenate(simulated(changes)) / real_s)
-        error = _weighted(errors, weights)
-        if error >= mean_error:
-            break
-        best, mean_error = changes, error
-    return best, mean_error
+    """Changes of the chosen numbers and the mean error of the simulation with them.
+
+    If the simulation gets no better, the number with the largest factor is left out: elasticities hold for small ones.
+    """
+    while chosen:
+        best: list[tuple[str, str]] = []
+        columns, logs, left = elasticities[:, chosen], np.zeros(len(chosen)), errors
+        for _ in range(_FIT_MAX):
+            logs = np.clip(logs + _fit(columns, left, weights), -log(_FACTOR_MAX), log(_FACTOR_MAX))
+            changes = [(keys[at], f"x{exp(value):.3g}") for at, value in zip(chosen, logs, strict=True)]
+            left = np.log(np.concatenate(simulated(changes)) / real_s)
+            error = _weighted(left, weights)
+            if error >= mean_error:
+                break
+            best, mean_error = changes, error
+        if best:
+            return best, mean_error
+        most_changed = chosen[int(np.abs(_fit(columns, errors, weights)).argmax())]
+        chosen = [at for at in chosen if at != most_changed]
+    return [], mean_error
 
 
 # ---- text ----

@@ -124,6 +124,13 @@ def test_two_planted_numbers_are_found_together():
     assert [float(value[1:]) for _, value in result.changes] == pytest.approx([2, 2], rel=0.05)
 
 
+def test_a_number_whose_elasticity_does_not_hold_is_left_out():
+    result = validate("bent", [_Bent()])
+    assert [key for key, _ in result.changes] == ["network.latency"]
+    assert float(result.changes[0][1][1:]) == pytest.approx(0.5, rel=0.01)
+    assert result.changed_error < result.mean_error
+
+
 def test_elasticities_of_a_latency_are_its_parts():
     size = 2000  # half of its time is latency
     table = OsuTable(BENCHMARKS["osu_latency"], "", (size,), (1.0,))
@@ -205,3 +212,20 @@ class _Still:
 
     def simulate(self, changes) -> list[float]:
         return [0.0]
+
+
+class _Bent:
+    """A measurement: twice its latency, and a rate of copies that matters far more below its value than above it."""
+
+    name, about, labels, times_s = "bent", "bent", ("latency", "copy"), (1.0, 3.0)
+
+    def shown(self, row: int, time_s: float) -> str:
+        return f"{time_s}"
+
+    def simulate(self, changes) -> list[float]:
+        factors = {"network.latency": 1.0, "mpi.copy_bandwidth": 1.0}
+        factors.update((key, float(value[1:])) for key, value in changes)
+        return [2 * factors["network.latency"], 1 + factors["mpi.copy_bandwidth"] ** -4 / 8]
+
+    def is_changed_by(self, changes) -> bool:
+        return changes[0][0] in ("network.latency", "mpi.copy_bandwidth")
