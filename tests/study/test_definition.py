@@ -11,7 +11,7 @@ from smpy.errors import UsageError
 from smpy.options import RunConfig
 from smpy.platforms import Prices
 from smpy.study.definition import definition_of, read_definition
-from smpy.study.points import Point, keys_of_format_2, points_of, samples_of_options
+from smpy.study.points import Point, points_of, samples_of_options
 
 BASE: dict[str, Any] = {
     "program": "prog.py",
@@ -160,34 +160,6 @@ def test_points_of_one_run_have_one_key_and_others_have_others():
         keys[1],
         keys[3],
     ]
-
-
-def test_keys_of_the_version_before_are_known():
-    """The version before has printed these."""
-    definition = definition_of(
-        {
-            "module": "package.prog",
-            "args": ["{n}", "--steps=3"],
-            "options": {
-                "map-by": "core",
-                "strict": True,
-                "noise": False,
-                "set": {"host.cores": 8},
-                "private": ["a", "b"],
-                "host_speed": 2.5e9,
-                "compute": "none",
-            },
-            "axes": {"ranks": [2, 4], "args.n": [0.5], "set.nic.latency": ["1us"], "algorithm.bcast": ["ring"]},
-            "repetitions": 2,
-        }
-    )
-    assert keys_of_format_2(definition) == [
-        "bd8a81b4119fc6652b0d0a226d4f4cf1",
-        "043d466938fbc5c28afea65f11678b54",
-        "c07ba42ba978531debd2fd66ca04b912",
-        "2a6eccc6fb1a2a2de0f1ca99fb2e3c9f",
-    ]
-    assert {point.run.program for point in points_of(definition)} == {"package.prog"}
 
 
 def test_a_wrong_option_is_named_with_its_point():
