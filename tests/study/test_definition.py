@@ -91,14 +91,17 @@ def test_a_file_is_named_in_its_errors(tmp_path: Path):
     path.write_text("program = ")
     with pytest.raises(UsageError, match="is not TOML"):
         read_definition(path)
+    path.write_bytes(b"name = '\xff'")
+    with pytest.raises(UsageError, match=r"cannot read the study .*: it is not a text file in UTF-8"):
+        read_definition(path)
     with pytest.raises(UsageError, match="cannot read the study"):
         read_definition(tmp_path / "none.toml")
 
 
 def test_keys_with_dots_may_be_written_either_way(tmp_path: Path):
     path = tmp_path / "both.toml"
-    path.write_text(
-        'program = "x.py"\noptions = { ranks = 2 }\n[axes]\nargs.--n = [5, 6]\n"set.nic.latency" = ["1us"]\n'
+    path.write_text(  # as editors of Windows do, with a byte order mark
+        '\ufeffprogram = "x.py"\noptions = { ranks = 2 }\n[axes]\nargs.--n = [5, 6]\n"set.nic.latency" = ["1us"]\n'
         "[axes.set.host]\ncores = { from = 1, to = 4, times = 2 }\n"
     )
     definition, _ = read_definition(path)
