@@ -46,6 +46,20 @@ def read_input(path: str | Path, what: str) -> bytes:
         os.close(descriptor)
 
 
+def read_text(path: str | Path, what: str) -> str:
+    """Text of a file, as `read_input` reads it, without the byte order mark that editors of Windows write.
+
+    Raises
+    ------
+    OSError
+        Under the conditions of `read_input`, and if it is not in UTF-8.
+    """
+    try:
+        return read_input(path, what).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise OSError(None, "it is not a text file in UTF-8") from None
+
+
 def read_plain_file(path: str | Path, what: str) -> bytes:
     """Content of a regular file; refuses pipes, which could keep the reader waiting.
 

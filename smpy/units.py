@@ -268,17 +268,6 @@ def format_speed(speed_flop_per_s: float) -> str:
     return _scaled(speed_flop_per_s, _SPEED_STEPS)
 
 
-def format_count(count: float) -> str:
-    """A number of things for people.
-
-    Examples
-    --------
-    >>> format_count(1234567)
-    '1,234,567'
-    """
-    return f"{count:,.0f}"
-
-
 # ---- texts that are read as the very same number ----
 
 

@@ -30,31 +30,24 @@ class Messages:
     ----------
     number : (n_messages,) array of int
         Ascending.
-    source, target : (n_messages,) array of int
-        Ranks; -1: not known.
     sender, receiver : (n_messages,) array of int
         Locations (`threads`) that posted its sides.
     bytes : (n_messages,) array of int
         Size of each.
-    is_early : (n_messages,) array of bool
-        Whether it started when it was sent, whatever its receiver did.
     started_s, ended_s : (n_messages,) array of float
-        Dates; one that is not early starts when both of its sides are posted.
+        Dates; a message starts when it is sent, whatever its receiver does, or when both of its sides are posted.
     alone_s : (n_messages,) array of float
         Time that each would have taken with nothing else on its links; NaN: not known.
     is_sender_last : (n_messages,) array of bool
-        Whether its sender started it: it is early, or was sent after its receive was posted.
+        Whether its sender started it, whatever its receiver did, or after its receive was posted.
     is_inner : (n_messages,) array of bool
         Whether it is part of a collective.
     """
 
     number: NDArray[np.int64]
-    source: NDArray[np.int32]
-    target: NDArray[np.int32]
     sender: NDArray[np.int32]
     receiver: NDArray[np.int32]
     bytes: NDArray[np.int64]
-    is_early: NDArray[np.bool_]
     started_s: NDArray[np.float64]
     ended_s: NDArray[np.float64]
     alone_s: NDArray[np.float64]
@@ -116,12 +109,9 @@ def read_messages(trace: Trace) -> Messages:
     is_early = ~np.isnan(started_s)
     return Messages(
         number=number,
-        source=source,
-        target=target,
         sender=sender,
         receiver=receiver,
         bytes=integers(table["bytes"], np.int64, 0)[order],
-        is_early=is_early,
         started_s=np.where(is_early, started_s, np.fmax(sent_s, received_s)),
         ended_s=floats(table["ended_s"])[order],
         alone_s=floats(table["alone_s"])[order],

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from itertools import combinations_with_replacement
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -63,22 +62,3 @@ def evaluate(term: str, sizes: Mapping[str, Any]) -> NDArray[np.float64]:
         else:
             value = value * size ** int(match["power"] or 1)
     return value
-
-
-def monomials(names: Sequence[str], degree: int) -> tuple[str, ...]:
-    """All products of at most `degree` sizes, the largest degree first, `1` last.
-
-    Examples
-    --------
-    >>> monomials(["m", "n"], 2)
-    ('m^2', 'm*n', 'n^2', 'm', 'n', '1')
-    """
-    return tuple(
-        "*".join(_power(name, factors.count(name)) for name in dict.fromkeys(factors)) or INTERCEPT
-        for size in range(degree, -1, -1)
-        for factors in combinations_with_replacement(names, size)
-    )
-
-
-def _power(name: str, power: int) -> str:
-    return f"{name}^{power}" if power > 1 else name

@@ -43,7 +43,7 @@ _COLOURS: Final = {
     6: (0, 255, 0), 12: (255, 144, 26), 15: (100, 0, 178), 24: (189, 168, 100), 26: (172, 174, 41), 27: (255, 255, 0),
 }  # fmt: skip
 
-_VALUES: Final = {
+CALLS: Final = {
     POINT_TO_POINT: {
         "Send": 1, "Recv": 2, "Isend": 3, "Irecv": 4, "Wait": 5, "Waitall": 6, "Bsend": 33, "Ssend": 34, "Rsend": 35,
         "Ibsend": 36, "Issend": 37, "Test": 39, "Waitany": 59, "Probe": 61, "Iprobe": 62, "Testany": 126,
@@ -57,6 +57,7 @@ _VALUES: Final = {
     OTHERS: {"Comm_split": 23, "Init": 31, "Finalize": 32},
     ONE_SIDED: {"Put": 65, "Get": 66, "Accumulate": 67},
 }  # fmt: skip
+"""Values of calls, by their types."""
 _OWN_VALUES: Final = 1000  # of calls whose number is not known here
 _NAME_OF_TYPE: Final = {
     POINT_TO_POINT: "MPI Point-to-point",
@@ -84,8 +85,8 @@ class CallNumbers:
     """
 
     def __init__(self, trace: Trace) -> None:
-        self.names: dict[int, dict[str, int]] = {kind: dict(values) for kind, values in _VALUES.items()} | {FILES: {}}
-        self._known = {name: (kind, value) for kind, values in _VALUES.items() for name, value in values.items()}
+        self.names: dict[int, dict[str, int]] = {kind: dict(values) for kind, values in CALLS.items()} | {FILES: {}}
+        self._known = {name: (kind, value) for kind, values in CALLS.items() for name, value in values.items()}
         self.regions: Sequence[str] = trace.info["trace"]["regions"]
         lines: dict[str, int] = {}
         kernels: dict[str, int] = {}

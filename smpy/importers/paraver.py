@@ -17,11 +17,23 @@ from typing import TYPE_CHECKING, Final
 from smpy.collectives.register import SPLIT
 from smpy.errors import UsageError
 from smpy.export.paraver_names import (
+    CALLER_LINE,
+    CALLS,
+    COLLECTIVES,
+    COMMUNICATOR,
+    FILES,
+    IS_ROOT,
+    KERNEL,
     LAUNCHED_TASK,
+    OTHERS,
+    POINT_TO_POINT,
     POLLED_REQUEST,
     POLLED_SOURCE,
     POLLED_TAG,
     POLLS_IN_VAIN,
+    RECEIVED_BYTES,
+    REGION,
+    SENT_BYTES,
     SUCCESSFUL_POLL,
 )
 from smpy.importers.collective_sizes import OPERATIONS
@@ -43,31 +55,23 @@ if TYPE_CHECKING:
     from smpy.importers.import_options import ImportOptions
     from smpy.importers.trace_builder import TraceBuilder
 
-_CALLS: Final = range(50000001, 50000006)
-_COLLECTIVE_CALL: Final = 50000002
-_SENT_BYTES, _RECEIVED_BYTES, _IS_ROOT, _COMMUNICATOR = range(50100001, 50100005)
+_CALLS: Final = range(POINT_TO_POINT, FILES + 1)
 _FACTS: Final = (
-    *(_SENT_BYTES, _RECEIVED_BYTES, _IS_ROOT, _COMMUNICATOR),
+    *(SENT_BYTES, RECEIVED_BYTES, IS_ROOT, COMMUNICATOR),
     *(POLLED_SOURCE, POLLED_TAG, SUCCESSFUL_POLL, POLLS_IN_VAIN),
 )
 _COUNTERS: Final = range(42000000, 43000000)
-_LINES: Final = range(80000001, 80000002)
-_REGIONS: Final = (60000019, 9000001)
 _NS: Final = 1e9
-_NAMES: Final = {
-    50000001: {
-        1: "Send", 2: "Recv", 3: "Isend", 4: "Irecv", 5: "Wait", 6: "Waitall", 33: "Bsend", 34: "Ssend", 35: "Rsend",
-        36: "Ibsend", 37: "Issend", 38: "Irsend", 39: "Test", 41: "Sendrecv", 42: "Sendrecv_replace", 59: "Waitany",
-        60: "Waitsome", 61: "Probe", 62: "Iprobe", 125: "Testall", 126: "Testany", 128: "Testsome",
+_NOT_EXPORTED: Final = {
+    POINT_TO_POINT: {
+        "Irsend": 38, "Sendrecv": 41, "Sendrecv_replace": 42, "Waitsome": 60, "Testall": 125, "Testsome": 128,
     },
-    50000002: {
-        7: "Bcast", 8: "Barrier", 9: "Reduce", 10: "Allreduce", 11: "Alltoall", 12: "Alltoallv", 13: "Gather",
-        14: "Gatherv", 15: "Scatter", 16: "Scatterv", 17: "Allgather", 18: "Allgatherv", 30: "Scan",
-        80: "Reduce_scatter", 154: "Ireduce", 155: "Iallreduce", 156: "Ibarrier", 157: "Ibcast", 158: "Ialltoall",
-        160: "Iallgather", 168: "Reduce_scatter_block",
-    },
-    50000003: {31: "Init", 32: "Finalize", 194: "Init_thread"},
+    OTHERS: {"Init_thread": 194},
 }  # fmt: skip
+_NAMES: Final = {
+    kind: {value: name for name, value in (values | _NOT_EXPORTED.get(kind, {})).items()}
+    for kind, values in CALLS.items()
+}
 _SENDS: Final = ("Send", "Bsend", "Ssend", "Rsend", "Sendrecv", "Sendrecv_replace")
 _STARTED_SENDS: Final = ("Isend", "Ibsend", "Issend", "Irsend")
 _RECEIVES: Final = ("Recv", "Mrecv", "Sendrecv", "Sendrecv_replace")
@@ -96,18 +100,9 @@ def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
         rank contradict each other.
     """
     header = read_header(path)
-    n_ranks = len(header.node_of_task)
-    if options.n_ranks not in (None, n_ranks):
-        raise UsageError(f"-np asks for {options.n_ranks:,} ranks, and {path} has {n_ranks:,} tasks")
     names, nodes = read_names(path.with_suffix(".pcf")), read_node_names(path.with_suffix(".row"))
     hosts = [nodes[node] if 0 <= node < len(nodes) else f"node {node + 1}" for node in header.node_of_task]
-    builder.begin(
-        n_ranks,
-        program=path.name,
-        hosts=hosts,
-        host_speed_flop_per_s=options.host_speed_flop_per_s,
-        keeps_seconds=options.host_speed_flop_per_s is None,
-    )
+    builder.begin(len(header.node_of_task), options, hosts=hosts)
     reader = _Reader(path, header, names, builder, options)
     try:
         reader.read(options)
@@ -241,13 +236,13 @@ class _Reader:
                 self._run.rank_launched(task.rank, date_s, value - 1)
             elif kind in _CALLS and value > 0:
                 self._begin(task, events.date_ns, self._call_name(kind, value), values)
-                task.is_collective = kind == _COLLECTIVE_CALL
+                task.is_collective = kind == COLLECTIVES
             elif kind in _CALLS:
                 self._end(task, events.date_ns)
-            elif kind in _REGIONS and value > 0:
+            elif kind in (REGION, KERNEL) and value > 0:
                 name = self._names.values.get(kind, {}).get(value, f"function {value}")
                 self._run.region_begins(task.rank, date_s, name)
-            elif kind in _REGIONS:
+            elif kind in (REGION, KERNEL):
                 self._run.region_ends(task.rank, date_s)
 
     def _call_name(self, kind: int, value: int) -> str:
@@ -258,8 +253,8 @@ class _Reader:
 
     def _begin(self, task: _Task, date_ns: int, call: str, values: dict[int, int]) -> None:
         task.depth += 1
-        line = next((value for kind, value in values.items() if kind in _LINES), 0)
-        file, _, number = self._names.values.get(_LINES[0], {}).get(line, "").rpartition(":")
+        line = self._names.values.get(CALLER_LINE, {}).get(values.get(CALLER_LINE, 0), "")
+        file, _, number = line.rpartition(":")
         has_line = bool(file) and number.isdecimal() and number.isascii() and len(number) < 9
         self._run.call_begins(task.rank, date_ns / _NS, call, *((file, int(number)) if has_line else ()))
         if task.depth == 1:
@@ -303,7 +298,7 @@ class _Reader:
 
     def _make_communicator(self, task: _Task, date_ns: int) -> None:
         """Take part in the gather of colors, which `smpy export` writes, and exchange the messages of the call."""
-        if task.facts.get(_SENT_BYTES):
+        if task.facts.get(SENT_BYTES):
             self._meet(task, SPLIT, task.facts, None)
         while task.sent and task.sent[0].date_ns <= date_ns:
             message = task.sent.popleft()
@@ -380,14 +375,14 @@ class _Reader:
 
     def _meet(self, task: _Task, operation: str, facts: dict[int, int], request: int | None) -> None:
         """Take part in a collective."""
-        number = facts.get(_COMMUNICATOR, 0)
+        number = facts.get(COMMUNICATOR, 0)
         comm = self._comm_of.get(number, 0 if number in (0, 1) else -1)
         if comm < 0 or task.rank not in self._index_of[comm]:
             raise UsageError(
                 f"task {task.rank + 1} performs {operation} in communicator {number}, which does not have it"
             )
         rank, n = self._index_of[comm][task.rank], len(self._index_of[comm])
-        is_root = facts.get(_IS_ROOT, 0) == 1
-        sizes = facts.get(_SENT_BYTES, 0), facts.get(_RECEIVED_BYTES, 0)
+        is_root = facts.get(IS_ROOT, 0) == 1
+        sizes = facts.get(SENT_BYTES, 0), facts.get(RECEIVED_BYTES, 0)
         sent, received = totals_of(operation, *sizes, n, rank, is_root=is_root)
         self._run.collective(task.rank, operation, comm, rank if is_root else -1, sent, received, request)

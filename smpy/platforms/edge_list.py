@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from smpy.errors import PlatformError, meant
-from smpy.input_files import read_input
+from smpy.input_files import read_text
 from smpy.platforms.host_names import natural_key
 from smpy.units import has_unit, parse_bandwidth_bytes_per_s, parse_time_s
 
@@ -60,11 +60,9 @@ def read_edges(path: str | Path) -> tuple[Edge, ...]:
         If it cannot be read, or one of its lines is no edge.
     """
     try:
-        text = read_input(path, "edge list").decode("utf-8-sig")
+        text = read_text(path, "edge list")
     except OSError as wrong:
         raise PlatformError(f"cannot read edge list {str(path)!r}: {wrong.strerror}") from None
-    except UnicodeDecodeError:
-        raise PlatformError(f"cannot read edge list {str(path)!r}: it is not a text file in UTF-8") from None
     rows = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True, strict=True)
     columns: list[str] = []
     edges: list[Edge] = []

@@ -9,7 +9,7 @@ from typing import Any
 
 from smpy.compute.clock.memory_shares import LoadSlowdown
 from smpy.errors import UsageError
-from smpy.input_files import read_input
+from smpy.input_files import read_text
 from smpy.units import parse_bandwidth_bytes_per_s, parse_size_bytes, parse_speed_flop_per_s
 
 
@@ -22,10 +22,10 @@ def read_result(path: Path) -> dict[str, Any]:
         If the file cannot be read, or is no calibration.
     """
     try:
-        tables = tomllib.loads(read_input(path, "calibration").decode())
+        tables = tomllib.loads(read_text(path, "calibration"))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:  # errors of TOML or UTF-8
+    except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path} is no calibration: {error}") from error
     about = tables.get("calibration")
     if not isinstance(about, dict):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from smpy.errors import UsageError, meant
-from smpy.input_files import read_input
+from smpy.input_files import read_text
 
 _RANKS: Final = "ranks"
 _COLUMNS: Final = (
@@ -59,11 +59,9 @@ def read_factors(path: str | Path) -> list[MeasuredFactors]:
         If the file cannot be read, or a line is wrong: file, line and why.
     """
     try:
-        text = read_input(path, "table of factors").decode("utf-8-sig")
+        text = read_text(path, "table of factors")
     except OSError as wrong:
         raise UsageError(f"cannot read {str(path)!r}: {wrong.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: this is no text") from None
     lines = csv.reader(text.splitlines(), strict=True)
     names: list[str] = []
     runs: list[MeasuredFactors] = []

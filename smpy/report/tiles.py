@@ -63,11 +63,6 @@ class TileGrid:
         """Number of slabs of time."""
         return len(self.edges_s) - 1
 
-    @property
-    def n_tiles(self) -> int:
-        """Number of tiles: those of a block stand together, in order of time."""
-        return self.n_blocks * self.n_slabs
-
     def slab(self, date_s: NDArray[np.float64], *, is_end: bool = False) -> NDArray[np.int64]:
         """Slabs of dates; an end on an edge belongs to the slab before."""
         at = np.searchsorted(self.edges_s, date_s, side="left" if is_end else "right") - 1

@@ -8,7 +8,7 @@ import math
 from pathlib import Path
 
 from smpy.errors import UsageError
-from smpy.input_files import read_input
+from smpy.input_files import read_text
 
 
 def read_csv_rows(path: Path, what: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
@@ -27,11 +27,11 @@ def read_csv_rows(path: Path, what: str) -> tuple[list[str], list[tuple[int, lis
         If the file cannot be read, or a line has more or fewer values than there are columns.
     """
     try:
-        text = read_input(path, what).decode("utf-8-sig")
+        text = read_text(path, what)
         rows = list(csv.reader(io.StringIO(text), strict=True))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
+    except csv.Error as error:
         raise UsageError(f"{path} is no table of comma-separated values: {error}") from error
     head = [word.strip() for word in rows[0]] if rows else []
     lines = [(line, row) for line, row in enumerate(rows[1:], start=2) if any(word.strip() for word in row)]

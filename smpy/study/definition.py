@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from smpy.arguments import BYTES_MAX, seconds, whole_number
 from smpy.errors import UsageError, meant
-from smpy.input_files import read_input
+from smpy.input_files import read_text
 from smpy.platforms.models.prices import NO_PRICES, Prices
 from smpy.study.axes import DRAWN, WAYS, Axis, Combination, Settings, Value, combinations, flat_settings, read_axis
 from smpy.study.programs import StudyProgram, WeightKind, read_program, read_programs
@@ -151,10 +151,10 @@ def read_definition(path: str | os.PathLike[str]) -> tuple[Definition, Mapping[s
 
     path = Path(path)
     try:
-        table = tomllib.loads(read_input(path, "study").decode())
+        table = tomllib.loads(read_text(path, "study"))
     except OSError as error:
         raise UsageError(f"cannot read the study {path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path} is not TOML: {error}") from error
     try:
         content = {"name": path.stem, **table}

@@ -4,8 +4,7 @@ It is an SQLite file. Rows of points that have just ended are written in one tra
 killed process loses none of them. Each row has a checksum; the readable part of a damaged file is kept. The reader
 checks all of it, as the file may come from somebody else.
 
-Format 3 has runs in its rows, and their hashes as keys. Rows of format 2, whose keys are hashes of command lines, are
-read; `add` makes it format 3.
+Keys are hashes of runs.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ class Entry:
     matches : mapping of str to (float or None)
         Numbers that regular expressions find in all that the program printed, if `output` is not all of it.
     run : str
-        The run in JSON (`smpy.runs.run_text`); empty in a row of format 2.
+        The run in JSON (`smpy.runs.run_text`).
     """
 
     row: Mapping[str, Any]
@@ -134,7 +133,7 @@ class Journal:
         db.execute("PRAGMA trusted_schema = OFF")
         db.execute("PRAGMA cell_size_check = ON")
         self._format, tables = self._layout()
-        if self._format not in (0, _FORMAT - 1, _FORMAT):
+        if self._format not in (0, _FORMAT):
             raise UsageError(f"{self.path} was written by another version of smpy: name another folder (--folder)")
         if not self._format and not tables:
             self._format, tables = self._created()
@@ -170,9 +169,6 @@ class Journal:
             If there is no room; none of them is written then.
         """
         with self._naming_errors("write"), self._db:
-            if self._format == _FORMAT - 1:
-                self._db.execute(f"PRAGMA user_version = {_FORMAT}")
-                self._format = _FORMAT
             for key, origin, entry in entries:
                 text, outcome = json.dumps(asdict(origin), sort_keys=True), json.dumps(asdict(entry))
                 self._db.execute("INSERT OR IGNORE INTO origins (origin) VALUES (?)", (text,))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Final
 
 from smpy.errors import UsageError, meant
 from smpy.options import RunConfig
-from smpy.runs.run_text import check_keywords, options_of, run_config, texts_of, to_json
+from smpy.runs.run_text import check_keywords, options_of, run_config, to_json
 from smpy.study.axes import Combination, Settings, Value
 from smpy.study.definition import GROUPS, Definition
 from smpy.study.machines import MachineReader
@@ -74,7 +75,11 @@ def points_of(definition: Definition, combinations: Sequence[Combination] | None
     """
     points: list[Point] = []
     machines = MachineReader(definition.folder)
-    for program, values, repetition, options, args in _runs(definition, combinations):
+    n_repetitions = definition.repetitions  # measured runs of equal options may differ: each has a key
+    listed = definition.combinations() if combinations is None else combinations
+    for program, combination, repetition in product(definition.programs, listed, range(n_repetitions)):
+        name = () if definition.weight_kind is None else (program.name,)
+        options, args = _run(definition, program, combination.settings, repetition)
         try:
             if options["ranks"] == ALL:
                 options["ranks"] = machines.ranks_of_all_cores(options)
@@ -82,49 +87,10 @@ def points_of(definition: Definition, combinations: Sequence[Combination] | None
         except UsageError as error:
             raise UsageError(f"point {len(points)}: {error}") from None
         text = to_json(run)
-        key = _hash(json.dumps([text, _nth(definition, repetition)]))
-        points.append(Point(len(points), values, repetition, run, text, key))
+        content = json.dumps([text, repetition if n_repetitions > 1 else 0])
+        key = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        points.append(Point(len(points), (*name, *combination.values), repetition, run, text, key))
     return points
-
-
-def keys_of_format_2(definition: Definition) -> list[str]:
-    """Keys of all points in a journal of format 2: hashes of command lines."""
-    keys = []
-    for program, _, repetition, options, args in _runs(definition):
-        line = ["-np", str(options.pop("ranks"))]
-        is_module = options.pop("module", False)
-        for name, value in options.items():
-            flag = "--" + name.replace("_", "-")
-            if value is True:
-                line.append(flag)
-            elif value is not None and value is not False:
-                line += [f"{flag}={text}" for text in texts_of(name, value)]
-        line += ["-m"] if is_module else []
-        keys.append(_hash(json.dumps([line, [program.program, *args], _nth(definition, repetition)])))
-    return keys
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def _nth(definition: Definition, repetition: int) -> int:
-    """Number of the repetition in a point's key, because measured runs of equal options may differ."""
-    return repetition if definition.repetitions > 1 else 0
-
-
-_Run = tuple[StudyProgram, tuple[Value, ...], int, dict[str, Any], list[str]]
-
-
-def _runs(definition: Definition, combinations: Sequence[Combination] | None = None) -> Iterator[_Run]:
-    """Program, values of the axes, repetition, options and the program's arguments of each point."""
-    combinations = definition.combinations() if combinations is None else combinations
-    for program in definition.programs:
-        name = () if definition.weight_kind is None else (program.name,)
-        for combination in combinations:
-            for repetition in range(definition.repetitions):
-                options, args = _run(definition, program, combination.settings, repetition)
-                yield program, (*name, *combination.values), repetition, options, args
 
 
 def _run(

@@ -29,7 +29,7 @@ from smpy.study.definition import Definition, definition_of, read_definition
 from smpy.study.export import write_parquet
 from smpy.study.journal import Entry, Journal, RunOrigin
 from smpy.study.machines import MachineReader, check_sizes
-from smpy.study.points import Point, keys_of_format_2, points_of, samples_of_options
+from smpy.study.points import Point, points_of, samples_of_options
 from smpy.study.results import are_known
 from smpy.study.reuse import Results, located, relative_to
 from smpy.study.state import PointCollector, StudyProgress, StudyState
@@ -244,12 +244,6 @@ class Study:
 
     # ---- before and after ----
 
-    @cached_property
-    def _key_of_format_2(self) -> Mapping[str, str]:
-        """Keys of all points, by their keys in a journal of format 2."""
-        keys = [point.key for point in self.points]
-        return dict(zip(keys_of_format_2(self.definition), keys, strict=True))
-
     def _check_program(self) -> None:
         definition = self.definition
         for each in definition.programs:
@@ -323,8 +317,6 @@ class Study:
         judged: dict[str, str] = {}
         keys = {point.key for point in (self.points if points is None else points)}
         for key, origin, entry in journal.entries():
-            if key not in keys and not entry.run:
-                key = self._key_of_format_2.get(key, "")
             if key not in keys:
                 continue
             why = judged.get(text := repr(origin))

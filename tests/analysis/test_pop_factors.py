@@ -89,7 +89,7 @@ def test_communication_stands_for_serialisation_and_transfer():
         (HEAD + "8,1,1,1\n16,1,1,1\n", "at least 3 different numbers of ranks, one run of each: these are of 8, 16"),
         (HEAD + "8,1,1,1\n8,1,1,1\n16,1,1,1\n", "at least 3 different numbers of ranks"),
         (HEAD + "8,1,1,1\n" * 10_001, "this is the row after 10,000"),
-        (b"ranks\xff", "this is no text"),
+        (b"ranks\xff", "it is not a text file in UTF-8"),
     ],
 )
 def test_a_wrong_table_is_refused_by_file_and_line(tmp_path: Path, text: str | bytes, said: str):

@@ -143,7 +143,7 @@ def test_a_machine_file_includes_a_calibration(tmp_path):
     (cost,) = machine.kernels.costs
     assert dict(cost.terms) == written["kernels"]["planted"]["seconds"]
     assert machine.kernels.reference_flop_per_s == core_speed_flop_per_s(result)
-    assert cost.seconds((1000,)) == pytest.approx(1.2e-3, rel=0.01)
+    assert cost.estimate((1000,))[0] == pytest.approx(1.2e-3, rel=0.01)
 
 
 def test_a_run_with_a_calibration_takes_the_planted_time(tmp_path):

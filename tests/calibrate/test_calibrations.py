@@ -64,7 +64,7 @@ def test_the_machines_costs_are_as_uncertain_as_their_fits():
     for name, sizes in told.items():
         seconds, half_width_s = costs[name].estimate(sizes)
         assert 0.05 < half_width_s / seconds < 0.09, name
-        assert replace(costs[name], correlations=()).half_width_s(sizes) > 4 * half_width_s
+        assert replace(costs[name], correlations=()).estimate(sizes)[1] > 4 * half_width_s
 
 
 def test_a_run_that_takes_its_speed_from_a_calibration_loads_no_blas_of_its_own(smpy_run):

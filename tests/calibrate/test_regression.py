@@ -1,6 +1,8 @@
 """Fits of times: planted costs come back, and the study's published figures."""
 
 import csv
+from collections.abc import Sequence
+from itertools import combinations_with_replacement
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smpy.calibrate.regression import fit, screen
-from smpy.calibrate.terms import evaluate, monomials
+from smpy.calibrate.terms import evaluate
 from smpy.errors import UsageError
 
 STUDY = Path(__file__).parents[2] / "calibration" / "study-2017"
@@ -27,6 +29,15 @@ def _study(kernel: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
 
 def _sizes(rng: np.random.Generator, names: str, n_sizes: int, largest: float = 2000) -> dict[str, np.ndarray]:
     return {name: np.exp(rng.uniform(0, np.log(largest), n_sizes)).round() for name in names}
+
+
+def monomials(names: Sequence[str], degree: int) -> list[str]:
+    """All products of at most `degree` sizes, the largest degree first, `1` last."""
+    return [
+        "*".join(name if (n := factors.count(name)) == 1 else f"{name}^{n}" for name in dict.fromkeys(factors)) or "1"
+        for size in range(degree, -1, -1)
+        for factors in combinations_with_replacement(names, size)
+    ]
 
 
 def _time_s(sizes: dict[str, np.ndarray], seconds: dict[str, float]) -> np.ndarray:

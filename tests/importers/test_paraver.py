@@ -151,6 +151,7 @@ def test_computing_is_taken_from_a_counter_of_cycles(tmp_path: Path):
     trace = smpy.import_trace(written(tmp_path, lines), tmp_path / "trace", **counted)
     amounts = [row["amount"] for row in trace.table("actions").to_pylist() if row["action"] == "compute"]
     assert amounts == pytest.approx([0.3e9, 0.3e9])
+    assert trace.info["trace"]["imported"]["cycles"] == "PAPI_TOT_CYC"
 
 
 def test_a_wait_completes_the_request_that_ended_in_it_and_a_waitall_all(tmp_path: Path):
@@ -220,11 +221,14 @@ def test_a_collective_that_cannot_be_imported_is_refused(tmp_path: Path):
 
 def test_calls_without_a_name_are_counted(tmp_path: Path):
     init = [event(task, 0, 50000003, value) for value in (31, 0) for task in (1, 2)]
-    lines = [*init, event(1, 1, 50000004, 65), event(1, 2, 50000004, 0)]
+    lines = [*init, event(1, 1, 50000004, 665), event(1, 2, 50000004, 0)]
     trace = smpy.import_trace(written(tmp_path, lines), tmp_path / "trace")
     [remark] = trace.info["remarks"]
     assert remark["text"] == "a call that the .pcf does not name is left out of replays"
     assert remark["count"] == 1
+    lines[-2] = event(1, 1, 50000004, 65)
+    with pytest.raises(UsageError, match="rank 0 calls Put, which cannot be replayed"):
+        smpy.import_trace(written(tmp_path, lines), tmp_path / "other")
 
 
 def test_dates_are_microseconds_where_the_header_does_not_say_nanoseconds(tmp_path: Path):

@@ -15,7 +15,6 @@ from smpy.units import (
     exact_speed,
     exact_time,
     format_bytes,
-    format_count,
     format_time,
     has_unit,
     parse_bandwidth_bytes_per_s,
@@ -101,10 +100,6 @@ def test_times_are_shown_to_four_digits(seconds: float, shown: str) -> None:
 )
 def test_amounts_of_data_are_shown_in_decimal_units(size_bytes: float, shown: str) -> None:
     assert format_bytes(size_bytes) == shown
-
-
-def test_counts_are_shown_with_separated_thousands() -> None:
-    assert format_count(1234567) == "1,234,567"
 
 
 EXACT = {

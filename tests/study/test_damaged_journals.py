@@ -31,12 +31,6 @@ args = ["{n}"]
 options = { compute = "none" }
 axes = { ranks = [1], "args.n" = [1, 2, 3, 4] }
 """
-KEYS_OF_FORMAT_2 = (
-    "346e9b1ce15b4f6a73691e5983a121c7",
-    "1d6aaa924762a57780c8c01fbcd26259",
-    "7e88af660fa651699a312c3bfc57b137",
-    "1a5fa0d47fa97e3c6fc1eb4e023f8e12",
-)
 DATES = ["point", "args.n", "makespan_s", "error"]
 
 
@@ -223,33 +217,3 @@ def test_a_journal_whose_creation_failed_is_created_again(tmp_path: Path, monkey
         assert not journal.damage
         journal.add([("point", RunOrigin({}, {}), Entry({"makespan_s": 1.0}))])
         assert [key for key, _, _ in journal.entries()] == ["point"]
-
-
-def test_a_journal_of_the_version_before_is_read_and_grows(tmp_path: Path):
-    path = Path(shutil.copy(Path(__file__).parents[1] / "records" / "data" / "journal_2.sqlite", tmp_path))
-    with closing(Journal(path)) as journal:
-        assert journal.get("a" * 64) is not None
-        journal.add([("new", RunOrigin({}, {}), Entry({"makespan_s": 2.0}, run="{}"))])
-    with closing(Journal(path)) as journal:
-        assert {key[0]: entry.run for key, _, entry in journal.entries()} == {"a": "", "b": "", "n": "{}"}
-        journal.check()
-        assert not journal.damage
-    with closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (3,)
-
-
-def test_a_study_whose_journal_is_of_the_version_before_knows_its_points_and_goes_on(study: smpy.Study):
-    """Keys of format 2 are hashes of command lines; these are of a study that version 2 has run."""
-    before = study.table().frame
-    with closing(sqlite3.connect(journal_of(study))) as db, db:
-        for number, key in enumerate(KEYS_OF_FORMAT_2):
-            text = db.execute("SELECT entry FROM finished WHERE key = ?", (study.points[number].key,)).fetchone()[0]
-            entry = {name: value for name, value in json.loads(text).items() if name != "run"}
-            change = "UPDATE finished SET key = ?, entry = ?, checksum = NULL WHERE key = ?"
-            db.execute(change, (key, json.dumps(entry), study.points[number].key))
-        db.execute("DELETE FROM finished WHERE key = ?", (KEYS_OF_FORMAT_2[-1],))
-        db.execute("PRAGMA user_version = 2")
-    assert study.state().entries.keys() == {point.key for point in study.points[:-1]}
-    pd.testing.assert_frame_equal(study.run(workers=1)[DATES], before[DATES])
-    with closing(Journal(journal_of(study))) as journal:
-        assert [key for key, _, entry in journal.entries() if entry.run] == [study.points[-1].key]

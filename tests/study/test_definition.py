@@ -11,7 +11,7 @@ from smpy.errors import UsageError
 from smpy.options import RunConfig
 from smpy.platforms import Prices
 from smpy.study.definition import definition_of, read_definition
-from smpy.study.points import Point, keys_of_format_2, points_of, samples_of_options
+from smpy.study.points import Point, points_of, samples_of_options
 
 BASE: dict[str, Any] = {
     "program": "prog.py",
@@ -91,14 +91,17 @@ def test_a_file_is_named_in_its_errors(tmp_path: Path):
     path.write_text("program = ")
     with pytest.raises(UsageError, match="is not TOML"):
         read_definition(path)
+    path.write_bytes(b"name = '\xff'")
+    with pytest.raises(UsageError, match=r"cannot read the study .*: it is not a text file in UTF-8"):
+        read_definition(path)
     with pytest.raises(UsageError, match="cannot read the study"):
         read_definition(tmp_path / "none.toml")
 
 
 def test_keys_with_dots_may_be_written_either_way(tmp_path: Path):
     path = tmp_path / "both.toml"
-    path.write_text(
-        'program = "x.py"\noptions = { ranks = 2 }\n[axes]\nargs.--n = [5, 6]\n"set.nic.latency" = ["1us"]\n'
+    path.write_text(  # as editors of Windows do, with a byte order mark
+        '\ufeffprogram = "x.py"\noptions = { ranks = 2 }\n[axes]\nargs.--n = [5, 6]\n"set.nic.latency" = ["1us"]\n'
         "[axes.set.host]\ncores = { from = 1, to = 4, times = 2 }\n"
     )
     definition, _ = read_definition(path)
@@ -160,34 +163,6 @@ def test_points_of_one_run_have_one_key_and_others_have_others():
         keys[1],
         keys[3],
     ]
-
-
-def test_keys_of_the_version_before_are_known():
-    """The version before has printed these."""
-    definition = definition_of(
-        {
-            "module": "package.prog",
-            "args": ["{n}", "--steps=3"],
-            "options": {
-                "map-by": "core",
-                "strict": True,
-                "noise": False,
-                "set": {"host.cores": 8},
-                "private": ["a", "b"],
-                "host_speed": 2.5e9,
-                "compute": "none",
-            },
-            "axes": {"ranks": [2, 4], "args.n": [0.5], "set.nic.latency": ["1us"], "algorithm.bcast": ["ring"]},
-            "repetitions": 2,
-        }
-    )
-    assert keys_of_format_2(definition) == [
-        "bd8a81b4119fc6652b0d0a226d4f4cf1",
-        "043d466938fbc5c28afea65f11678b54",
-        "c07ba42ba978531debd2fd66ca04b912",
-        "2a6eccc6fb1a2a2de0f1ca99fb2e3c9f",
-    ]
-    assert {point.run.program for point in points_of(definition)} == {"package.prog"}
 
 
 def test_a_wrong_option_is_named_with_its_point():

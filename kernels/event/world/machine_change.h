@@ -5,7 +5,7 @@
  * No change wakes a world that waits for nothing but messages. A host that goes off while a rank lives on it breaks the world
  * (SIM_HOST_OFF), and so does a link that a transfer needs (SIM_LINK_OFF): then `lost` of its network says which.
  *
- * Invariants: (1) `next` has each profile that is not over, with the outside's date of its next value;
+ * Invariants: (1) `next` has each profile that is not over, with the date of its next value;
  *             (2) the links of the network are those of the present date: the platform's own arrays where no profile changes
  *                 them. */
 #ifndef SMPY_MACHINE_CHANGE_H

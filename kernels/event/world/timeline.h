@@ -83,7 +83,7 @@ typedef struct {
     double waited_s;             /* sum of its waits for others; a cache line ends here */
     past_wait waited[2];         /* its last wait for others, and a long one before */
     double fading_s;             /* length of the long one, halved with each wait since */
-    double finish_s;             /* the outside's date of the last end, or NaN */
+    double finish_s;             /* date of the last end, or NaN */
     double cpu_from_s;           /* from then on messages load its CPU no more (network_kind.sends_from_s) */
     uint8_t is_launched, waits_for_launch; /* in a replay, of a rank that another one starts */
 } rank_state;

@@ -18,7 +18,7 @@ from smpy.calibrate.network.tables import MeasuredRoute, Place, message_tables, 
 from smpy.calibrate.result_file import Table
 from smpy.calibrate.this_machine import check_quiet, facts
 from smpy.errors import UsageError
-from smpy.input_files import read_input
+from smpy.input_files import read_text
 from smpy.records.files import check_writable
 from smpy.units import rounded_bandwidth
 
@@ -157,7 +157,7 @@ def _measured(request: NetworkCalibrationPlan, notes: list[str], progress: Calla
 
 def _measured_so_far(raw: Path) -> Samples:
     try:
-        return read_raw(read_input(raw, "file of measurements").decode(), str(raw))
+        return read_raw(read_text(raw, "file of measurements"), str(raw))
     except OSError as error:
         raise UsageError(
             f"cannot read {raw}: {error.strerror or error}; rank 0 writes it on its host: name a file in a "

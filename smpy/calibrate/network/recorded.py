@@ -16,7 +16,7 @@ from typing import Final
 
 from smpy.calibrate.network.samples import Kind, MessageSample, Samples, is_raw, read_raw
 from smpy.errors import UsageError
-from smpy.input_files import read_input
+from smpy.input_files import read_text
 
 _SIZE_MAX_BYTES: Final = 1 << 40
 
@@ -66,11 +66,9 @@ def read_recorded(path: Path) -> Samples:
         If it cannot be read, holds no benchmark that is known, or has a row that is none; with its line.
     """
     try:
-        text = read_input(path, "output of a benchmark").decode("utf-8-sig")
+        text = read_text(path, "output of a benchmark")
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is no output of a benchmark: it is no text") from error
     if is_raw(text):
         return read_raw(text, str(path))
     rows, benchmarks, skipped = _rows(path, text.splitlines())

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from smpy.errors import UsageError
-from smpy.input_files import read_input
+from smpy.input_files import read_text
 from smpy.platforms.models.machine_models import CollectiveChoice
 
 
@@ -31,9 +31,7 @@ def with_table(choice: CollectiveChoice, named: str, folder: Path = Path()) -> C
         return replace(choice, table=named, file="", content="")
     path = folder / named
     try:
-        content = read_input(path, "table of collectives").decode()
+        content = read_text(path, "table of collectives")
     except OSError as wrong:
         raise UsageError(f"cannot read the table of collectives {str(path)!r}: {wrong.strerror}") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path} is no table of collectives: it is no text in UTF-8") from None
     return replace(choice, file=str(path.absolute()), content=content)

@@ -99,8 +99,8 @@ class KernelCost:
     Examples
     --------
     >>> dgemm = KernelCost("dgemm", ("m", "n", "k"), (("m*n*k", 5e-11), ("1", 1e-6)), largest=(4000, 4000, 4000))
-    >>> dgemm.seconds((1000, 1000, 100))
-    0.005001
+    >>> dgemm.estimate((1000, 1000, 100))
+    (0.005001, 0.0)
     >>> dgemm.is_measured_at((1000, 5000, 100))
     False
     """
@@ -138,28 +138,8 @@ class KernelCost:
             if len(bounds) not in (0, len(self.sizes)) or min(bounds, default=0) < 0:
                 raise ValueError("the smallest and the largest that was measured are a number for each size, or none")
 
-    def seconds(self, sizes: tuple[float, ...]) -> float:
-        """Time of a call in seconds; 0 where the polynomial is negative.
-
-        Raises
-        ------
-        ValueError
-            If it has another number of sizes.
-        """
-        return self.estimate(sizes)[0]
-
-    def half_width_s(self, sizes: tuple[float, ...]) -> float:
-        """Half the width of the 95 % interval of a call's mean time, in seconds.
-
-        Raises
-        ------
-        ValueError
-            If it has another number of sizes.
-        """
-        return self.estimate(sizes)[1]
-
     def estimate(self, sizes: tuple[float, ...]) -> tuple[float, float]:
-        """`seconds` and `half_width_s` together.
+        """Time of a call, 0 where the polynomial is negative, and half the 95 % interval of its mean, in seconds.
 
         Raises
         ------

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from smpy.errors import PlatformError
-from smpy.input_files import read_input
+from smpy.input_files import read_text
 
 if TYPE_CHECKING:
     from smpy.engine.platform import Platform
@@ -75,11 +75,9 @@ def read_entries(path: str | Path, platform: Platform) -> list[HostEntry]:
 def lines_of(path: str | Path, what: str) -> Iterator[tuple[int, str]]:
     """Lines of a file without comments and empty lines, with their numbers."""
     try:
-        lines = read_input(path, what).decode("utf-8-sig").splitlines()
+        lines = read_text(path, what).splitlines()
     except OSError as wrong:
         raise PlatformError(f"cannot read {what} {str(path)!r}: {wrong.strerror}") from None
-    except UnicodeDecodeError:
-        raise PlatformError(f"cannot read {what} {str(path)!r}: it is not a text file in UTF-8") from None
     for number, line in enumerate(lines, start=1):
         entry = line.partition("#")[0].strip()
         if entry:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from smpy.errors import PlatformError, meant
-from smpy.input_files import read_input
+from smpy.input_files import read_text
 from smpy.platforms.models.storage import REMOTE_DISK, Disk
 from smpy.platforms.simgrid.elements import Element
 from smpy.units import parse_bandwidth_bytes_per_s
@@ -71,11 +71,9 @@ def _content(element: Element, name: str) -> tuple[tuple[str, int], ...]:
         return ()
     path = Path(element.file).parent / name
     try:
-        text = read_input(path, "list of files").decode()
+        text = read_text(path, "list of files")
     except OSError as wrong:
         raise element.error(f"property 'content': cannot read {str(path)!r}: {wrong.strerror}") from None
-    except UnicodeDecodeError:
-        raise element.error(f"property 'content': {str(path)!r} is no text in UTF-8") from None
     return tuple([_file(path, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()])
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from smpy.errors import meant
-from smpy.input_files import read_input
+from smpy.input_files import read_text
 from smpy.platforms.declared_parts import ProfileConnection
 from smpy.platforms.profiles import Changing, Profile, read_profile
 from smpy.platforms.simgrid.elements import Element
@@ -91,11 +91,9 @@ class ProfileReader:
         path = Path(element.file).parent / name
         if path not in self._files:
             try:
-                text = read_input(path, "profile").decode("utf-8-sig")
+                text = read_text(path, "profile")
             except OSError as wrong:
                 raise element.error(f"cannot read profile {str(path)!r}: {wrong.strerror}") from None
-            except UnicodeDecodeError:
-                raise element.error(f"profile {str(path)!r} is no text") from None
             self._files[path] = read_profile(text, str(path))
         return self._files[path]
 

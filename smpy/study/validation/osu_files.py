@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from smpy.errors import UsageError
-from smpy.input_files import read_input
+from smpy.input_files import read_text
 from smpy.study.validation.osu_benchmarks import BENCHMARKS, Memory, OsuBenchmark
 
 _SIZE_MAX_BYTES: Final = 1 << 40
@@ -118,11 +118,9 @@ def read_lines(path: Path, what: str) -> list[str]:
         If it cannot be read.
     """
     try:
-        return read_input(path, what).decode("utf-8-sig").splitlines()
+        return read_text(path, what).splitlines()
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    except UnicodeDecodeError:
-        raise UsageError(f"{path} is no {what}: it is not text") from None
 
 
 class _TableReader:

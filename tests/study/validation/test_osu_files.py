@@ -109,5 +109,5 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path):
     with pytest.raises(UsageError, match="cannot read"):
         read_osu(tmp_path / "none.txt")
     (tmp_path / "osu.txt").write_bytes(b"\xff\xfe")
-    with pytest.raises(UsageError, match="it is not text"):
+    with pytest.raises(UsageError, match="it is not a text file in UTF-8"):
         read_osu(tmp_path / "osu.txt")
