@@ -55,7 +55,6 @@ typedef struct {
 
 sim *sim_new(const platform *p, const model *m, int n_ranks, const int *host_of_rank); /* NULL: no memory, or no such host */
 void sim_free(sim *s);
-int sim_shift(sim *s, double seconds);               /* all dates that are told from now on are later by so much */
 
 /* ---- the loop ---- */
 int sim_next(sim *s);                 /* a timeline whose rank is to run it, or SIM_* */

@@ -116,10 +116,3 @@ int sim_rank_has_one_core(const sim *s)
 {
     return s->cores_per_rank == 1;
 }
-
-int sim_shift(sim *s, double seconds)
-{
-    if (!isfinite(s->clock.origin_s + seconds)) return SIM_BAD_SIZE;
-    s->clock.origin_s += seconds;
-    return 0;
-}

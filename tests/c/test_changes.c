@@ -1,5 +1,5 @@
-/* Machines that change: refused numbers, dates of shifted worlds, ranks that come to a host that is off, networks that cannot
- * follow, many messages on links that change. */
+/* Machines that change: refused numbers, ranks that come to a host that is off, networks that cannot follow, many
+ * messages on links that change. */
 #include <math.h>
 #include <stdio.h>
 
@@ -12,18 +12,6 @@ static platform *changing(int kind, int resource, int n, const double *date_s, c
     platform *p = machine();
     assert(platform_add_profile(p, kind, resource, platform_add_series(p, n, date_s, value, period_s)) == 0);
     return p;
-}
-
-static double finish(const sim *s, int rank)
-{
-    double finish_s[MOST_RANKS];
-    sim_finish_s(s, finish_s);
-    return finish_s[rank];
-}
-
-static int is_at(double date_s, double expected_s)
-{
-    return fabs(date_s - expected_s) < 1e-12 * (1 + expected_s);
 }
 
 /* ---- what cannot be a profile ---- */
@@ -53,30 +41,6 @@ static void numbers_out_of_range_are_refused(void)
     platform_free(p);
 }
 
-/* ---- dates are the outside's ---- */
-
-static void compute_1_s(sim *s, int rank, int stage)
-{
-    if (stage == 0)
-        assert(sim_append_compute(s, rank, 1e9, 0) == 0);
-    else
-        assert(sim_append_end(s, rank) == 0);
-}
-
-static void a_shifted_world_changes_at_the_dates_of_the_outside(void)
-{
-    platform *p = changing(PROFILE_SPEED, 0, 2, (double[]){100.25, 100.5}, (double[]){0.5, 2}, 0);
-    const model m = plain();
-    sim *s = world(p, &m, 1);
-    assert(sim_shift(s, 100) == 0 && run(s, 1, compute_1_s) == SIM_DONE);
-    assert(is_at(finish(s, 0), 100.5 + (1 - 0.25 - 0.125) / 2));
-    sim_free(s);
-    s = world(p, &m, 1); /* changes that the shift leaps over have happened */
-    assert(sim_shift(s, 200) == 0 && run(s, 1, compute_1_s) == SIM_DONE && is_at(finish(s, 0), 200.5));
-    sim_free(s);
-    platform_free(p);
-}
-
 /* ---- what is off ---- */
 
 static void come_late(sim *s, int rank, int stage)
@@ -100,6 +64,14 @@ static void a_rank_that_comes_to_a_host_that_is_off_breaks_the_world(void)
 }
 
 /* ---- networks ---- */
+
+static void compute_1_s(sim *s, int rank, int stage)
+{
+    if (stage == 0)
+        assert(sim_append_compute(s, rank, 1e9, 0) == 0);
+    else
+        assert(sim_append_end(s, rank) == 0);
+}
 
 static void a_network_that_cannot_follow_its_links_is_refused(void)
 {
@@ -161,7 +133,6 @@ static void many_messages_follow_many_changes(double weight_bytes)
 int main(void)
 {
     numbers_out_of_range_are_refused();
-    a_shifted_world_changes_at_the_dates_of_the_outside();
     a_rank_that_comes_to_a_host_that_is_off_breaks_the_world();
     a_network_that_cannot_follow_its_links_is_refused();
     many_messages_follow_many_changes(8775);

@@ -1,4 +1,4 @@
-/* Ranks with several timelines, ranks and timelines that come while the world runs, and a world that is shifted. */
+/* Ranks with several timelines, and ranks and timelines that come while the world runs. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -246,48 +246,6 @@ static void shared_executions_end_in_the_order_they_would_have(const model *m)
     platform_free(p);
 }
 
-/* ---- the world is shifted ---- */
-
-static double shift_s;
-
-static void talk_and_shift(sim *s, int timeline, int stage)
-{
-    if (stage == 2 && timeline == 1 && shift_s != 0) {
-        const double now_s = sim_now_s(s), tail_s = sim_clock_s(s, 1), earliest_s = sim_earliest_clock_s(s, 0);
-        assert(sim_shift(s, INFINITY) == SIM_BAD_SIZE && sim_shift(s, NAN) == SIM_BAD_SIZE && sim_now_s(s) == now_s);
-        assert(sim_shift(s, shift_s) == 0);
-        assert(sim_now_s(s) == now_s + shift_s && sim_clock_s(s, 1) == tail_s + shift_s);
-        assert(sim_earliest_clock_s(s, 0) == earliest_s + shift_s);
-    }
-    if (stage < 4 && timeline < 2) {
-        const int id = timeline ? send_large(s, 1, 0, 0) : sim_append_recv(s, 0, 0, 1, 0, LARGE);
-        assert(sim_append_compute(s, timeline, 3e5 * (stage + timeline), 0) == 0);
-        assert(sim_append_iprobe(s, timeline, 0, SIM_ANY, SIM_ANY) == 0 && sim_append_wait(s, timeline, id) == 0);
-    } else {
-        if (timeline == 3) assert(sim_append_sleep(s, 3, 1) == 0);
-        assert(sim_append_end(s, timeline) == 0);
-    }
-}
-
-static void a_shift_moves_the_dates_that_are_told_later_and_nothing_else(const platform *p, const model *m)
-{
-    double finish_s[2][MOST_RANKS], spent_s[2][SPENT_KINDS];
-    statistics stats[2];
-    for (int i = 0; i < 2; i++) {
-        sim *s = world(p, m, 4);
-        shift_s = i ? 4096.0 : 0;
-        assert(run(s, 4, talk_and_shift) == SIM_DONE);
-        sim_finish_s(s, finish_s[i]);
-        sim_spent_s(s, spent_s[i]);
-        sim_statistics(s, &stats[i]);
-        sim_free(s);
-    }
-    assert(finish_s[1][2] == 0 && finish_s[0][2] == 0); /* it had ended */
-    for (int rank = 0; rank < 4; rank++)
-        if (rank != 2) assert(finish_s[1][rank] == finish_s[0][rank] + 4096.0);
-    assert(memcmp(spent_s[0], spent_s[1], sizeof spent_s[0]) == 0 && memcmp(&stats[0], &stats[1], sizeof stats[0]) == 0);
-}
-
 /* ---- polls of a second timeline ---- */
 
 static const double POLL_S = 1e-6;
@@ -498,7 +456,6 @@ int main(void)
     a_rank_ends_without_the_timelines_that_it_drops(p, &m);
     timelines_of_a_rank_share_its_cores(&m);
     shared_executions_end_in_the_order_they_would_have(&m);
-    a_shift_moves_the_dates_that_are_told_later_and_nothing_else(p, &m);
     an_arrival_cuts_short_the_poll_of_any_timeline(p, &m);
     platform_free(p);
     puts("timelines: all well");

@@ -1,10 +1,4 @@
-/* clock.h -- the date of a world.
- *
- * The kernel keeps all its dates on a clock of its own, which starts at 0. Dates that leave the kernel pass clock_outside_s: so
- * a world is shifted by any number of seconds at the cost of one addition.
- *
- * Invariants: (1) now_s never goes back; (2) no date outside this clock is stored, but the finish dates that are told and the dates
- *             at which a machine changes. */
+/* clock.h -- the date of a world, which never goes back. */
 #ifndef SMPY_CLOCK_H
 #define SMPY_CLOCK_H
 #include <math.h>
@@ -13,19 +7,7 @@
 
 typedef struct {
     double now_s;
-    double origin_s; /* the outside's date when the clock stood at 0 */
 } sim_clock;
-
-static inline double clock_outside_s(const sim_clock *c, double date_s)
-{
-    return c->origin_s + date_s;
-}
-
-/* The date on this clock of one that the outside knows. */
-static inline double clock_inside_s(const sim_clock *c, double outside_s)
-{
-    return outside_s - c->origin_s;
-}
 
 static const double CLOCK_SAME_DATE_S = 1e-9; /* executions, sleeps and latencies that end this close to now end now */
 

@@ -37,8 +37,8 @@ static void mark_thread(sim *s, int id, int is_begin)
     const timeline *t = &s->timelines.at[id];
     trace_thread_mark *row = trace_new_row(s, TRACE_THREADS);
     if (!row) return;
-    *row = (trace_thread_mark){.date_s = clock_outside_s(&s->clock, s->clock.now_s), .thread = thread_of(s, t), .rank = t->rank,
-                               .timeline = id, .is_begin = is_begin};
+    *row = (trace_thread_mark){.date_s = s->clock.now_s, .thread = thread_of(s, t), .rank = t->rank, .timeline = id,
+                               .is_begin = is_begin};
 }
 
 /* A timeline begins. */
@@ -79,7 +79,7 @@ static void woken(sim *s, void *own, int id, int by)
         return;
     }
     if (!timeline_is_first(t)) begin_thread(s, own, id);
-    if (by >= 0) write_wake_up(s, t, clock_outside_s(&s->clock, s->clock.now_s), by);
+    if (by >= 0) write_wake_up(s, t, s->clock.now_s, by);
 }
 
 /* Timeline `by` has left what only one may enter; `id` goes in. */
@@ -114,15 +114,15 @@ void trace_interval_of(sim *s, const timeline *t, const held_time *time, int oth
     trace *all = trace_of(s);
     const int thread = thread_of(s, t);
     const trace_wait *wait = wait_of(s, t);
-    const double from_s = clock_outside_s(&s->clock, time->start_s), to_s = clock_outside_s(&s->clock, time->end_s);
-    if (all->rank[t->rank].is_left_out || !has_dates(all, from_s, to_s)) return;
+    if (all->rank[t->rank].is_left_out || !has_dates(all, time->start_s, time->end_s)) return;
     trace_interval *row = trace_new_row(s, thread ? TRACE_THREAD_INTERVALS : TRACE_INTERVALS);
     if (!row) return;
     const int was_waiting = time->kind >= SPENT_TRANSFER && time->kind < SPENT_KINDS;
-    *row = (trace_interval){.start_s = from_s, .end_s = to_s, .power_w = time->above_idle_j / (time->end_s - time->start_s),
+    *row = (trace_interval){.start_s = time->start_s, .end_s = time->end_s,
+                            .power_w = time->above_idle_j / (time->end_s - time->start_s),
                             .location = thread ? thread : t->rank, .kind = time->kind, .account = time->account, .other = other,
                             .message = was_waiting ? wait->message : -1};
-    if (wait->by >= 0 && (other >= 0 || time->kind == SPENT_SLEEPING)) write_wake_up(s, t, to_s, wait->by);
+    if (wait->by >= 0 && (other >= 0 || time->kind == SPENT_SLEEPING)) write_wake_up(s, t, time->end_s, wait->by);
 }
 
 void trace_waited(sim *s, const timeline *t, const slot *x)
@@ -148,7 +148,7 @@ static void posted(sim *s, void *own, int request)
     of->message = -1;
     of->is_early = 0;
     of->thread = poster_of(s, &mpi_of(s)->requests.at[request]);
-    of->posted_s = clock_outside_s(&s->clock, s->clock.now_s);
+    of->posted_s = s->clock.now_s;
 }
 
 static void set_out(sim *s, void *own, int id)
@@ -162,7 +162,7 @@ static void set_out(sim *s, void *own, int id)
     const slot *x = &mpi_of(s)->requests.at[send];
     of->message = all->n_messages++;
     of->is_early = x->is_early;
-    of->started_s = clock_outside_s(&s->clock, s->clock.now_s);
+    of->started_s = s->clock.now_s;
     const int recv = protocol_recv_of(s, t), is_of_device = x->is_on_device || (recv && mpi_of(s)->requests.at[recv].is_on_device);
     const int is_known = net->kind->alone_s && !is_of_device; /* the network does not know what devices add */
     of->alone_s = is_known ? net->kind->alone_s(s, net->state, t->source_host, t->target_host, t->bytes) : NAN;
@@ -174,7 +174,7 @@ static void received(sim *s, void *own, int send, int recv)
     const slot *from = &mpi_of(s)->requests.at[send], *to = &mpi_of(s)->requests.at[recv];
     const trace_request *sent = &all->of_request[send];
     trace_request *received = &all->of_request[recv];
-    const double now_s = clock_outside_s(&s->clock, s->clock.now_s);
+    const double now_s = s->clock.now_s;
     received->message = sent->message;
     if (all->rank[from->is.rank].is_left_out && all->rank[to->is.rank].is_left_out) return;
     if (!has_dates(all, fmin(sent->posted_s, received->posted_s), now_s)) return;
@@ -196,8 +196,7 @@ static void received(sim *s, void *own, int send, int recv)
 void trace_region(sim *s, int id, int region, int is_begin)
 {
     trace_mark *row = trace_of(s) ? trace_new_row(s, TRACE_REGIONS) : NULL;
-    const double now_s = clock_outside_s(&s->clock, s->clock.now_s);
-    if (row) *row = (trace_mark){.date_s = now_s, .rank = s->timelines.at[id].rank, .region = region, .is_begin = is_begin,
+    if (row) *row = (trace_mark){.date_s = s->clock.now_s, .rank = s->timelines.at[id].rank, .region = region, .is_begin = is_begin,
                                .thread = thread_of(s, &s->timelines.at[id])};
 }
 

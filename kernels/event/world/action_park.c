@@ -36,7 +36,7 @@ static int append(sim *s, int id, double until_s, int spends)
     if (!is_timeline(&s->timelines, id)) return SIM_BAD_RANK;
     action *a = action_append(s, id, &kind);
     if (!a) return SIM_OUT_OF_MEMORY;
-    a->park.until_s = isinf(until_s) ? INFINITY : clock_inside_s(&s->clock, until_s);
+    a->park.until_s = until_s;
     a->park.spent_on = spends;
     return 0;
 }

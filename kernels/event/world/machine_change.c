@@ -147,7 +147,7 @@ static int apply(sim *s, const profile *f, double value)
 double change_next_s(const sim *s)
 {
     const heap *next = &s->changes.next;
-    return next->n ? fmax(s->clock.now_s, clock_inside_s(&s->clock, next->item[0].date_s)) : INFINITY;
+    return next->n ? fmax(s->clock.now_s, next->item[0].date_s) : INFINITY;
 }
 
 /* Goes on to the next value of a profile, if there is one. */
@@ -166,7 +166,7 @@ int change_fire(sim *s)
 {
     changes *c = &s->changes;
     int n_fired = 0;
-    while (c->next.n && clock_inside_s(&s->clock, c->next.item[0].date_s) <= s->clock.now_s) {
+    while (c->next.n && c->next.item[0].date_s <= s->clock.now_s) {
         const int id = c->next.item[0].id;
         const double value = c->table->value[series_of(c, id)->first + c->at[id]];
         heap_pop(&c->next);

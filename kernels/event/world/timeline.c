@@ -143,7 +143,7 @@ void timeline_enter(sim *s, int id, int state, int spends)
     if (state == ENDED) {
         rank_state *rank = &s->timelines.rank[t->rank];
         s->timelines.n_ended++;
-        if (--rank->n_live == 0) rank->finish_s = clock_outside_s(&s->clock, s->clock.now_s);
+        if (--rank->n_live == 0) rank->finish_s = s->clock.now_s;
     }
     if (s->network.kind->idles && state != AWAKE) cpu_may_idle(s, t->rank);
 }
@@ -232,12 +232,12 @@ int64_t sim_answer(const sim *s, int id)
 
 double sim_clock_s(const sim *s, int id)
 {
-    return clock_outside_s(&s->clock, s->timelines.at[id].tail_s);
+    return s->timelines.at[id].tail_s;
 }
 
 double sim_earliest_clock_s(const sim *s, int id)
 {
-    return clock_outside_s(&s->clock, s->timelines.at[id].earliest_tail_s);
+    return s->timelines.at[id].earliest_tail_s;
 }
 
 void sim_finish_s(const sim *s, double *finish_s)
