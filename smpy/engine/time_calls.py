@@ -9,7 +9,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from smpy.engine import thread_ranks
-from smpy.engine.kernel import lib
+from smpy.engine.kernel import ffi, lib
 from smpy.engine.loop import Loop, check
 from smpy.errors import MissingHardwareError
 
@@ -35,7 +35,7 @@ class TimeCalls(Loop):
         return date_s
 
     def reached_s(self) -> float:
-        """The running rank's date, in seconds; the world's date where the rank's depends on what others do."""
+        """The running rank's date, in seconds; the world's date where the rank's depends on other ranks."""
         date_s = float(lib.sim_clock_s(self._sim, self.timeline))
         return self.now_s if isnan(date_s) else date_s
 
@@ -50,7 +50,7 @@ class TimeCalls(Loop):
         return date_s
 
     def earliest_clock_s(self) -> float:
-        """The earliest date that the running rank can have, found without giving way; asking costs what `wtime` does.
+        """The earliest date that the running rank can have, found without giving way; asking costs as much as `wtime`.
 
         Computing that the clock has not charged yet is part of it, and stays uncharged.
         """
@@ -66,7 +66,7 @@ class TimeCalls(Loop):
         return date_s
 
     def note_idle_look(self) -> None:
-        """Note that the running timeline has looked in vain for what others assign."""
+        """Count a look of the running timeline, in vain, at a variable that others assign."""
         self.n_idle_looks += 1
         self.idle_looker = self.rank, self.timeline
 
@@ -79,6 +79,30 @@ class TimeCalls(Loop):
         """Have the running rank spend time inside MPI."""
         lib.sim_append_overhead(self._sim, self.timeline, seconds)
         self._keep_pace()
+
+    # ---- bytes of the rank's messages, beside their transfer, where the machine says what they cost ----
+
+    def spend_on_write(self, address: int, nbytes: int) -> None:
+        """Have the running rank take the page faults of a stretch of memory that it is about to write."""
+        self._spend(lib.sim_page_faults_s(self._sim, self.timeline, ffi.cast("char *", address), nbytes))
+
+    def spend_on_blocks(self, n_blocks: int, span_bytes: int) -> None:
+        """Have the running rank gather or scatter contiguous blocks of a datatype, over so much memory."""
+        self._spend(lib.sim_blocks_s(self._sim, self.timeline, n_blocks, span_bytes))
+
+    def spend_on_copy(self, nbytes: int) -> None:
+        """Have the running rank copy bytes from its own memory to its own memory."""
+        self._spend(lib.sim_own_copy_s(self._sim, self.timeline, nbytes))
+
+    def spend_on_reduction(self, nbytes: int) -> None:
+        """Have the running rank reduce an operand."""
+        self._spend(lib.sim_reduction_s(self._sim, self.timeline, nbytes))
+
+    def _spend(self, seconds: float) -> None:
+        if seconds > 0:
+            self.spend_overhead(seconds)
+
+    # ---- computing ----
 
     def add_noise(self, kind: NoiseKind, size: float, period_s: float, *, seed: int) -> None:
         """Have computing take longer or shorter from now on, by draws; called before the run.

@@ -1,6 +1,4 @@
-/* clock.h -- the date of a world, which starts at 0.
- *
- * Invariant: now_s never goes back. */
+/* clock.h -- the date of a world, which never goes back. */
 #ifndef SMPY_CLOCK_H
 #define SMPY_CLOCK_H
 #include <math.h>

@@ -37,8 +37,8 @@ static void mark_thread(sim *s, int id, int is_begin)
     const timeline *t = &s->timelines.at[id];
     trace_thread_mark *row = trace_new_row(s, TRACE_THREADS);
     if (!row) return;
-    *row = (trace_thread_mark){.date_s = s->clock.now_s, .thread = thread_of(s, t), .rank = t->rank,
-                               .timeline = id, .is_begin = is_begin};
+    *row = (trace_thread_mark){.date_s = s->clock.now_s, .thread = thread_of(s, t), .rank = t->rank, .timeline = id,
+                               .is_begin = is_begin};
 }
 
 /* A timeline begins. */
@@ -114,15 +114,15 @@ void trace_interval_of(sim *s, const timeline *t, const held_time *time, int oth
     trace *all = trace_of(s);
     const int thread = thread_of(s, t);
     const trace_wait *wait = wait_of(s, t);
-    const double from_s = time->start_s, to_s = time->end_s;
-    if (all->rank[t->rank].is_left_out || !has_dates(all, from_s, to_s)) return;
+    if (all->rank[t->rank].is_left_out || !has_dates(all, time->start_s, time->end_s)) return;
     trace_interval *row = trace_new_row(s, thread ? TRACE_THREAD_INTERVALS : TRACE_INTERVALS);
     if (!row) return;
     const int was_waiting = time->kind >= SPENT_TRANSFER && time->kind < SPENT_KINDS;
-    *row = (trace_interval){.start_s = from_s, .end_s = to_s, .power_w = time->above_idle_j / (time->end_s - time->start_s),
+    *row = (trace_interval){.start_s = time->start_s, .end_s = time->end_s,
+                            .power_w = time->above_idle_j / (time->end_s - time->start_s),
                             .location = thread ? thread : t->rank, .kind = time->kind, .account = time->account, .other = other,
                             .message = was_waiting ? wait->message : -1};
-    if (wait->by >= 0 && (other >= 0 || time->kind == SPENT_SLEEPING)) write_wake_up(s, t, to_s, wait->by);
+    if (wait->by >= 0 && (other >= 0 || time->kind == SPENT_SLEEPING)) write_wake_up(s, t, time->end_s, wait->by);
 }
 
 void trace_waited(sim *s, const timeline *t, const slot *x)
@@ -196,8 +196,7 @@ static void received(sim *s, void *own, int send, int recv)
 void trace_region(sim *s, int id, int region, int is_begin)
 {
     trace_mark *row = trace_of(s) ? trace_new_row(s, TRACE_REGIONS) : NULL;
-    const double now_s = s->clock.now_s;
-    if (row) *row = (trace_mark){.date_s = now_s, .rank = s->timelines.at[id].rank, .region = region, .is_begin = is_begin,
+    if (row) *row = (trace_mark){.date_s = s->clock.now_s, .rank = s->timelines.at[id].rank, .region = region, .is_begin = is_begin,
                                .thread = thread_of(s, &s->timelines.at[id])};
 }
 
