@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from smpy.records.trace import Trace
 
 PROGRAM = """
 import sys
+from random import Random
 from mpi4py import MPI
 
 comm, nbytes = MPI.COMM_WORLD, 100_000
@@ -22,6 +24,11 @@ data = bytearray(nbytes)
 
 
 def peer(i, sign):  # of each message all ranks together are a permutation
+    if pattern == "half":
+        return (comm.rank + sign * (comm.size // 2)) % comm.size
+    if pattern == "random":  # a ring of all ranks
+        ring = Random(i).sample(range(comm.size), comm.size)
+        return ring[(ring.index(comm.rank) + sign) % comm.size]
     turn = 7 * (i // (groups - 1) if pattern == "all" else i)
     sender = place if sign > 0 else (place - turn) % per_group
     distance = 1 + (i + sender) % (groups - 1) if pattern == "all" else 1
@@ -62,6 +69,7 @@ class Net(NamedTuple):
 
 SMALL = Net("dragonfly groups=9 routers_per_chassis=4 hosts_per_router=2", 72, 8)
 LARGE = Net("dragonfly groups=33 routers_per_chassis=8 hosts_per_router=4", 1056, 32)
+CROWDED = Net("dragonfly groups=9 routers_per_chassis=4 hosts_per_router=3", 108, 12)
 LATTICE = Net("hyperx 8 hosts_per_switch=8", 64, 8)
 
 
@@ -112,11 +120,19 @@ def test_a_message_alone_takes_the_minimal_route(program: Path) -> None:
     assert adaptive == minimal > 0
 
 
-def steady_rate(program: Path, folder: Path, net: Net, n_messages: int, window: int) -> float:
-    """Rate while 30 % to 70 % of the messages of each group to the next end: without those that find empty links."""
+def steady_rate(
+    program: Path,
+    folder: Path,
+    net: Net,
+    n_messages: int,
+    window: int,
+    pattern: str = "next",
+    routing: str = "adaptive",
+) -> float:
+    """Rate while 30 % to 70 % of the messages end: without those that find empty links."""
     smpy.simulate(
-        *(program, "next", net.per_group, n_messages, window),
-        ranks=net.n_hosts, platform=machine(net, "adaptive"), network="raw", compute="none", trace=folder,
+        *(program, pattern, net.per_group, n_messages, window),
+        ranks=net.n_hosts, platform=machine(net, routing), network="raw", compute="none", trace=folder,
     )  # fmt: skip
     messages = Trace(folder).table("messages", ["bytes", "ended_s"]).to_pydict()
     ended_s = sorted(s for s, nbytes in zip(messages["ended_s"], messages["bytes"], strict=True) if nbytes == 100_000)
@@ -134,3 +150,31 @@ def test_a_thousand_hosts_get_nearly_half_their_rate_where_each_group_sends_to_t
 ) -> None:
     assert rate(program, LARGE, "minimal", "next", 24, 8) == pytest.approx(1 / 32, rel=0.05)
     assert steady_rate(program, tmp_path / "trace", LARGE, 64, 8) == pytest.approx(33 / 64, rel=0.05)
+
+
+def published_rate(traffic: str, routing: str, detours: int) -> float:
+    """Rate over that of adapters of 2 GB/s as SST/Merlin has it for 108 hosts: calibration/published."""
+    path = Path(__file__).parents[2] / "calibration" / "published" / "nexullance-dragonfly.csv"
+    lines = (line for line in path.read_text().splitlines() if not line.startswith("#"))
+    rows = (row for row in csv.DictReader(lines) if row["hosts"] == "108")
+    return {
+        (row["traffic"], row["routing"], int(row["detours"])): float(row["sent_gb_per_s"]) / 108 / 2 for row in rows
+    }[traffic, routing, detours]
+
+
+@pytest.mark.slow
+def test_hosts_that_outnumber_the_cables_get_the_published_rates(program: Path, tmp_path: Path) -> None:
+    """Published rates to the host half a machine away include the buffers of routers: minimal routes carry 1/6."""
+    minimal, adaptive, random = (
+        steady_rate(program, tmp_path / name, CROWDED, n_messages, 16, pattern, routing)
+        for name, n_messages, pattern, routing in (
+            ("minimal", 256, "half", "minimal"),
+            ("adaptive", 256, "half", "adaptive"),
+            ("random", 96, "random", "adaptive"),
+        )
+    )
+    assert minimal == pytest.approx(1 / 6, rel=0.02)
+    buffered = published_rate("half", "shortest", 0) - 1 / 6
+    assert adaptive == pytest.approx(published_rate("half", "ugal", 2) - buffered, rel=0.1)
+    assert adaptive < 10 / 27  # a linear program over all routes by way of at most one group
+    assert published_rate("random", "ugal", 2) < random < 8 / (12 * 96 / 107)  # cables between groups
