@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Final
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d++\.?\d*+|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -375,5 +374,7 @@ def _rounded(value: float, steps: tuple[tuple[float, str], ...], digits: int) ->
 
 def _plain(value: float, digits: int) -> str:
     """Number with so many digits, without an exponent."""
+    from decimal import Decimal  # few runs print such numbers
+
     text = f"{Decimal(f'{value:.{digits}g}'):f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -124,15 +124,15 @@ def _with_other_messages(config: RunConfig, outcome: Outcome, directory: str) ->
     try:
         remark = remark_on_other_messages(config, directory)
     except Interrupted as interrupted:
-        return replace(outcome, error=interrupted, exit_code=EXIT_INTERRUPTED)
+        return outcome._replace(error=interrupted, exit_code=EXIT_INTERRUPTED)
     if remark is None:
         return outcome
-    outcome = replace(outcome, summary=replace(outcome.summary, remarks=(*outcome.summary.remarks, remark)))
+    outcome = outcome._replace(summary=replace(outcome.summary, remarks=(*outcome.summary.remarks, remark)))
     if not (config.strict and remark.is_fault):
         return outcome
     texts = [] if outcome.error is None else [str(outcome.error)]
     error = SmpyError("\n".join([*texts, f"{remark.topic}: {remark.lines[0]}", *remark.lines[1:]]))
-    return replace(outcome, error=error, exit_code=EXIT_FAILURE)
+    return outcome._replace(error=error, exit_code=EXIT_FAILURE)
 
 
 def _with_cost_of_background(config: RunConfig, outcome: Outcome, directory: str) -> Outcome:
@@ -145,18 +145,18 @@ def _with_cost_of_background(config: RunConfig, outcome: Outcome, directory: str
     try:
         without_s = run_without_background(config, directory).makespan_s
     except RunError as failed:
-        return replace(
-            outcome, error=SmpyError(f"the run without --background failed: {failed}"), exit_code=EXIT_FAILURE
+        return outcome._replace(
+            error=SmpyError(f"the run without --background failed: {failed}"), exit_code=EXIT_FAILURE
         )
     except KeyboardInterrupt:
         error = Interrupted("interrupted in the run without --background")
-        return replace(outcome, error=error, exit_code=EXIT_INTERRUPTED)
+        return outcome._replace(error=error, exit_code=EXIT_INTERRUPTED)
     summary = outcome.summary
     remarks = tuple(
         with_cost(remark, summary.makespan_s, without_s) if remark.topic == "background" else remark
         for remark in summary.remarks
     )
-    return replace(outcome, summary=replace(summary, remarks=remarks))
+    return outcome._replace(summary=replace(summary, remarks=remarks))
 
 
 def _repeated(config: RunConfig, outcome: Outcome, directory: str) -> Outcome:
@@ -175,7 +175,7 @@ def _repeated(config: RunConfig, outcome: Outcome, directory: str) -> Outcome:
         error = Interrupted(f"interrupted in run {len(summaries) + 1} of {config.repeat}")
     repeats = Repeats([summary.makespan_s for summary in summaries], [summary.shares for summary in summaries])
     code = 0 if error is None else EXIT_INTERRUPTED if isinstance(error, Interrupted) else EXIT_FAILURE
-    return replace(outcome, summary=replace(outcome.summary, repeats=repeats), error=error, exit_code=code)
+    return outcome._replace(summary=replace(outcome.summary, repeats=repeats), error=error, exit_code=code)
 
 
 def _report(outcome: Outcome, json_path: Path | None, *, is_quiet: bool, shows_profile: bool) -> int:

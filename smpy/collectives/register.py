@@ -10,8 +10,7 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from smpy.collectives.call import Call
 from smpy.collectives.schedule import Schedule
@@ -51,8 +50,7 @@ ranks back: its caller adds a latch that does.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Algorithm:
+class Algorithm(NamedTuple):
     """One way to perform an operation.
 
     Attributes

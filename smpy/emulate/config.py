@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from smpy.collectives.choice import selection_on
 from smpy.collectives.world_schedules import choose
-from smpy.compute.clock.skipped_loops import IterationSkipping
 from smpy.compute.models.modelling import Modelling
 from smpy.engine.engine import Engine
 from smpy.engine.platform import Platform
@@ -111,6 +110,8 @@ def new_world(config: RunConfig, machine: Description) -> tuple[Platform, list[i
 
         add_background(engine, config.background, config.seed)
     if config.iterations is not None:
+        from smpy.compute.clock.skipped_loops import IterationSkipping  # most runs need not import it
+
         engine.world_storage[IterationSkipping] = IterationSkipping(config.iterations, config.seed)
     choose(engine, selection_on(platform.models, config.algorithms))
     return platform, host_of_rank, engine

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from smpy.engine.kernel import ffi, lib
 from smpy.engine.loop import Loop, check
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, slots=True)
-class BackgroundCounts:
+class BackgroundCounts(NamedTuple):
     """Messages of other jobs that have set out, and their bytes; and seconds for which their sources were held back."""
 
     messages: int

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from smpy.engine.kernel import ffi, lib
 from smpy.errors import PlatformError, meant
-from smpy.platforms.models.storage import REMOTE_DISK, Disk, Storage
 
 if TYPE_CHECKING:
     from smpy.engine.host_runs import HostRuns
+    from smpy.platforms.models.storage import Disk, Storage
 
 _FAR: Final = 1 << 62  # a stripe that holds all bytes
 
 
-@dataclass(frozen=True, slots=True)
-class MountedDisk:
+class MountedDisk(NamedTuple):
     """Disk of a host, as one host sees it.
 
     Parameters
@@ -82,6 +80,8 @@ class FilePlaces:
         PlatformError
             If the host sees a disk that no host has.
         """
+        from smpy.platforms.models.storage import REMOTE_DISK  # most runs need not import it
+
         seen = {disk.name: MountedDisk(disk.mount, disk, host) for disk in self._disks.get(host, ())}
         remote = dict(self._properties.of(host)).get(REMOTE_DISK) if self._disks else None
         if remote:

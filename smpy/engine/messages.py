@@ -73,8 +73,7 @@ class Entries(NamedTuple):
     keep: object
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(NamedTuple):
     """Payload end of one message.
 
     Parameters

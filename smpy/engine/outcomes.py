@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import FrameType
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(NamedTuple):
     """A rank's program raised an exception; `report` is the traceback for the user."""
 
     rank: int
     report: str
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """A rank's program needs what its machine lacks; `reason` is the sentence for the user."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Aborted:
+class Aborted(NamedTuple):
     """A rank called Abort."""
 
     rank: int
     code: int
 
 
-@dataclass(frozen=True, slots=True)
-class CalledInThread:
+class CalledInThread(NamedTuple):
     """A thread of a rank made a call that only the rank itself may make; `frame` is the program's."""
 
     rank: int

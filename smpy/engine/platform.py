@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from smpy.engine.file_places import FilePlaces
 from smpy.engine.host_runs import HostRuns
@@ -30,8 +29,7 @@ QUANTITIES: Final = {
 _EVERY: Final = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """Links from one host to another, in travelling order."""
 
     link_names: tuple[str, ...]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 from smpy.engine import cluster_networks
 from smpy.engine.cluster_networks import Network, kernel_cluster, set_groups_inside
@@ -30,11 +30,13 @@ from smpy.platforms.links import Coordinates, Hop, Sharing
 from smpy.platforms.models.devices import DEVICES_PROPERTY
 from smpy.platforms.models.machine_models import Models
 from smpy.platforms.models.memory import Memory
-from smpy.platforms.models.storage import Disk, Storage
-from smpy.platforms.part_changes import CHANGING, PartChange
 from smpy.platforms.part_checks import COUNT_MAX, check_cluster, check_host, check_link
 from smpy.platforms.profiles import Changing, Profile
 from smpy.units import format_bytes
+
+if TYPE_CHECKING:
+    from smpy.platforms.models.storage import Disk, Storage
+    from smpy.platforms.part_changes import PartChange
 
 LOOPBACK_NAME: Final = "__loopback__"
 HOST_BYTES: Final = 300  # measured
@@ -427,6 +429,8 @@ class PlatformBuilder:
 
     def change(self, change: PartChange) -> None:
         """Change a number of all links or hosts whose names match a pattern; called once all parts are added."""
+        from smpy.platforms.part_changes import CHANGING  # most runs need not import it
+
         if change.quantity not in CHANGING:
             self._change_devices(change)
             return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple
 from typing import Any
 
 from smpy.engine.kernel import ffi, lib
@@ -57,7 +56,7 @@ class PlatformPower:
         if power is None:
             return
         if power not in self._sets:
-            rows = ffi.new("power_state[]", [astuple(state) for state in power.states])
+            rows = ffi.new("power_state[]", power.states)
             numbers = len(rows), rows, power.first_state, power.has_power, power.off_w
             added = lib.platform_add_power_states(self._handle, *numbers)
             self._sets[power] = checked_number(added, "the power of hosts")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from smpy.engine.kernel import ffi, lib
@@ -177,7 +176,7 @@ class PointToPoint(Loop):
             payload = self._payload_of(request)
             load = self._deliveries.get(payload.token) or Load(0)
             payload.token = payload.token or self._token()
-            self._deliveries[payload.token] = replace(load, keep=(load.keep, keep))
+            self._deliveries[payload.token] = load._replace(keep=(load.keep, keep))
         lib.sim_release(self._sim, request)
 
     def _probed(self) -> Envelope:

@@ -72,7 +72,6 @@ from smpy.platforms.models.machine_models import (
     Polling,
     Step,
 )
-from smpy.platforms.simgrid.options import with_options
 from smpy.platforms.topologies.fat_tree import FatTree, TreeShape, switched_tree
 
 CORES_PER_HOST: Final = 128
@@ -157,8 +156,16 @@ def default_cluster(
         loopback_latency_s=LOOPBACK_LATENCY_S,
         messages_share_memory=True,
     )
-    models = with_options(MODELS, options, network=network)
+    models = _models(list(options), network)
     return Description("the default cluster", FatTree(cluster, shape), models, fills_hosts=True)
+
+
+def _models(options: list[tuple[str, str]], network: str | None) -> Models:
+    if not options and network is None:
+        return MODELS
+    from smpy.platforms.simgrid.options import with_options  # most runs need not import it
+
+    return with_options(MODELS, options, network=network)
 
 
 def tree_for(n_hosts: int) -> TreeShape:

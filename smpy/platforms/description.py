@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from smpy.errors import PlatformError
@@ -108,6 +107,8 @@ class Description:
         It is the SHA-256 of a canonical text: every part by the name of its class, with the fields that differ from
         their defaults. It leaves out names, origins, hashes of files, and the price and power of hosts.
         """
+        from hashlib import sha256  # runs that write no record need not import it
+
         parts = (self.zone, self.models, self.fills_hosts)
         others = self.connections, self.kernels, self.storage, self.part_changes, self.threads
         text = canonical_text((*parts, *(part for part in others if part)))

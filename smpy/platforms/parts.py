@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from smpy.platforms.models.memory import Cache, CacheLevel, Memory, RandomAccess
-from smpy.platforms.parts_list import PartsList
 
 if TYPE_CHECKING:
     from smpy.engine.platform_builder import PlatformBuilder
     from smpy.platforms.own_format.settings import TomlTable
     from smpy.platforms.own_format.wanted_hosts import WantedHosts
+    from smpy.platforms.parts_list import PartsList
     from smpy.platforms.simgrid.elements import Element
 
 ReadPart = Callable[["Element"], "Part | None"]
@@ -38,6 +38,8 @@ class Part:
     @property
     def parts_list(self) -> PartsList | None:
         """Hosts, switches and cables of the part; None if unknown."""
+        from smpy.platforms.parts_list import PartsList  # runs need not import it
+
         return PartsList()
 
     def build(self, builder: PlatformBuilder, zone: str | None) -> None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from smpy.records.time_words import USER_CODE
 
 _COMPREHENSIONS: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 
 
-@dataclass(frozen=True, slots=True)
-class ComputingLine:
+class ComputingLine(NamedTuple):
     """A line of the program in which ranks spent part of the bursts that one call ended.
 
     Parameters

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from smpy.platforms.description import Description
@@ -17,8 +16,7 @@ SPELT_OUT_MAX: Final = 4096
 _PERIODS_MAX: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(NamedTuple):
     """The inputs of a run.
 
     Attributes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -153,4 +153,4 @@ def with_cost(remark: Remark, with_s: float, without_s: float) -> Remark:
     share = f", {(with_s - without_s) / without_s:.1%}".replace("%", " %") if without_s else ""
     cost = f"it costs {format_time(with_s - without_s)}{share}" if with_s > without_s else "it costs nothing"
     line = f"makespan without it {format_time(without_s)}: {cost}"
-    return replace(remark, lines=(*remark.lines, line), facts={**remark.facts, "makespan_without_s": without_s})
+    return remark._replace(lines=(*remark.lines, line), facts={**remark.facts, "makespan_without_s": without_s})

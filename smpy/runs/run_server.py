@@ -305,7 +305,7 @@ def _perform(request: RunRequest, threads: str, imported: frozenset[str]) -> Rep
     summary = replace(outcome.summary, host=this_machine(outcome.summary.wall_s))
     if made_program is not None:
         summary = replace(
-            summary, inputs=replace(summary.inputs, program=made_program.name, args=(*run.args, *made_program.args))
+            summary, inputs=summary.inputs._replace(program=made_program.name, args=(*run.args, *made_program.args))
         )
     if json_path is not None:
         summary.write_json(json_path)

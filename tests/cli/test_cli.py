@@ -1,6 +1,5 @@
 """The command line: what it reads, calls and prints."""
 
-import dataclasses
 import json
 import re
 import signal
@@ -403,7 +402,7 @@ def test_a_long_run_shows_a_line_that_is_erased_before_other_output(monkeypatch:
     monkeypatch.setattr(sys, "stdout", terminal)
     with progress_line(is_wanted=True) as line:
         assert line is not None
-        line(dataclasses.replace(PROGRESS, wall_s=0.1))
+        line(PROGRESS._replace(wall_s=0.1))
         assert terminal.text == ""
         line(PROGRESS)
         sys.stdout.flush()

@@ -64,6 +64,34 @@ print(*set(sys.modules) - before)
     assert not {"difflib", "shutil", "tempfile"} & {*done.stdout.split()}
 
 
+def test_a_run_of_an_empty_program_imports_no_module_of_an_option_that_it_lacks(tmp_path: Path):
+    (tmp_path / "empty.py").write_text("")
+    code = """
+import sys
+from smpy.emulate.run.run import run
+from smpy.options import RunConfig
+run(RunConfig(1, sys.argv[1]))
+print(*sys.modules)
+"""
+    command = [sys.executable, "-c", code, str(tmp_path / "empty.py")]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert not {
+        "decimal",
+        "hashlib",
+        "smpy.compute.clock.sampling",
+        "smpy.compute.clock.skipped_loops",
+        "smpy.platforms.models.storage",
+        "smpy.platforms.models.thread_efficiency",
+        "smpy.platforms.part_changes",
+        "smpy.platforms.parts_list",
+        "smpy.platforms.simgrid.options",
+        "smpy.records.call_stacks",
+        "smpy.records.energy",
+        "smpy.records.skipped_iterations",
+        "smpy.records.uncertainty",
+    } & {*done.stdout.split()}
+
+
 @pytest.mark.parametrize("tag", ["cluster", "zone", "machine"])
 def test_every_topology_of_smpy_is_found_by_each_of_its_names(tag: str):
     for module in pkgutil.iter_modules(topologies.__path__, f"{topologies.__name__}."):

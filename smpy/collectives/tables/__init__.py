@@ -13,10 +13,9 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from operator import eq, ge, le
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from smpy.collectives.facts import FACTS, HOST_FACTS, HostFact, Query, Value, has_searched
 from smpy.collectives.hosts import Hosts
@@ -34,8 +33,7 @@ _MAKES: Final = "makes_communicators"
 _NO_CONDITIONS: Final = frozenset({_USE, _USE_TABLE, _SEARCHES, _MAKES, _PARTS})
 
 
-@dataclass(frozen=True, slots=True)
-class SelectorRow:
+class SelectorRow(NamedTuple):
     """One row: its conditions, and the algorithm to use if they hold.
 
     Attributes
@@ -69,8 +67,7 @@ class SelectorRow:
         return all(holds(fact(hosts()), value) for holds, fact, value in self.host_tests)
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(NamedTuple):
     """The rows of one operation, the last of which fits every call.
 
     Attributes
@@ -169,8 +166,7 @@ def _rows(operation: str, row: Mapping[str, Any]) -> Sequence[SelectorRow]:
         parts = tuple(row.get(_PARTS, {}).items())
         return [SelectorRow(operation, tuple(tests), tuple(host_tests), row[_USE], searches, parts, makes)]
     return [
-        replace(
-            each,
+        each._replace(
             tests=(*tests, *each.tests),
             host_tests=(*host_tests, *each.host_tests),
             searches_hosts=searches or each.searches_hosts,

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from smpy.engine.loop import LOOP_SUMS, PATH_VARIANCE
-from smpy.platforms.models.thread_efficiency import kernel_class
 
 if TYPE_CHECKING:
     from smpy.compute.models.noise import NoiseDraws
@@ -124,6 +123,8 @@ class Modelling:
         """
         if n_threads == 1:
             return 1.0
+        from smpy.platforms.models.thread_efficiency import kernel_class  # most runs need not import it
+
         known = self._efficiencies.get(kernel) or self._efficiencies.get(kernel_class(kernel))
         return n_threads * (1.0 if known is None else known.at(n_threads))
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 MPI4PY: Final = "mpi4py"
 
@@ -25,8 +24,7 @@ _TYPES_ONLY: Final = re.compile(rb"if\s+(?:\w+\.)?TYPE_CHECKING\b")
 _IMPORTING: Final = frozenset({"import_module", "__import__", "importorskip"})
 
 
-@dataclass(frozen=True, slots=True)
-class Imports:
+class Imports(NamedTuple):
     """Imports of one module.
 
     Attributes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import marshal
 import os
 import sys
@@ -95,8 +94,8 @@ class ImportCache:
             return _search(name, is_namespace, [(name, path, 0, 0)] if path.endswith(".py") else [])[1]
         files = sorted(file for location in locations for file in _walk(os.path.abspath(location), name))
         stamp = repr((_VERSION, files)).encode()
-        key = hashlib.blake2b("\n".join((sys.implementation.cache_tag or "", *locations)).encode(), digest_size=8)
-        kept = None if self._folder is None else self._folder / f"{name}-{key.hexdigest()}"
+        key = _digest("\n".join((sys.implementation.cache_tag or "", *locations)).encode(), 8).hex()
+        kept = None if self._folder is None else self._folder / f"{name}-{key}"
         facts = None if kept is None else _read(kept, stamp)
         if facts is not None:
             return _package(name, is_namespace, files, facts)
@@ -178,7 +177,7 @@ def _read(path: Path, stamp: bytes) -> list[Any] | None:
     except OSError:
         return None
     body = content[_DIGEST_BYTES:]
-    return list(marshal.loads(body)) if content[:_DIGEST_BYTES] == _digest(stamp, body) else None  # noqa: S302  # our own
+    return list(marshal.loads(body)) if content[:_DIGEST_BYTES] == _digest(stamp + body) else None  # noqa: S302  # our own
 
 
 def _write(path: Path, stamp: bytes, facts: list[Any]) -> None:
@@ -190,12 +189,14 @@ def _write(path: Path, stamp: bytes, facts: list[Any]) -> None:
     number, partial = mkstemp(dir=path.parent)
     try:
         with os.fdopen(number, "wb") as file:
-            file.write(_digest(stamp, body) + body)
+            file.write(_digest(stamp + body) + body)
         os.replace(partial, path)
     except OSError:
         os.unlink(partial)
         raise
 
 
-def _digest(stamp: bytes, body: bytes) -> bytes:
-    return hashlib.blake2b(stamp + body, digest_size=_DIGEST_BYTES).digest()
+def _digest(content: bytes, n_bytes: int = _DIGEST_BYTES) -> bytes:
+    from hashlib import blake2b  # programs that import no packages need not import it
+
+    return blake2b(content, digest_size=n_bytes).digest()

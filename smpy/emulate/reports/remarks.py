@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.collectives.world_schedules import algorithms_in
-from smpy.compute.clock.sampling import Sampling
+from smpy.compute.clock.sampled_regions import Sampling
 from smpy.compute.clock.system_time import SystemTime, hypervisor_takes_free_pages
 from smpy.compute.models.modelling import Modelling
 from smpy.emulate.reports.ranks_in_text import lines_by_rank, place_of

@@ -19,10 +19,10 @@ from smpy.emulate.patches import Patches
 from smpy.emulate.reports.ranks_in_text import path_in_text, place_of
 from smpy.engine.surface import surface
 from smpy.engine.thread_ranks import OURS
-from smpy.records.call_stacks import CallStacks, StackCall, StackTime
 from smpy.records.computing_lines import function_name, shares_of
 
 if TYPE_CHECKING:
+    from smpy.records.call_stacks import CallStacks, StackCall
     from smpy.records.profile import RunProfile
 
 _STANDARD: Final = ("stdlib", "platstdlib", "purelib", "platlib")
@@ -97,6 +97,8 @@ def observed_profile(profile: RunProfile, bursts: ObservedBursts, home: str) -> 
 
 def _call_stacks(stacks: SampledStacks, seconds_of_place: Mapping[Place, float], home: str) -> CallStacks:
     """Call stacks in seconds; a comprehension is a part of its function."""
+    from smpy.records.call_stacks import CallStacks, StackCall, StackTime  # short runs have no samples
+
     numbers: list[int] = []
     indices: dict[StackCall, int] = {}
     calls: list[StackCall] = []

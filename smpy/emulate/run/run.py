@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from math import isnan
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from greenlet import greenlet
 
@@ -17,7 +17,6 @@ from smpy.collectives.world_schedules import algorithms_in
 from smpy.compute.clock.library_threads import LibraryThreads
 from smpy.compute.clock.measured_clock import new_clock
 from smpy.compute.clock.observed_bursts import ObservedBursts
-from smpy.compute.clock.skipped_loops import IterationSkipping
 from smpy.compute.models.modelling import Modelling
 from smpy.emulate.config import description_of, new_world, with_host_speed
 from smpy.emulate.modules.codes import CodeSupply
@@ -56,17 +55,19 @@ from smpy.errors import DeadlockError, Interrupted, NoRoomError, RankFailure, Sm
 from smpy.option_texts import noise_model_text
 from smpy.options import RunConfig
 from smpy.platforms.description import Description
-from smpy.records.energy import run_energy
 from smpy.records.inputs import Inputs, mapping_of
 from smpy.records.remark import Remark
 from smpy.records.run_profile import profile_of
-from smpy.records.skipped_iterations import SkippedIterations
 from smpy.records.summary import Summary
 from smpy.records.time_shares import TimeShares
-from smpy.records.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
+    from smpy.compute.clock.skipped_loops import IterationSkipping
     from smpy.emulate.reports.trace_recording import TraceRecording
+    from smpy.records.energy import Energy
+    from smpy.records.profile import RunProfile
+    from smpy.records.skipped_iterations import SkippedIterations
+    from smpy.records.uncertainty import Uncertainty
 
 EXIT_FAILURE: Final = 1
 EXIT_USAGE: Final = 2
@@ -78,8 +79,7 @@ RANK_BYTES: Final = 10_000  # of the measured time of a program that only calls 
 _suspended: Final[list[greenlet]] = []
 
 
-@dataclass(frozen=True, slots=True)
-class RunProgress:
+class RunProgress(NamedTuple):
     """State of a run under way.
 
     Attributes
@@ -100,8 +100,7 @@ class RunProgress:
     rss_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """End of a run.
 
     Attributes
@@ -122,7 +121,7 @@ class Outcome:
     exit_code: int
     error: SmpyError | None = None
     first_exit: str = ""
-    returned: Mapping[int, bytes] = field(default_factory=dict)
+    returned: Mapping[int, bytes] = MappingProxyType({})
 
 
 def run(
@@ -475,8 +474,18 @@ def _has_kernel_noise(engine: Engine) -> bool:
     return modelling is not None and modelling.draws is not None and modelling.draws.n_drawn > 0
 
 
-def _uncertainty(engine: Engine, finish_s: Sequence[float]) -> Uncertainty | None:
-    modelling, skipping = engine.world_storage.get(Modelling), engine.world_storage.get(IterationSkipping)
+def _skipping(config: RunConfig, engine: Engine) -> IterationSkipping | None:
+    """Marked loops of a run that skips iterations; None: it skips none."""
+    if config.iterations is None:
+        return None
+    from smpy.compute.clock.skipped_loops import IterationSkipping  # most runs need not import it
+
+    skipping: IterationSkipping = engine.world_storage[IterationSkipping]
+    return skipping
+
+
+def _uncertainty(engine: Engine, skipping: IterationSkipping | None, finish_s: Sequence[float]) -> Uncertainty | None:
+    modelling = engine.world_storage.get(Modelling)
     if not ((modelling is not None and modelling.path_sums) or (skipping is not None and skipping.totals)):
         return None
     from smpy.compute.models.uncertainty import uncertainty_of  # most runs need not import it
@@ -484,13 +493,25 @@ def _uncertainty(engine: Engine, finish_s: Sequence[float]) -> Uncertainty | Non
     return uncertainty_of(engine, finish_s)
 
 
-def _iterations(engine: Engine) -> tuple[SkippedIterations, ...]:
-    skipping = engine.world_storage.get(IterationSkipping)
-    totals = {} if skipping is None else skipping.totals
+def _iterations(skipping: IterationSkipping | None) -> tuple[SkippedIterations, ...]:
+    if skipping is None:
+        return ()
+    from smpy.records.skipped_iterations import SkippedIterations  # most runs need not import it
+
     return tuple(
         SkippedIterations(name, total.n_items, total.n_performed, total.time_s, total.half_width_s, total.stop_reason)
-        for name, total in totals.items()
+        for name, total in skipping.totals.items()
     )
+
+
+def _energy(
+    config: RunConfig, engine: Engine, machine: Description, makespan_s: float, profile: RunProfile
+) -> Energy | None:
+    if not engine.keeps_energy:
+        return None
+    from smpy.records.energy import run_energy  # most runs need not import it
+
+    return run_energy(engine, machine, makespan_s, sum(profile.above_idle_j), lists_all=config.profile)
 
 
 def _summarise(
@@ -506,7 +527,7 @@ def _summarise(
     counts, finish_s, spent_s = engine.statistics(), engine.finish_s(), engine.spent_s()
     is_partial = any(map(isnan, finish_s))
     makespan_s = engine.now_s if is_partial else max(finish_s)
-    skipping = engine.world_storage.get(IterationSkipping)
+    skipping = _skipping(config, engine)
     profile = profile_of(
         engine,
         lambda line: place_of(*engine.place_of_line(line), home),
@@ -544,8 +565,8 @@ def _summarise(
         remarks=(*remarks, *more),
         wall_s=wall_s,
         peak_rss_bytes=peak_rss_bytes(),
-        uncertainty=None if is_partial else _uncertainty(engine, finish_s),
-        iterations=_iterations(engine),
+        uncertainty=None if is_partial else _uncertainty(engine, skipping, finish_s),
+        iterations=_iterations(skipping),
         profile=profile,
-        energy=run_energy(engine, machine, makespan_s, sum(profile.above_idle_j), lists_all=config.profile),
+        energy=_energy(config, engine, machine, makespan_s, profile),
     )

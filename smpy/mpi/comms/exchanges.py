@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from smpy.engine.messages import STANDARD, Envelope, Load, PartialBytes, copied, piece_of
@@ -119,7 +118,7 @@ def _copy_of(part: BufferSegment) -> Load:
     if carried is None:
         return part.outgoing()
     if isinstance(carried, PartialBytes):
-        return replace(lent(bytes(carried.data)), private=carried.private)
+        return lent(bytes(carried.data))._replace(private=carried.private)
     return lent(bytes(carried))
 
 

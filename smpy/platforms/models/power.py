@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 from smpy.errors import PlatformError
 from smpy.platforms.models.prices import LINK_POWER_PROPERTIES, OFF_PROPERTY, POWER_PROPERTY
 
 
-@dataclass(frozen=True, slots=True)
-class PowerState:
+class PowerState(NamedTuple):
     """Speed and power of a host in one of its states (DVFS).
 
     Parameters
@@ -32,8 +31,7 @@ class PowerState:
     busy_w: float
 
 
-@dataclass(frozen=True, slots=True)
-class HostPower:
+class HostPower(NamedTuple):
     """States of a host, and its power in each.
 
     Parameters

@@ -18,9 +18,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 from smpy.errors import UsageError
 from smpy.platforms.placement.host_order import HostOrder, ordered_hosts
@@ -38,8 +37,7 @@ _MORE_CORES: Final = "Ask for fewer ranks (-np), take a larger platform, or let 
 _FEWER_CORES: Final = "Ask for fewer ranks (-np) or cores of each (--cpus-per-task), or take a larger platform"
 
 
-@dataclass(frozen=True, slots=True)
-class _Slots:
+class _Slots(NamedTuple):
     """Usable hosts, in order, and the number of ranks that each takes."""
 
     hosts: Sequence[int]

@@ -24,13 +24,13 @@ from smpy.platforms.link_classes import (
 from smpy.platforms.link_ends import LinkEndsOf, WireEnds, cluster_link_ends
 from smpy.platforms.link_names import LinkNamer, cluster_link_name
 from smpy.platforms.parts import ReadPart, Zone
-from smpy.platforms.parts_list import CableParts, PartsList, SwitchParts, cluster_parts
 from smpy.platforms.topologies import topology
 
 if TYPE_CHECKING:
     from smpy.engine.platform_builder import PlatformBuilder
     from smpy.platforms.own_format.settings import TomlTable
     from smpy.platforms.own_format.wanted_hosts import WantedHosts
+    from smpy.platforms.parts_list import PartsList
     from smpy.platforms.simgrid.elements import Element
 
 
@@ -213,6 +213,8 @@ class FatTree(Zone):
 
     @property
     def parts_list(self) -> PartsList:
+        from smpy.platforms.parts_list import CableParts, SwitchParts, cluster_parts  # runs need not import it
+
         shape, top = self.shape, self.shape.n_levels
         ups = [parents * cables for parents, cables in zip(shape.parents, shape.cables, strict=True)]
         return cluster_parts(
