@@ -63,14 +63,7 @@ def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
     if options.cycles is not None:
         raise UsageError(f"{path} has no counters: leave out --cycles")
     n_ranks = _read_header(path)
-    if options.n_ranks not in (None, n_ranks):
-        raise UsageError(f"-np asks for {options.n_ranks:,} ranks, and {path} has {n_ranks:,}")
-    builder.begin(
-        n_ranks,
-        program=path.name,
-        host_speed_flop_per_s=options.host_speed_flop_per_s,
-        keeps_seconds=options.host_speed_flop_per_s is None,
-    )
+    builder.begin(n_ranks, options)
     calls = _Calls(path, builder)
     for record in _records(path, n_ranks, lambda share: options.on_progress(share / 2)):
         calls.add(record)

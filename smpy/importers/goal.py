@@ -46,14 +46,7 @@ def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
     if options.cycles is not None:
         raise UsageError(f"{path} has no counters: leave out --cycles")
     program = read_goal(path)
-    if options.n_ranks not in (None, program.n_ranks):
-        raise UsageError(f"-np asks for {options.n_ranks:,} ranks, and {path} has {program.n_ranks:,}")
-    builder.begin(
-        program.n_ranks,
-        program=path.name,
-        host_speed_flop_per_s=options.host_speed_flop_per_s,
-        keeps_seconds=options.host_speed_flop_per_s is None,
-    )
+    builder.begin(program.n_ranks, options)
     _check_messages(program, builder)
     for rank in range(program.n_ranks):
         builder.actions(np.array(_Rank(program, rank, builder, options.flop_per_s).rows(), ACTION_ROW))

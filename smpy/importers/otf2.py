@@ -126,13 +126,7 @@ class _Events:
         self._definitions = trace.definitions
         locations = self._locations()
         self._rank_of = {location._ref: rank for rank, location in enumerate(locations)}
-        builder.begin(
-            len(locations),
-            hosts=[location.group.system_tree_parent.name for location in locations],
-            host_speed_flop_per_s=options.host_speed_flop_per_s,
-            keeps_seconds=options.host_speed_flop_per_s is None,
-            cycles=options.cycles,
-        )
+        builder.begin(len(locations), options, hosts=[location.group.system_tree_parent.name for location in locations])
         self._run = RealRun(builder, options)
         self._regions: dict[int, tuple[bool, str, str, int]] = {}
         self._operations = self._operation_names()

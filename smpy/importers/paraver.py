@@ -100,18 +100,9 @@ def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
         rank contradict each other.
     """
     header = read_header(path)
-    n_ranks = len(header.node_of_task)
-    if options.n_ranks not in (None, n_ranks):
-        raise UsageError(f"-np asks for {options.n_ranks:,} ranks, and {path} has {n_ranks:,} tasks")
     names, nodes = read_names(path.with_suffix(".pcf")), read_node_names(path.with_suffix(".row"))
     hosts = [nodes[node] if 0 <= node < len(nodes) else f"node {node + 1}" for node in header.node_of_task]
-    builder.begin(
-        n_ranks,
-        program=path.name,
-        hosts=hosts,
-        host_speed_flop_per_s=options.host_speed_flop_per_s,
-        keeps_seconds=options.host_speed_flop_per_s is None,
-    )
+    builder.begin(len(header.node_of_task), options, hosts=hosts)
     reader = _Reader(path, header, names, builder, options)
     try:
         reader.read(options)

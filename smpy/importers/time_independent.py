@@ -34,7 +34,7 @@ def read(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
     options.refuse_scaling(_IN_OPERATIONS)
     trace = read_main_file(path, options.n_ranks)
     n_bytes = sum(file.stat().st_size for file in trace.files)
-    builder.begin(trace.n_ranks, program=path.name)
+    builder.begin(trace.n_ranks)
 
     operation_of: dict[int, str] = {}
 

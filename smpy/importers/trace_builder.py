@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from smpy.importers.import_options import ImportOptions
     from smpy.platforms.description import Description
 
 RANKS_MAX: Final = 1 << 24
@@ -105,12 +106,10 @@ class TraceBuilder:
     def begin(
         self,
         n_ranks: int,
+        options: ImportOptions | None = None,
         *,
         program: str = "",
         hosts: Sequence[str] = (),
-        host_speed_flop_per_s: float | None = None,
-        keeps_seconds: bool = False,
-        cycles: str | None = None,
     ) -> None:
         """Say of what run the trace is.
 
@@ -118,26 +117,29 @@ class TraceBuilder:
         ----------
         n_ranks : int
             Ranks of the world.
+        options : ImportOptions, optional
+            Options by which the time of computing is scaled; without them, amounts of `compute` are operations.
         program : str
             Name of the program, where the trace tells it.
         hosts : sequence of str
             Name of each rank's host, where the trace tells it.
-        host_speed_flop_per_s : float, optional
-            Speed of the traced machine's cores, if computing was scaled by it.
-        keeps_seconds : bool
-            Whether amounts of `compute` are nanoseconds, which pass on any machine; else they are operations.
-        cycles : str, optional
-            Counter from which computing is taken in place of dates.
+
+        Raises
+        ------
+        UsageError
+            If there can be no such number of ranks, or the options ask for another one.
         """
         if not 0 < n_ranks <= RANKS_MAX:
             raise UsageError(f"{self._source} is of {n_ranks:,} ranks: there can be 1 to {RANKS_MAX:,}")
+        if options is not None and options.n_ranks not in (None, n_ranks):
+            raise UsageError(f"-np asks for {options.n_ranks:,} ranks, and {self._source} has {n_ranks:,}")
         self.n_ranks = n_ranks
         self._facts = {
             "program": program or self._source.name,
             "hosts": list(hosts) or [""] * n_ranks,
-            "host_speed_flop_per_s": host_speed_flop_per_s,
-            "keeps_seconds": keeps_seconds,
-            "cycles": cycles,
+            "host_speed_flop_per_s": None if options is None else options.host_speed_flop_per_s,
+            "keeps_seconds": options is not None and options.host_speed_flop_per_s is None,
+            "cycles": None if options is None else options.cycles,
         }
         self.comm(range(n_ranks))
 

@@ -151,6 +151,7 @@ def test_computing_is_taken_from_a_counter_of_cycles(tmp_path: Path):
     trace = smpy.import_trace(written(tmp_path, lines), tmp_path / "trace", **counted)
     amounts = [row["amount"] for row in trace.table("actions").to_pylist() if row["action"] == "compute"]
     assert amounts == pytest.approx([0.3e9, 0.3e9])
+    assert trace.info["trace"]["imported"]["cycles"] == "PAPI_TOT_CYC"
 
 
 def test_a_wait_completes_the_request_that_ended_in_it_and_a_waitall_all(tmp_path: Path):

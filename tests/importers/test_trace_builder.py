@@ -94,7 +94,7 @@ def test_a_machine_that_is_written_in_needs_no_name_later(import_with):
 
 def read_dated(path: Path, builder: TraceBuilder, options: ImportOptions) -> None:
     """Rank 1 waits from 1 s to 3 s for a message that rank 0 sends until 3.5 s; both then meet in a barrier."""
-    builder.begin(2, keeps_seconds=options.host_speed_flop_per_s is None)
+    builder.begin(2, options)
     run = RealRun(builder, options)
     run.region_begins(0, 0.0, "work")
     run.region_begins(1, 0.0, "work")
@@ -159,6 +159,8 @@ def test_an_import_that_fails_leaves_the_trace_that_was_there(import_with, tmp_p
     import_with(read_undated)
     with pytest.raises(UsageError, match="ranks: there can be"):
         import_with(lambda path, builder, options: builder.begin(0))
+    with pytest.raises(UsageError, match=r"-np asks for 3 ranks, and .* has 2"):
+        import_with(lambda path, builder, options: builder.begin(2, ImportOptions(n_ranks=3)))
     assert Trace(tmp_path / "trace").n_rows("actions") == 5
 
 
