@@ -150,7 +150,6 @@ def calibrate(
     command: str,
     *,
     all_kernels: Callable[[], Mapping[str, Kernel]],
-    clocks: Clocks | None = None,
     progress: Callable[[int, int, Visit], object] = lambda _number, _count, _visit: None,
 ) -> Calibration:
     """Measure visits that the raw file lacks, and fit.
@@ -163,8 +162,6 @@ def calibrate(
         Command that asked for it, for the record.
     all_kernels : callable
         The kernels there are.
-    clocks : Clocks, optional
-        Time calls.
     progress : callable
         Told of each visit: its number, how many there are, and the visit.
 
@@ -189,7 +186,7 @@ def calibrate(
     if recorded is None or not recorded.is_ended:
         with one_core() as cores:
             warnings = check_quiet(may_be_loaded=request.may_be_loaded)
-            _measure(request, plan, kernels, about, recorded, warnings, cores, clocks or Clocks(), progress)
+            _measure(request, plan, kernels, about, recorded, warnings, cores, Clocks(), progress)
         recorded = read_samples(request.raw)
     return _fitted(request, plan, kernels, recorded)
 

@@ -12,7 +12,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from smpy.calibrate.regression import Fit, Weighting, screen
+from smpy.calibrate.regression import Fit, screen
 from smpy.calibrate.samples import KernelSample
 from smpy.calibrate.terms import evaluate
 from smpy.errors import UsageError
@@ -115,7 +115,6 @@ def cost_of(
     held_out: Collection[tuple[int, ...]] = (),
     *,
     noise_model: NoiseModel = "empirical",
-    weighting: Weighting = "relative",
 ) -> Cost:
     """Fit a kernel's cost to the times of its warm calls.
 
@@ -132,8 +131,6 @@ def cost_of(
     noise_model : {"empirical", "half-normal", "none"}
         The residuals of single calls, as quantiles, about a cost that is fitted to medians; or the standard deviation
         of the normal whose magnitude is how much longer a call takes than one without noise, which is fitted then.
-    weighting : {"relative", "none"}
-        Weighting for `smpy.calibrate.regression.fit`.
 
     Returns
     -------
@@ -152,7 +149,7 @@ def cost_of(
     sigma = _half_normal_sigma(list(fitted.values())) if noise_model == "half-normal" else None
     points = _points(terms.sizes, fitted, sigma)
     try:
-        screened = _screened(terms, points, weighting)
+        screened = _screened(terms, points)
     except UsageError as wrong:
         raise UsageError(f"{name}: {wrong}") from wrong
     ratios = [np.median(cold[sizes]) / np.median(times) for sizes, times in warm.items() if sizes in cold]
@@ -168,7 +165,7 @@ def cost_of(
     )
 
 
-def _screened(terms: Terms, points: Points, weighting: Weighting) -> Fit:
+def _screened(terms: Terms, points: Points) -> Fit:
     """The fit; the coefficient of a combined term is split among its parts."""
     grid = _grid(points, is_tall=terms.is_tall)
     if not terms.combined:
@@ -177,7 +174,6 @@ def _screened(terms: Terms, points: Points, weighting: Weighting) -> Fit:
             leading=terms.leading,
             signed=terms.signed,
             positive_at=grid,
-            weighting=weighting,
         )
     work = "_work"  # stands for the combined term, as if it were a size
     candidates = [work, *(term for term in terms.candidates if term not in terms.combined)]
@@ -185,7 +181,7 @@ def _screened(terms: Terms, points: Points, weighting: Weighting) -> Fit:
         sizes | {work: np.asarray(sum(part * evaluate(term, sizes) for term, part in terms.combined.items()))}
         for sizes in (points.sizes, grid)
     )
-    screened = screen(at, points.time_s, candidates, leading=[work], positive_at=at_grid, weighting=weighting)
+    screened = screen(at, points.time_s, candidates, leading=[work], positive_at=at_grid)
     return _expanded(screened, work, terms.combined) if work in screened.seconds else screened
 
 

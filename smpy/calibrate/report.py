@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,7 +23,7 @@ _FIGURES: Final = (
 _GROUPS: Final = ("", "residual", "residual", "unseen", "unseen", "unseen", "B.-Pagan", "cold /")
 
 
-def print_result(tables: Mapping[str, Any], name: str, out: TextIO | None = None) -> None:
+def print_result(tables: Mapping[str, Any], name: str) -> None:
     """Print a calibration: the machine, the figures of each kernel, their coefficients.
 
     Parameters
@@ -32,15 +32,10 @@ def print_result(tables: Mapping[str, Any], name: str, out: TextIO | None = None
         Tables of its file; kernels in a table [kernels], or in tables [kernels.NAME].
     name : str
         Name of the calibration in the text.
-    out : text stream, optional
-        Standard output unless said.
     """
     from rich.console import Console
 
-    stream = out or sys.stdout
-    console = Console(
-        file=stream, width=None if stream.isatty() else _WIDTH_OF_A_FILE, highlight=False, soft_wrap=False
-    )
+    console = Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_FILE, highlight=False, soft_wrap=False)
     about = tables["calibration"]
     console.print(f"smpy: calibration {name}", markup=False)
     for key, value in [*about.items(), *_machine(tables)]:

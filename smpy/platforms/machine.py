@@ -169,15 +169,15 @@ def on_own_links(machine: Description) -> Description:
     }
     built = replace(machine, models=replace(models, network=Network(**loopback))).build()
     last = built.n_hosts - 1
-    network = models.network.on_links(_wire(built, 0, last), _wire(built, 0, 0), models.sends)
+    network = models.network.on_links(_wire(built, last), _wire(built, 0), models.sends)
     return replace(machine, models=replace(models, network=network))
 
 
-def _wire(platform: Platform, first: int, last: int) -> Wire:
-    """Route from a host to another one, or to itself."""
-    links, latency_s = platform.route_links(first, last)
+def _wire(platform: Platform, last: int) -> Wire:
+    """Route from the first host to another one, or to itself."""
+    links, latency_s = platform.route_links(0, last)
     narrowest = min((platform.link(link)[0] for link in links), default=0.0)
-    return Wire(f"{platform.host_names[first]} to {platform.host_names[last]}", latency_s, narrowest)
+    return Wire(f"{platform.host_names[0]} to {platform.host_names[last]}", latency_s, narrowest)
 
 
 def _split(options: Iterable[tuple[str, str]]) -> tuple[list[SettingChange], list[tuple[str, str]]]:

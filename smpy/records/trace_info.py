@@ -102,10 +102,9 @@ def read_info(folder: Path) -> dict[str, Any]:
         raise UsageError(f"{path} is not of a trace: name the folder that `smpy run --trace` wrote")
     number = content["trace"].get("format")
     if number not in READABLE or isinstance(number, bool):
-        why = ", whose machine is a pickle, which may run code when it is read" if number == 2 else ""
         raise UsageError(
             f"{folder} was recorded by another version of smpy, {content.get('smpy', 'which is not known')}: it is a "
-            f"trace of format {number}{why}; this version reads format {', '.join(map(str, READABLE))}: {REMEDY}"
+            f"trace of format {number}; this version reads format {', '.join(map(str, READABLE))}: {REMEDY}"
         )
     try:
         is_sealed = content.get(_SEAL) == _checksum({key: value for key, value in content.items() if key != _SEAL})

@@ -10,14 +10,13 @@ FORMAT: Final = 9
 """Format of the files: it grows with any change of tables, columns, kinds, actions or keys of `run.json`."""
 
 READABLE: Final = (7, 8, 9)
-"""Readable formats: this one and those before, but never 2, whose machine was a pickle."""
+"""Readable formats: this one and those before."""
 
 COMMS_MAX: Final = 1 << 24
 """Limit of the numbers of communicators, by which readers index tables. A trace need not have all numbers."""
 
 INFO: Final = "run.json"
 MACHINE: Final = "machine.json"
-MACHINE_OF_FORMAT_2: Final = "machine.pickle"  # never read; removed when a new trace replaces one of format 2
 
 _INTERVAL: Final = {
     "start_s": "float64",

@@ -13,7 +13,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.errors import NoRoomError, UsageError
-from smpy.records.trace_layout import COLUMNS, INFO, MACHINE, MACHINE_OF_FORMAT_2, MAY_BE_NULL, OPTIONAL_COLUMNS
+from smpy.records.trace_layout import COLUMNS, INFO, MACHINE, MAY_BE_NULL, OPTIONAL_COLUMNS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _GROUP_ROWS: Final = 1 << 15
 _GROUPS_AHEAD: Final = 2
 _BUFFER_BYTES: Final = 1 << 18
-_PARTS: Final = {INFO, MACHINE, MACHINE_OF_FORMAT_2, *(f"{name}.parquet" for name in COLUMNS)}
+_PARTS: Final = {INFO, MACHINE, *(f"{name}.parquet" for name in COLUMNS)}
 
 
 class TraceWriter:

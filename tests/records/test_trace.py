@@ -124,7 +124,7 @@ def test_a_folder_without_a_trace_is_refused(tmp_path: Path, files: tuple[str, .
             json.dumps({"smpy": "9.0", "trace": {"format": FORMAT + 1}}),
             "another version of smpy, 9.0: .* record the run again",
         ),
-        (json.dumps({"trace": {"format": 2}}), "version of smpy, which is not known: .*machine is a pickle.*: record"),
+        (json.dumps({"trace": {"format": 2}}), "version of smpy, which is not known: .*of format 2; this .*: record"),
     ],
 )
 def test_what_is_no_trace_is_refused(folder: Path, content: str | None, told: str):
