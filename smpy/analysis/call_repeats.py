@@ -45,7 +45,7 @@ class RepeatedBlocks:
     Parameters
     ----------
     runs : list of list of BlockRun
-        Of each block, the runs of its repetitions; inner loops before outer ones.
+        Runs of each block's repetitions; inner loops before outer ones.
     owner : (n,) array of int
         Block to which each item belongs, the innermost one; -1: it does not repeat.
     """

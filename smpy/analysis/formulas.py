@@ -74,7 +74,7 @@ class GrowthTerm:
     Attributes
     ----------
     powers : tuple of (Fraction, int)
-        Of each axis, the exponent of its value and that of its logarithm.
+        Exponents of each axis: that of its value, and that of its logarithm.
     named : str
         Named factor; empty: none.
     imbalance_axis : int

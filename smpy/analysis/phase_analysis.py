@@ -74,8 +74,8 @@ class Phase:
     is_relevant : bool
         Whether it counts in predictions.
     repetitions : tuple of tuple of tuple of (int, int)
-        Of the second to the fourth repetition, and of each rank, its actions: the first, and the one after the last, of
-        each range; the phase that does not repeat has one repetition.
+        Actions of each rank in the second to the fourth repetition: the first, and the one after the last, of each
+        range; the phase that does not repeat has one repetition.
     """
 
     lines: tuple[str, ...]

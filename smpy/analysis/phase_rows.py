@@ -46,9 +46,10 @@ class PhaseRows:
     label : (n,) array of int
         Call and line: index into the trace's `labels`.
     kind : (n,) array of int
-        Of a call, the number of its action in `POSTED`; -1: computing.
+        Number of a call's action in `POSTED`; -1: computing.
     code : (n,) array of int
-        Of calls: equal numbers for the same call, line, communicator size, distance of the partner and size class.
+        Number of a call, which is that of others with its name, line, communicator size, distance of the partner and
+        size class.
     computing_s : (n,) array of float
         Seconds of computing.
     date_s : (n of rank 0 + 1,) array of float

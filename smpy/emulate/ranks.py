@@ -44,7 +44,7 @@ class RankState:
     loggers : object
         The rank's loggers.
     local_values : object
-        What its `threading.local` objects keep for each thread.
+        Contents of its `threading.local` objects, for each thread.
     settings : object
         Process-wide state that the rank has changed.
     environment : dict or None

@@ -116,7 +116,7 @@ class WorldPlaces:
     sim : cffi ``sim *``
         The kernel's world.
     places : FilePlaces
-        Those of its machine.
+        Places of files on its machine.
     """
 
     def __init__(self, sim: Any, places: FilePlaces) -> None:

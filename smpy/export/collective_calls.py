@@ -26,7 +26,7 @@ class CollectiveCalls:
     machine : RunMachine
         Machine of the run.
     communicators : Communicators
-        Those of the trace.
+        Communicators of the trace.
     """
 
     def __init__(self, trace: Trace, machine: RunMachine, communicators: Communicators) -> None:

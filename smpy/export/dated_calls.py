@@ -225,7 +225,7 @@ def dated_ranks(trace: Trace, communicators: Communicators) -> Iterator[DatedRan
     trace : Trace
         Trace of a whole run.
     communicators : Communicators
-        Those of the trace.
+        Communicators of the trace.
     """
     group_of_rank = groups_of_ranks(trace.n_rows("actions") + trace.n_rows("intervals"), trace.n_ranks)
     with TemporaryDirectory(prefix="smpy-export-") as name:

@@ -33,7 +33,7 @@ class Matches:
     trace : Trace
         Trace of a run.
     communicators : Communicators
-        Those of the trace.
+        Communicators of the trace.
 
     Attributes
     ----------

@@ -59,7 +59,7 @@ class Events:
     calls : CallNumbers
         Types and values of its events; calls that Extrae has no number for get theirs as they appear.
     communicators : Communicators
-        Those of the trace.
+        Communicators of the trace.
     """
 
     def __init__(self, trace: Trace, calls: CallNumbers, communicators: Communicators) -> None:

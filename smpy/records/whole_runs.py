@@ -40,7 +40,7 @@ def check_whole(trace: Trace, purpose: str) -> None:
     trace : Trace
         Trace of a run.
     purpose : str
-        What a whole trace can do, such as "be replayed", for the message.
+        Purpose that only a whole trace serves, for the message: "be replayed".
 
     Raises
     ------

@@ -47,7 +47,7 @@ class RowRanges:
     Parameters
     ----------
     ranges : sequence of sequence of (int, int)
-        Of each rank, the first action and the one after the last of each range, in order.
+        The first action and the one after the last of each range, in order, for each rank.
     """
 
     def __init__(self, ranges: Sequence[Sequence[tuple[int, int]]]) -> None:

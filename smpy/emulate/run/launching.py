@@ -44,7 +44,7 @@ class _Start:
     args : tuple of str
         Its arguments.
     directory : str
-        Where it starts.
+        Its working directory at the start.
     flags : object or None
         Its `sys.flags`; None: those of all ranks.
     begin : callable

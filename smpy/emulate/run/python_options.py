@@ -33,7 +33,7 @@ class PythonLine(NamedTuple):
     what : str
         Its path, name or text.
     args : tuple of str
-        What follows it.
+        Words that follow it.
     flags : object or None
         `sys.flags` with the options; None when they set none.
     """
