@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 
@@ -58,6 +59,9 @@ def test_capacity_planning_says_what_was_published(tmp_path: Path):
     top = frame["set.topology.parents"].str.removeprefix("1,").astype(int)
     where = frame["placement"].str.partition(" ")[0]
     times = frame.groupby(["set.nic.bandwidth", where, top])["hpl_s"].median()
+    published = json.loads((Path(__file__).parents[1] / "oracle" / "hpl.json").read_text())["topology"]["hpl_s"]
+    for bandwidth, hpl_s in published.items():
+        assert times[bandwidth]["in"].tolist() == pytest.approx(list(hpl_s.values()), rel=0.01)
     fast, slow = times["10Gb/s"], times["10Mb/s"]
     assert fast["in"].max() / fast["in"].min() < 1.03
     assert (fast["random"] / fast["in"]).median() == pytest.approx(0.98, abs=0.01)
