@@ -67,7 +67,7 @@ static void *grown(void *array, int n, int more, int *room, size_t entry_bytes)
 
 static int make_room(sequence_object *q, int n_objects, int n_numbers)
 {
-    void *step = grown(q->step, q->n, 2, &q->room, sizeof *q->step);
+    void *step = grown(q->step, q->n, 1, &q->room, sizeof *q->step);
     if (step) q->step = step;
     void *object = step ? grown(q->object, q->n_objects, n_objects, &q->object_room, sizeof *q->object) : NULL;
     if (object) q->object = object;
@@ -82,7 +82,7 @@ static int may_change(const sequence_object *q)
     return q->has_begun ? refuse("the sequence has been performed: it does not change any more") : 0;
 }
 
-enum { STEP_NUMBERS = 7, ADDED_MAX = 2 };
+enum { STEP_NUMBERS = 7 };
 
 /* A step from (kind, array, first, end, peer, tag, of): 1, or 0 when these are no plain integers. is_sound() refuses a kind or an
  * array that there is not. */
@@ -110,22 +110,16 @@ static int is_sound(const sequence_object *q, const sequence_step *s)
     if (s->array >= SEQUENCE_ARRAYS) return refuse("a part is (array, first row, end), with at most 16 arrays");
     if (s->end != WHOLE && (s->first < 0 || s->end < s->first))
         return refuse("a part's rows begin at 0, and end where they begin or later");
-    const int of = s->of;
-    const int is_started = of >= 0 && of < q->n && (q->step[of].kind == STEP_IRECV || q->step[of].kind == STEP_ISEND);
-    if (s->kind == STEP_WAIT && !is_started) return refuse("Wait: the step that it waits for is an Isend or Irecv before it");
+    const int is_started = s->of >= 0 && s->of < q->n && q->step[s->of].kind == STEP_IRECV;
+    if (s->kind == STEP_WAIT && !is_started) return refuse("Wait: the step that it waits for is an Irecv before it");
     return 0;
-}
-
-static int is_open_receive(const sequence_object *q, int step)
-{
-    return q->step[step].kind == STEP_IRECV && !q->step[step].is_waited_for && step >= q->n_until_waitall;
 }
 
 /* Does the next step wait, whether or not sends are complete at once? An Irecv is waited for at the end, if not before. */
 static int surely_waits(const sequence_object *q, const sequence_step *s)
 {
     if (s->kind == STEP_RECV || s->kind == STEP_IRECV) return 1;
-    return s->kind == STEP_WAIT ? is_open_receive(q, s->of) : s->kind == STEP_WAITALL && q->n_open > 0;
+    return s->kind == STEP_WAIT && !q->step[s->of].is_waited_for;
 }
 
 static void append(sequence_object *q, const sequence_step *s)
@@ -133,36 +127,21 @@ static void append(sequence_object *q, const sequence_step *s)
     q->step[q->n] = *s;
     if (s->kind < STEP_WAIT && q->n_arrays <= s->array) q->n_arrays = s->array + 1;
     if (surely_waits(q, s)) q->n_until_last_wait = q->n + 1;
-    if (s->kind == STEP_IRECV) q->n_open++;
-    if (s->kind == STEP_WAIT) {
-        q->n_open -= is_open_receive(q, s->of);
-        q->step[s->of].is_waited_for = 1;
-    }
-    if (s->kind == STEP_WAITALL) {
-        q->n_open = 0;
-        q->n_until_waitall = q->n + 1;
-    }
+    if (s->kind == STEP_WAIT) q->step[s->of].is_waited_for = 1;
     if (s->kind == STEP_RECV || s->kind == STEP_IRECV) q->receives |= 1u << s->array;
     q->n++;
 }
 
-/* _add(kind, array, first, end, peer, tag, of): the number of the step. A Sendrecv is added with the receive behind it, or not. */
+/* _add(kind, array, first, end, peer, tag, of): the number of the step. */
 static PyObject *Sequence_add(PyObject *self, PyObject *const *at, Py_ssize_t n)
 {
     sequence_object *q = sequence_of(self);
-    sequence_step step[ADDED_MAX] = {{0}};
-    const int n_steps = n > STEP_NUMBERS ? 2 : 1, first = q->n;
-    if (n != STEP_NUMBERS && n != ADDED_MAX * STEP_NUMBERS)
-        return PyErr_Format(PyExc_TypeError, "_add(kind, array, first, end, peer, tag, of)");
-    for (int i = 0; i < n_steps; i++)
-        if (!read_step(at + STEP_NUMBERS * i, &step[i])) return PyErr_Format(PyExc_TypeError, "plain integers are required");
-    if ((step[0].kind == STEP_SENDRECV) != (n_steps == 2 && step[1].kind == STEP_RECV))
-        return refuse("a Sendrecv is a send and a receive"), NULL;
-    for (int i = 0; i < n_steps; i++)
-        if (is_sound(q, &step[i]) < 0) return NULL;
-    if (make_room(q, 0, 0) < 0) return NULL;
-    for (int i = 0; i < n_steps; i++) append(q, &step[i]);
-    return PyLong_FromLong(first);
+    sequence_step step;
+    if (n != STEP_NUMBERS) return PyErr_Format(PyExc_TypeError, "_add(kind, array, first, end, peer, tag, of)");
+    if (!read_step(at, &step)) return PyErr_Format(PyExc_TypeError, "plain integers are required");
+    if (is_sound(q, &step) < 0 || make_room(q, 0, 0) < 0) return NULL;
+    append(q, &step);
+    return PyLong_FromLong(q->n - 1);
 }
 
 static PyObject *append_with(sequence_object *q, int kind, PyObject *object, int first_number)
@@ -194,22 +173,19 @@ static PyObject *Sequence_add_sequence(PyObject *self, PyObject *other)
 static PyObject *add_with_numbers(sequence_object *q, int kind, PyObject *const *at, Py_ssize_t n)
 {
     const int n_numbers = (int)((n - 1) / 2), first = q->n_numbers;
-    int n_large = 0;
     if (n < 1 || n % 2 == 0) return PyErr_Format(PyExc_TypeError, "an object is required, and pairs of place and summand");
     if (may_change(q) < 0) return NULL;
     if (n_numbers > STEP_NUMBERS_MAX) return refuse("a step has at most 8 numbers"), NULL;
     sequence_number read[STEP_NUMBERS_MAX];
     for (int i = 0; i < n_numbers; i++) {
         if (!arguments_int(at[1 + 2 * i], &read[i].place)) return PyErr_Format(PyExc_TypeError, "plain integers are required");
-        read[i].plus = PyLong_AsLongLongAndOverflow(at[2 + 2 * i], &read[i].large);
+        int overflows;
+        read[i].plus = PyLong_AsLongLongAndOverflow(at[2 + 2 * i], &overflows);
         if (read[i].plus == -1 && PyErr_Occurred()) return NULL;
-        n_large += read[i].large != 0;
+        if (overflows) return refuse("a step's numbers have at most 64 bits"), NULL;
     }
-    if (make_room(q, 1 + n_large, n_numbers) < 0) return NULL;
+    if (make_room(q, 1, n_numbers) < 0) return NULL;
     for (int i = 0; i < n_numbers; i++) {
-        const int is_large = read[i].large != 0;
-        read[i].large = is_large ? q->n_objects : -1;
-        if (is_large) q->object[q->n_objects++] = Py_NewRef(at[2 + 2 * i]);
         q->number[q->n_numbers++] = read[i];
         if (q->n_given <= read[i].place) q->n_given = read[i].place + 1;
     }
@@ -238,8 +214,7 @@ static PyObject *numbers_of(const sequence_object *q, const sequence_step *s)
     PyObject *all = PyTuple_New(s->end - s->first);
     for (Py_ssize_t i = s->first; all && i < s->end; i++) {
         const sequence_number *number = &q->number[i];
-        PyObject *one = number->large < 0 ? Py_BuildValue("iL", number->place, number->plus)
-                                          : Py_BuildValue("iO", number->place, q->object[number->large]);
+        PyObject *one = Py_BuildValue("iL", number->place, number->plus);
         if (!one) Py_CLEAR(all);
         if (one) PyTuple_SET_ITEM(all, i - s->first, one);
     }

@@ -10,7 +10,7 @@
  *   (3) all steps are checked before the first is performed: what does not fit is handed over as a whole, and smpy.engine's
  *       own loop over the steps says what is wrong with it;
  *   (4) a sequence that has been performed does not change any more;
- *   (5) what a sequence run needs is in memory of its own (sequence run.c), for ranks share the sequence;
+ *   (5) what a sequence run needs is in memory of its own (sequence_run.c), for ranks share the sequence;
  *   (6) a sequence within another is there because it did not change any more when it was added: none contains itself. */
 #ifndef SMPY_SURFACE_SEQUENCE_H
 #define SMPY_SURFACE_SEQUENCE_H
@@ -18,28 +18,24 @@
 
 #include "surface.h"
 
-enum { STEP_SEND, STEP_RECV, STEP_ISEND, STEP_IRECV, STEP_SENDRECV, STEP_WAIT, STEP_WAITALL, STEP_LOOK, STEP_PERFORM, STEP_CALL,
-       STEP_EXECUTE, STEP_KINDS };
+enum { STEP_SEND, STEP_RECV, STEP_IRECV, STEP_WAIT, STEP_LOOK, STEP_PERFORM, STEP_CALL, STEP_EXECUTE, STEP_KINDS };
 enum { TAG_OF_CALL = INT_MIN, WHOLE = -1 }; /* a step's tag: the sequence run's; a step's end: the array's */
 enum { SEQUENCE_ARRAYS = 16 };          /* most arrays that the parts of a sequence may be of */
 enum { STEP_NUMBERS_MAX = 8, SEQUENCE_DEPTH = 16 }; /* numbers of a function or an execution; sequences within one another */
 
-/* A step; that of a Sendrecv is its send, and its receive is the next one. */
 typedef struct {
     uint8_t kind;                   /* STEP_* */
     uint8_t array;
-    uint8_t is_waited_for;          /* STEP_IRECV, STEP_ISEND: by a Wait */
+    uint8_t is_waited_for;          /* STEP_IRECV: by a Wait */
     int peer, tag;
     int of;                         /* STEP_WAIT: the step that it waits for; STEP_PERFORM, _CALL, _EXECUTE: number of the object */
     Py_ssize_t first, end;          /* rows of the array; STEP_CALL, STEP_EXECUTE: numbers of the sequence */
 } sequence_step;
 
 /* A number that a function is called with, or so many times so much is computed: `plus`, and the one that a sequence run is
- * given at
- * `place`, unless that is negative. */
+ * given at `place`, unless that is negative. */
 typedef struct {
     int place;
-    int large;                      /* number of the object that stands for `plus`, which has no room for it; or -1 */
     long long plus;
 } sequence_number;
 
@@ -47,14 +43,12 @@ typedef struct {
     PyObject_HEAD
     sequence_step *step;
     int n, room;
-    PyObject **object;              /* owned: sequences, functions, (kernel, flop) to compute, large numbers */
+    PyObject **object;              /* owned: sequences, functions, (kernel, flop) to compute */
     int n_objects, object_room;
     sequence_number *number;
     int n_numbers, number_room;
     int depth;                      /* sequences within one another, this one included, less one */
     int n_given;                    /* numbers that a sequence run has to give at least */
-    int n_until_waitall;            /* steps up to the last Waitall */
-    int n_open;                     /* Irecvs that nothing has waited for yet */
     int n_until_last_wait;          /* steps up to the last one that waits, but for sends: they may be complete at once */
     int n_arrays;                   /* arrays that a sequence run has to give at least */
     unsigned receives;              /* bit k: some step receives into array k */

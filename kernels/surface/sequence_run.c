@@ -18,7 +18,7 @@
  * Invariants: (1) a number > 0 is the request of the step, whose wait has not been appended; once it has been, the number is 0;
  *             (2) due[0 .. n_due): requests whose wait has been appended, and that have not been learnt of;
  *             (3) written_from .. written_to holds all memory that receives write to which are among these;
- *             (4) there are fewer than DUE_MAX, but for those of one Waitall: a rank holds no more of the kernel's requests. */
+ *             (4) there are fewer than DUE_MAX, but for those at the end of a sequence: a rank holds no more requests. */
 
 enum { DUE_MAX = 16 };
 enum { NO_ROWS = -1 };              /* rows of an array without dimensions */
@@ -141,7 +141,7 @@ static int receives(const sequence_step *s)
 /* The number that a step takes: 1, or 0 when it is too large to be one of ours. */
 static int take_number(const sequence_run *p, const sequence_number *n, long long *out)
 {
-    return n->large < 0 && !__builtin_add_overflow(n->plus, n->place >= 0 ? p->given[n->place] : 0, out);
+    return !__builtin_add_overflow(n->plus, n->place >= 0 ? p->given[n->place] : 0, out);
 }
 
 static int takes_numbers(const sequence_run *p, const sequence_object *of, const sequence_step *s)
@@ -152,7 +152,7 @@ static int takes_numbers(const sequence_run *p, const sequence_object *of, const
     return 1;
 }
 
-/* Law (3) of sequence.h. A receive names its source; with oneself only an array of one's own could be exchanged. */
+/* Law (3) of sequence.h. */
 static int fits(const sequence_run *p, const sequence_object *of)
 {
     const int n_peers = comm_peers_of(p->comm);
@@ -168,9 +168,6 @@ static int fits(const sequence_run *p, const sequence_object *of)
         const envelope e = envelope_of(p, s);
         if (e.peer >= n_peers || e.peer < (receives(s) ? SIM_ANY : 0) || e.tag < (receives(s) ? SIM_ANY : 0)) return 0;
         if (s->end > p->array[s->array].n_rows) return 0;
-        if (s->kind != STEP_SENDRECV) continue;
-        const envelope from = envelope_of(p, s + 1);
-        if (comm_is_with_itself(&e, &from)) return 0;
     }
     return 1;
 }
@@ -202,14 +199,8 @@ static int abandon(sequence_run *p)
 /* Name of a step's call in a program that makes the calls one by one. */
 static PyObject *call_of(place at)
 {
-    if (at.step > 0 && at.of->step[at.step - 1].kind == STEP_SENDRECV) return surface.name.Sendrecv;
-    switch (at.of->step[at.step].kind) {
-    case STEP_SEND: return surface.name.Send;
-    case STEP_RECV: return surface.name.Recv;
-    case STEP_ISEND: return surface.name.Isend;
-    case STEP_IRECV: return surface.name.Irecv;
-    default: return surface.name.Sendrecv;
-    }
+    const int kind = at.of->step[at.step].kind;
+    return kind == STEP_SEND ? surface.name.Send : kind == STEP_RECV ? surface.name.Recv : surface.name.Irecv;
 }
 
 static int report_truncated(const sequence_run *p, place from, const message *m)
@@ -322,11 +313,11 @@ static int wait_for_one(sequence_run *p, const level *l, int step)
     return code < 0 ? surface_kernel_error(code) : 0;
 }
 
-/* For all requests of these steps that are not waited for yet. */
-static int wait_for_all(sequence_run *p, const level *l, int first, int end_step)
+/* For all requests of a sequence that are not waited for yet. */
+static int wait_for_all(sequence_run *p, const level *l)
 {
     const int before = p->n_due;
-    for (int i = first; i < end_step; i++)
+    for (int i = 0; i < l->of->n; i++)
         if (p->started[l->first + i] > 0 && is_due(p, l, i) < 0) return -1;
     if (p->n_due == before) return 0;
     const int code = surface.calls->append_wait_all(surface.sim, surface.timeline, p->n_due - before, p->due + before);
@@ -355,16 +346,16 @@ static int must_catch_up(const sequence_run *p, user_buffer load)
     return load.data && load.data < p->written_to && load.data + load.bytes > p->written_from;
 }
 
-static int send(sequence_run *p, const level *l, int step, int blocking)
+static int send(sequence_run *p, const level *l, int step)
 {
     const sequence_step *s = &l->of->step[step];
     const user_buffer load = part_of(p, s);
     const envelope to = envelope_of(p, s);
     if (to.comm < 0) return report_freed(p, l, step);
     if (must_catch_up(p, load) && catch_up(p) < 0) return -1;
-    const int number = comm_post_send(&to, load, blocking, 0);
+    const int number = comm_post_send(&to, load, 1, 0);
     p->started[l->first + step] = number > 0 ? number : 0;
-    return number < 0 ? -1 : blocking ? wait_for_one(p, l, step) : 0;
+    return number < 0 ? -1 : wait_for_one(p, l, step);
 }
 
 static int receive(sequence_run *p, const level *l, int step)
@@ -377,13 +368,6 @@ static int receive(sequence_run *p, const level *l, int step)
     if (number < 0) return -1;
     p->started[l->first + step] = number;
     return 0;
-}
-
-/* A send that is complete at once is not waited for. */
-static int exchange(sequence_run *p, const level *l, int step)
-{
-    if (send(p, l, step, 0) < 0 || receive(p, l, step + 1) < 0) return -1;
-    return p->started[l->first + step] ? wait_for_all(p, l, step, step + 2) : wait_for_one(p, l, step + 1);
 }
 
 static int look(sequence_run *p)
@@ -460,13 +444,10 @@ static int perform_step(sequence_run *p, const level *l, int step)
 {
     const sequence_step *s = &l->of->step[step];
     switch (s->kind) {
-    case STEP_SEND: return send(p, l, step, 1);
-    case STEP_ISEND: return send(p, l, step, 0);
+    case STEP_SEND: return send(p, l, step);
     case STEP_RECV: return receive(p, l, step) < 0 ? -1 : wait_for_one(p, l, step);
     case STEP_IRECV: return receive(p, l, step);
-    case STEP_SENDRECV: return exchange(p, l, step);
     case STEP_WAIT: return wait_for_one(p, l, s->of);
-    case STEP_WAITALL: return wait_for_all(p, l, 0, step);
     case STEP_LOOK: return behind_functions(p, look(p));
     case STEP_PERFORM: return perform_within(p, l, step);
     case STEP_CALL: return behind_functions(p, call(p, l->of, s));
@@ -479,7 +460,7 @@ static int ends_waiting(const sequence_run *p, const level *l, int step)
 {
     const sequence_step *s = &l->of->step[step];
     if (!p->n_due || !l->is_last || step < l->of->n_until_last_wait) return 0;
-    if (s->kind == STEP_SEND || s->kind == STEP_ISEND)
+    if (s->kind == STEP_SEND)
         return surface.calls->sends_at_once(surface.sim, surface.timeline, part_of(p, s).bytes);
     return s->kind == STEP_CALL || s->kind == STEP_EXECUTE || (s->kind == STEP_LOOK && p->arrival && is_none(p->arrival->source));
 }
@@ -496,12 +477,12 @@ static int perform_level(sequence_run *p, const sequence_object *of, int is_last
     }
     memset(p->started + p->n_started, 0, (size_t)of->n * sizeof *p->started);
     p->n_started += of->n;
-    for (int i = 0; i < of->n; i += of->step[i].kind == STEP_SENDRECV ? 2 : 1) {
+    for (int i = 0; i < of->n; i++) {
         const int is_far_ahead = p->n_due >= DUE_MAX || surface.calls->is_far_ahead(surface.sim, surface.timeline);
         if ((is_far_ahead || ends_waiting(p, &l, i)) && catch_up(p) < 0) return -1;
         if (perform_step(p, &l, i) < 0) return -1;
     }
-    if (wait_for_all(p, &l, 0, of->n) < 0) return -1;
+    if (wait_for_all(p, &l) < 0) return -1;
     p->n_started = l.first;
     return 0;
 }

@@ -26,7 +26,7 @@ Part: TypeAlias = int | tuple[int, int, int]
 Number: TypeAlias = int | tuple[int, int]
 """A whole number; or the place of one that a performance is given, and what is added to that."""
 
-_SEND, _RECV, _ISEND, _IRECV, _SENDRECV, _WAIT, _WAITALL, _LOOK, _PERFORM, _CALL, _EXECUTE = range(11)
+_SEND, _RECV, _IRECV, _WAIT, _LOOK, _PERFORM, _CALL, _EXECUTE = range(8)
 _TAG_OF_CALL: Final = -(2**31)
 _WHOLE: Final = -1
 
@@ -52,12 +52,14 @@ class MessageProgram(surface.SequenceBase):  # type: ignore[misc]  # a class in 
     Performing a sequence has the dates, the matching and the messages of its calls made one by one, which is what
     happens under a real MPI. A receive that is too short for its message raises when the steps behind it may have
     been performed; the error, and the report of a deadlock, tell its step, counted from 0 in the sequence that it was
-    written in; a Sendrecv is two.
+    written in.
 
     Examples
     --------
     >>> halo = MessageProgram()
-    >>> halo.Sendrecv((0, 1, 2), dest=3, into=(0, 0, 1), source=3)  # row 1 goes, row 0 comes
+    >>> coming = halo.Irecv((0, 0, 1), source=3)  # row 0 comes, row 1 goes
+    >>> halo.Send((0, 1, 2), dest=3)
+    >>> halo.Wait(coming)
     >>> halo.perform(comm, grid)  # doctest: +SKIP
 
     A time step of a solver, for any number of rows:
@@ -78,27 +80,13 @@ class MessageProgram(surface.SequenceBase):  # type: ignore[misc]  # a class in 
         """Receive into a part."""
         self._post(_RECV, part, source, tag)
 
-    def Isend(self, part: Part, dest: int, tag: int | None = 0) -> int:
-        """Start to send a part: the step's number, for `Wait`."""
-        return self._post(_ISEND, part, dest, tag)
-
     def Irecv(self, part: Part, source: int, tag: int | None = 0) -> int:
-        """Start to receive into a part: the step's number, for `Wait`."""
+        """Start to receive into a part: the step's number, for `Wait`; its sequence waits for it at the end."""
         return self._post(_IRECV, part, source, tag)
 
-    def Sendrecv(
-        self, part: Part, dest: int, sendtag: int | None = 0, *, into: Part, source: int, recvtag: int | None = 0
-    ) -> None:
-        """Send one part and receive into another at the same time."""
-        self._add(*_step(_SENDRECV, part, dest, sendtag), *_step(_RECV, into, source, recvtag))
-
     def Wait(self, step: int) -> None:
-        """Wait for the operation that a step has started."""
+        """Wait for the receive that a step has started."""
         self._add(_WAIT, 0, 0, _WHOLE, 0, 0, index(step))
-
-    def Waitall(self) -> None:
-        """Wait for all operations started and not waited for, as happens at the end, too."""
-        self._add(_WAITALL, 0, 0, _WHOLE, 0, 0, 0)
 
     def Look(self) -> None:
         """Have `perform` look here for the arrival that it is given, as long as that is not done."""
@@ -107,14 +95,14 @@ class MessageProgram(surface.SequenceBase):  # type: ignore[misc]  # a class in 
     def Perform(self, sequence: MessageProgram) -> None:
         """Perform another sequence, with the same arrays, tag, arrival and numbers; it does not change any more.
 
-        At its own end it waits for the requests that it started and has not waited for.
+        At its own end it waits for the receives that it started and has not waited for.
         """
         self._add_sequence(sequence)
 
     def Call(self, function: Callable[..., object], *numbers: Number) -> None:
         """Call a function with whole numbers: told here, or as tuples (place, summand) of one that `perform` is given.
 
-        A summand is added to the number. There are at most eight.
+        A summand is added to the number. There are at most eight, of at most 64 bits.
         """
         self._add_call(function, *(each for number in numbers for each in _place_and_summand(number)))
 
@@ -142,18 +130,14 @@ class MessageProgram(surface.SequenceBase):  # type: ignore[misc]  # a class in 
     ) -> None:
         """Make the calls one by one."""
         requests: dict[int, Any] = {}
-        steps = self._steps()
-        places = iter(range(len(steps)))
-        for place in places:
-            kind, *rest = step = steps[place]
+        for place, step in enumerate(self._steps()):
+            kind, *rest = step
             if kind == _LOOK:
                 if arrival is not None:
                     arrival.look()
             elif kind == _WAIT:
                 if step[-1] in requests:
                     requests.pop(step[-1]).Wait()
-            elif kind == _WAITALL:
-                _wait_for_all(requests)
             elif kind == _PERFORM:
                 rest[0]._perform(comm, *arrays, tag=tag, arrival=arrival, numbers=numbers)
             elif kind == _CALL:
@@ -162,16 +146,13 @@ class MessageProgram(surface.SequenceBase):  # type: ignore[misc]  # a class in 
             elif kind == _EXECUTE:
                 (kernel, flop), written = rest
                 _execute(kernel, prod((_number(numbers, *number) for number in written), start=flop))
-            elif kind == _SENDRECV:
-                _, part, peer, own_tag = _message(step, arrays, tag)
-                _, into, source, recvtag = _message(steps[next(places)], arrays, tag)
-                comm.Sendrecv(part, peer, own_tag, into, source, recvtag)
             else:
-                name, part, peer, own_tag = _message(step, arrays, tag)
-                request = getattr(comm, name)(part, peer, own_tag)
+                array, first, end, peer, written_tag, _ = rest
+                request = getattr(comm, _NAMES[kind])(_rows(arrays, array, first, end), peer, _tag(written_tag, tag))
                 if request is not None:
                     requests[place] = request
-        _wait_for_all(requests)
+        if requests:
+            type(next(iter(requests.values()))).Waitall(list(requests.values()))
 
 
 class AwaitedMessage(surface.ArrivalBase):  # type: ignore[misc]  # likewise
@@ -266,13 +247,7 @@ def _execute(kernel: str, flop: float) -> None:
         current().compute(flop, 0.0, kernel)
 
 
-_NAMES: Final = {_SEND: "Send", _RECV: "Recv", _ISEND: "Isend", _IRECV: "Irecv", _SENDRECV: "Sendrecv"}
-
-
-def _message(step: _Step, arrays: tuple[Any, ...], tag: int | None) -> tuple[str, Any, int, int]:
-    """A step that sends or receives: its call, the rows, the peer and the tag."""
-    kind, array, first, end, peer, written_tag, _ = step
-    return _NAMES[kind], _rows(arrays, array, first, end), peer, _tag(written_tag, tag)
+_NAMES: Final = {_SEND: "Send", _RECV: "Recv", _IRECV: "Irecv"}
 
 
 def _rows(arrays: tuple[Any, ...], array: int, first: int, end: int) -> Any:
@@ -291,9 +266,3 @@ def _rows(arrays: tuple[Any, ...], array: int, first: int, end: int) -> Any:
 
 def _tag(written: int, tag: int | None) -> int:
     return written if written != _TAG_OF_CALL else tag or 0
-
-
-def _wait_for_all(requests: dict[int, Any]) -> None:
-    if requests:
-        type(next(iter(requests.values()))).Waitall(list(requests.values()))
-        requests.clear()

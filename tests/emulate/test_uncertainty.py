@@ -254,7 +254,8 @@ PERFORM_MORE = """
 import numpy as np
 import smpy
 ring = smpy.experimental.MessageProgram()
-ring.Sendrecv(0, (rank + 1) % 4, into=1, source=(rank - 1) % 4)
+ring.Irecv(1, (rank - 1) % 4)
+ring.Send(0, (rank + 1) % 4)
 for tag, (what, first, second) in enumerate({steps}):
     partner, third = (first + second) % 4, (first - second) % 4 if second != 2 else (first + 1) % 4
     n = 300_000 if what == "large folded" else 10

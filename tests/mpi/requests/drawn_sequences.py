@@ -24,8 +24,8 @@ def at_once(sequence: smpy.experimental.MessageProgram, comm: MPI.Comm, *arrays:
 ROUNDS = st.lists(
     st.tuples(
         st.sampled_from(
-            ["ring", "pair", "chain", "started", "all started", "relayed", "look", "tag", "within", "call", "execute",
-             "overwritten", "overwritten within", "handed over"]
+            ["ring", "chain", "started", "relayed", "look", "tag", "within", "call", "execute", "overwritten",
+             "handed over"]
         ),
         st.integers(1, N_RANKS - 1),
         st.tuples(st.integers(0, N_ROWS - 1), st.integers(0, N_ROWS - 1), st.integers(1, N_ROWS)),
@@ -52,10 +52,8 @@ def written(rank: int, rounds: list[Any], *arrays: Any) -> smpy.experimental.Mes
         start = min(other, N_ROWS - length)
         into = (1, start, start + length)
         if form == "ring":
-            sequence.Sendrecv(out, to, number, into=into, source=source, recvtag=number)
-        elif form == "pair":
-            receive = sequence.Irecv(into, partner, number)
-            sequence.Send(out, partner, number)
+            receive = sequence.Irecv(into, source, number)
+            sequence.Send(out, to, number)
             sequence.Wait(receive)
         elif form == "chain":  # each rank sends on what it has received
             if rank > 0:
@@ -63,24 +61,21 @@ def written(rank: int, rounds: list[Any], *arrays: Any) -> smpy.experimental.Mes
             if rank + 1 < N_RANKS:
                 sequence.Send(out, rank + 1, number)
         elif form == "started":
-            sequence.Isend(out, to, number)
-            sequence.Recv(into, MPI.ANY_SOURCE, number)
-        elif form == "all started":
-            sequence.Irecv(into, source, number)
-            sequence.Isend(out, to, number)
-            sequence.Waitall()
+            receive = sequence.Irecv(into, MPI.ANY_SOURCE, number)
+            sequence.Send(out, partner, number)
+            sequence.Wait(receive)
         elif form == "relayed":  # the received data are sent on, behind a look
-            receive, sent = sequence.Irecv(into, source, number), sequence.Isend(out, to, number)
+            receive = sequence.Irecv(into, source, number)
+            sequence.Send(out, to, number)
             sequence.Look()
             sequence.Wait(receive)
-            sequence.Wait(sent)
-            sequence.Isend(into, to, number)
-            sequence.Recv(out, source, number)
-            sequence.Waitall()
+            receive = sequence.Irecv(out, source, number)
+            sequence.Send(into, to, number)
+            sequence.Wait(receive)
         elif form == "within":  # its requests are complete at its end
             inner = smpy.experimental.MessageProgram()
-            inner.Isend(out, to, number)
             inner.Irecv(into, source, number)
+            inner.Send(out, to, number)
             inner.Call(smpy.execute, 10**4 * shift, 0)
             sequence.Perform(inner)
             sequence.Perform(inner)
@@ -93,26 +88,14 @@ def written(rank: int, rounds: list[Any], *arrays: Any) -> smpy.experimental.Mes
                 sequence.Recv(into, partner, number)
                 sequence.Send(into, partner, number)
                 sequence.Call(overwrite, *into, number)
-        elif form == "overwritten within":  # requests that a sequence has started, and waited for at its end
-            inner = smpy.experimental.MessageProgram()
-            if rank % 2 == 0:
-                inner.Isend(out, partner, number)
-                sequence.Perform(inner)
-                sequence.Call(overwrite, *out, number)
-                sequence.Recv(into, partner, number)
-            else:
-                sequence.Recv(into, partner, number)
-                sequence.Send(into, partner, number)
         elif form == "handed over":  # a send may be all that comes last, and may be over at once
             inner = smpy.experimental.MessageProgram()
             if rank % 2 == 0:
-                sequence.Wait(sequence.Isend(out, partner, number))
-                inner.Isend(out, partner, number)
+                sequence.Send(out, partner, number)
+                inner.Send(out, partner, number)
                 sequence.Perform(inner)
-                sequence.Isend(out, partner, number)
-                sequence.Waitall()
             else:
-                for _ in range(3):
+                for _ in range(2):
                     sequence.Recv(into, partner, number)
         elif form == "call":
             sequence.Call(smpy.execute, (0, 1000 * first))

@@ -20,7 +20,8 @@ def test_a_function_sees_what_was_received_before_it(run_ranks, perform):
     def main(rank):
         world, rows, seen = MPI.COMM_WORLD, np.full((2, 3), rank + 1), []
         inner, sequence = smpy.experimental.MessageProgram(), smpy.experimental.MessageProgram()
-        inner.Sendrecv((0, 0, 1), 1 - rank, into=(0, 1, 2), source=1 - rank)
+        inner.Irecv((0, 1, 2), 1 - rank)
+        inner.Send((0, 0, 1), 1 - rank)
         sequence.Perform(inner)
         sequence.Call(lambda *numbers: seen.append((numbers, rows[1, 0])), 7, (1, -2), (0, 0))
         sequence.Perform(inner)
@@ -32,7 +33,7 @@ def test_a_function_sees_what_was_received_before_it(run_ranks, perform):
 
 
 @pytest.mark.parametrize("perform", [one_by_one, at_once])
-@pytest.mark.parametrize("form", ["Send", "Isend, Wait", "Isend, Waitall", "Isend within", "Send, Look"])
+@pytest.mark.parametrize("form", ["Send", "Send within", "Send, Look"])
 def test_a_function_writes_to_what_was_sent_before_it(run_ranks, perform, form):
     """A message as long as this is read when its receive has begun, which here is late."""
 
@@ -45,15 +46,8 @@ def test_a_function_writes_to_what_was_sent_before_it(run_ranks, perform, form):
             sequence.Send(2, 0)
             perform(sequence, world, sent, came, answer)
             return set(came.tolist())
-        if form.startswith("Send"):
-            sequence.Send(0, 1)
-        else:
-            step = (inner if form.endswith("within") else sequence).Isend(0, 1)
-        if form == "Isend, Wait":
-            sequence.Wait(step)
-        elif form == "Isend, Waitall":
-            sequence.Waitall()
-        elif form == "Isend within":
+        (inner if form == "Send within" else sequence).Send(0, 1)
+        if form == "Send within":
             sequence.Perform(inner)
         arrival = None
         if form == "Send, Look":
@@ -98,7 +92,8 @@ def test_what_a_function_computes_in_a_sequence_is_measured(smpy_run):
 
         sequence = smpy.experimental.MessageProgram()
         sequence.Call(compute, (0, 10))
-        sequence.Sendrecv(0, 1 - MPI.COMM_WORLD.rank, into=1, source=1 - MPI.COMM_WORLD.rank)
+        sequence.Irecv(1, 1 - MPI.COMM_WORLD.rank)
+        sequence.Send(0, 1 - MPI.COMM_WORLD.rank)
         start_s = MPI.Wtime()
         sequence.perform(MPI.COMM_WORLD, bytearray(8), bytearray(8), numbers=(2 * 10**6,))
         print(MPI.Wtime() - start_s >= 0.004)
@@ -115,7 +110,7 @@ def test_the_error_of_a_function_is_the_performances(run_ranks, perform, n):
         world, sequence, rows = MPI.COMM_WORLD, smpy.experimental.MessageProgram(), np.zeros((2, n))
         rows[1] = rank + 1
         sequence.Irecv((0, 0, 1), 1 - rank)
-        sequence.Isend((0, 1, 2), 1 - rank)
+        sequence.Send((0, 1, 2), 1 - rank)
         sequence.Call({}.__getitem__, (0, 0))
         with pytest.raises(KeyError, match="3"):
             perform(sequence, world, rows, numbers=(3,))
@@ -161,10 +156,10 @@ def test_what_was_started_before_a_message_that_is_too_long_arrives(run_ranks, p
         world, sequence, numbers = MPI.COMM_WORLD, smpy.experimental.MessageProgram(), np.full(100_000, 7 - 7 * rank)
         if rank == 1:
             smpy.execute(1e9)
-            world.Send(numbers[:2], 0)
             world.Recv(numbers, 0)
+            world.Send(numbers[:2], 0)
             return set(numbers.tolist())
-        sequence.Isend(0, 1)
+        sequence.Send(0, 1)
         sequence.Recv((1, 0, 1), 1)
         sequence.Call(pytest.fail)
         with pytest.raises(MPI.Exception, match="has 16 bytes"):
@@ -180,7 +175,9 @@ def test_what_is_waited_for_before_computing_that_fails_is_over(run_ranks, perfo
         sequence, numbers = smpy.experimental.MessageProgram(), np.full((2, 100_000), rank)
         if rank == 1:
             smpy.execute(1e9)
-        sequence.Sendrecv((0, 0, 1), 1 - rank, into=(0, 1, 2), source=1 - rank)
+        receive = sequence.Irecv((0, 1, 2), 1 - rank)
+        sequence.Send((0, 0, 1), 1 - rank)
+        sequence.Wait(receive)
         sequence.Execute(-1.0)
         sequence.Recv((0, 1, 2), 1 - rank)
         with pytest.raises(ValueError, match="cannot compute"):
@@ -214,7 +211,8 @@ def test_the_clock_behind_computing_that_ends_a_sequence_is_that_of_the_calls(ru
     def program(perform):
         def main(rank):
             exchange, sequence = smpy.experimental.MessageProgram(), smpy.experimental.MessageProgram()
-            exchange.Sendrecv(0, 1 - rank, into=1, source=1 - rank)
+            exchange.Irecv(1, 1 - rank)
+            exchange.Send(0, 1 - rank)
             sequence.Perform(exchange)
             if step == "Execute":
                 sequence.Execute(10**6 - 0.5 * rank)
@@ -230,7 +228,7 @@ def test_the_clock_behind_computing_that_ends_a_sequence_is_that_of_the_calls(ru
     assert 0 < single[0] - single[1] < 1e-9
 
 
-@pytest.mark.parametrize("ending", ["Send", "Isend", "Isend, Wait", "Isend, Waitall", "Isend within"])
+@pytest.mark.parametrize("ending", ["Send", "Send within"])
 def test_the_clock_behind_a_send_that_ends_a_sequence_is_that_of_the_calls(run_ranks, ending):
     """Likewise: a send that is complete at once is not waited for."""
 
@@ -241,18 +239,9 @@ def test_the_clock_behind_a_send_that_ends_a_sequence_is_that_of_the_calls(run_r
                 smpy.experimental.MessageProgram(),
                 (0, 0, 101 - rank),
             )
-            sequence.Waitall()
             sequence.Wait(sequence.Irecv((1, 0, 8), 1 - rank))
-            sequence.Waitall()
-            if ending == "Send":
-                sequence.Send(out, 1 - rank)
-            else:
-                step = (inner if ending == "Isend within" else sequence).Isend(out, 1 - rank)
-            if ending == "Isend, Wait":
-                sequence.Wait(step)
-            elif ending == "Isend, Waitall":
-                sequence.Waitall()
-            elif ending == "Isend within":
+            (inner if ending == "Send within" else sequence).Send(out, 1 - rank)
+            if ending == "Send within":
                 sequence.Perform(inner)
             MPI.COMM_WORLD.Isend(bytes(8), 1 - rank)
             perform(sequence, MPI.COMM_WORLD, bytes(101), bytearray(8))
@@ -272,11 +261,9 @@ def test_the_clock_behind_a_send_that_ends_a_sequence_is_that_of_the_calls(run_r
         ((0, 2**62), 2**62, 2**63),
         ((0, -1), -(2**63), -(2**63) - 1),
         ((0, 1), 2**80, 2**80 + 1),
-        (2**70, 0, 2**70),
-        ((0, -(2**70)), 1, 1 - 2**70),
     ],
 )
-def test_numbers_may_be_of_any_size(run_ranks, perform, number, given, value):
+def test_sums_of_numbers_may_be_of_any_size(run_ranks, perform, number, given, value):
     def main(rank):
         sequence, inner, seen = smpy.experimental.MessageProgram(), smpy.experimental.MessageProgram(), []
         inner.Call(lambda *numbers: seen.append(numbers), 2**63 - 1, number)
