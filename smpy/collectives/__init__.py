@@ -1,7 +1,7 @@
 """Collective algorithms as schedules, and the tables that choose among them.
 
-A folder an operation, a file a family of algorithms: a file in the folder of an operation is found by itself. An
-algorithm from outside smpy registers with the same decorator:
+An operation is a module, or a folder: one module for algorithms on one level of ranks, one for those on hosts and
+between them. Algorithms from outside smpy register with the same decorator:
 
     from smpy.collectives import Call, Schedule, algorithm
 

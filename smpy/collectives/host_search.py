@@ -20,9 +20,9 @@ def search_hosts(steps: Schedule, call: Call) -> None:
     all ranks reduce one.
     """
     # Import only when searching: these modules register algorithms, which import this module.
-    from smpy.collectives.allgather.rings import ring
-    from smpy.collectives.allreduce.trees import reduce_bcast
-    from smpy.collectives.bcast.scattered import scatter_ring_allgather
+    from smpy.collectives.allgather.one_level import ring
+    from smpy.collectives.allreduce.one_level import reduce_bcast
+    from smpy.collectives.bcast.one_level import scatter_ring_allgather
 
     if call.search is None or not call.search.is_due:
         return

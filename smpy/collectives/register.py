@@ -20,7 +20,7 @@ from smpy.errors import UsageError
 Maker = Callable[[Call], Schedule]
 GROUP: Final = "smpy.algorithms"
 
-_FOLDERS: Final = {
+_MODULES: Final = {
     "gatherv": "gather",
     "scatterv": "scatter",
     "allgatherv": "allgather",
@@ -30,7 +30,7 @@ _FOLDERS: Final = {
     "split": "gather",
     "exscan": "scan",
 }
-"""The folder of each operation that shares the folder of another one."""
+"""The module of each operation that shares the one of another operation."""
 BLOCKING: Final = (
     *("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"),
     *("gatherv", "scatterv", "allgatherv", "alltoallv", "alltoallw", "reduce_scatter", "reduce_scatter_block"),
@@ -174,7 +174,7 @@ def algorithms_of(operation: str) -> dict[str, Algorithm]:
         _find("between_groups")
     else:
         blocking = operation if operation in BLOCKING else operation.removeprefix("i")
-        _find(_FOLDERS.get(blocking, blocking))
+        _find(_MODULES.get(blocking, blocking))
     return known
 
 
@@ -213,8 +213,8 @@ def algorithm_for(operation: str, name: str, *, commutative: bool) -> Algorithm:
 
 
 @functools.cache
-def _find(folder: str) -> None:
-    """Import the modules of a folder once."""
-    package = f"{__package__}.{folder}"
-    for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
+def _find(name: str) -> None:
+    """Import the module of an operation, or the modules of its folder, once."""
+    imported = importlib.import_module(f"{__package__}.{name}")
+    for module in pkgutil.iter_modules(getattr(imported, "__path__", ()), f"{imported.__name__}."):
         importlib.import_module(module.name)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from smpy.collectives.bcast.han import SEGMENT_BYTES
+from smpy.collectives.bcast.two_levels import SEGMENT_BYTES
 from smpy.collectives.comm_hosts import HostsOfComm
 from smpy.collectives.facts import Query
 from smpy.collectives.hosts import Hosts

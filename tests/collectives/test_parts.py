@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from smpy.collectives import tables
-from smpy.collectives.bcast.trees import down
+from smpy.collectives.bcast.one_level import down
 from smpy.collectives.call import Call
 from smpy.collectives.comm_hosts import SEARCHED, HostSearch, HostsOfComm
 from smpy.collectives.facts import Query
 from smpy.collectives.host_search import search_hosts
 from smpy.collectives.hosts import Hosts
-from smpy.collectives.reduce.trees import up
+from smpy.collectives.reduce.one_level import up
 from smpy.collectives.register import Algorithm, algorithms_of
 from smpy.collectives.schedule import Schedule
 from smpy.collectives.selection import Selection, selection_with

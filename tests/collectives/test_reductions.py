@@ -10,7 +10,7 @@ from math import log2
 
 import pytest
 
-from smpy.collectives.between_groups.linear import AT_ROOT
+from smpy.collectives.between_groups import AT_ROOT
 from smpy.collectives.facts import Query
 from smpy.collectives.hosts import Hosts
 from smpy.collectives.register import algorithms_of

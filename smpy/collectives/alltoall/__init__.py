@@ -1,1 +1,0 @@
-"""Algorithms of MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw."""

@@ -1,1 +1,0 @@
-"""Algorithms of MPI_Barrier."""

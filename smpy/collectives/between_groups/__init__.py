@@ -1,1 +1,0 @@
-"""Algorithms of all operations between two groups."""

@@ -1,1 +1,0 @@
-"""Algorithms of MPI_Scan and MPI_Exscan."""

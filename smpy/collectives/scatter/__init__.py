@@ -1,1 +1,0 @@
-"""Algorithms of MPI_Scatter and MPI_Scatterv."""
