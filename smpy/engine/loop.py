@@ -114,7 +114,7 @@ class Loop:
     ends_with_barrier : bool
         Whether ending MPI is a barrier of all ranks.
     charges_data : bool
-        Whether the machine says what a rank takes for its own data (`smpy.engine.data_work`).
+        Whether the machine says what a rank takes for its own data (`smpy.engine.time_calls`).
     call_numbers : dict of str to int
         Names of the calls that the program has made, and how the kernel's accounts name them; "": the program itself.
     call_recorder : object

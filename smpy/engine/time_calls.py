@@ -8,7 +8,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from smpy.engine import thread_ranks
-from smpy.engine.kernel import lib
+from smpy.engine.kernel import ffi, lib
 from smpy.engine.loop import Loop, check
 from smpy.errors import UsageError
 
@@ -78,6 +78,30 @@ class TimeCalls(Loop):
         """Have the running rank spend time inside MPI."""
         lib.sim_append_overhead(self._sim, self.timeline, seconds)
         self._keep_pace()
+
+    # ---- bytes of the rank's messages, beside their transfer, where the machine says what they cost ----
+
+    def spend_on_write(self, address: int, nbytes: int) -> None:
+        """Have the running rank take the page faults of a stretch of memory that it is about to write."""
+        self._spend(lib.sim_data_work_s(self._sim, self.timeline, ffi.cast("char *", address), nbytes, 0))
+
+    def spend_on_blocks(self, n_blocks: int) -> None:
+        """Have the running rank gather or scatter contiguous blocks of a datatype that leaves gaps."""
+        self._spend(lib.sim_data_work_s(self._sim, self.timeline, ffi.NULL, 0, n_blocks))
+
+    def spend_on_copy(self, nbytes: int) -> None:
+        """Have the running rank copy bytes from its own memory to its own memory."""
+        self._spend(lib.sim_own_copy_s(self._sim, self.timeline, nbytes))
+
+    def spend_on_reduction(self, nbytes: int) -> None:
+        """Have the running rank reduce an operand."""
+        self._spend(lib.sim_reduction_s(self._sim, self.timeline, nbytes))
+
+    def _spend(self, seconds: float) -> None:
+        if seconds > 0:
+            self.spend_overhead(seconds)
+
+    # ---- computing ----
 
     def add_noise(self, kind: NoiseKind, size: float, period_s: float, *, seed: int) -> None:
         """Have computing take longer or shorter from now on, by draws; called before the run.

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from smpy.engine.data_work import DataWork
 from smpy.engine.kernel import ffi, lib
 from smpy.engine.loop import check
 from smpy.engine.messages import Load
 from smpy.engine.point_to_point import PointToPoint
+from smpy.engine.time_calls import TimeCalls
 
 if TYPE_CHECKING:
     from smpy.engine.platform import Platform
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["WindowAccesses"]
 
 
-class WindowAccesses(PointToPoint, DataWork):
+class WindowAccesses(PointToPoint, TimeCalls):
     """The calls that access windows. They append to the timeline; what waits says so."""
 
     def __init__(self, platform: Platform, models: Models, host_of_rank: Sequence[int]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from smpy.collectives.call import Call
-from smpy.collectives.patterns import binomial_tree, scattered
+from smpy.collectives.patterns import binomial_tree
 from smpy.collectives.patterns import knomial_tree as knomial
 from smpy.collectives.patterns.linear import and_wait, from_root, hand_over
 from smpy.collectives.patterns.powers_of_two import powers_of_two_below, subtree
@@ -14,7 +14,7 @@ from smpy.collectives.patterns.recursive_doubling import serve_those_without_par
 from smpy.collectives.patterns.segments import End, last_size, relay, relay_whole, split, whole_entries
 from smpy.collectives.patterns.trees import binary_children, binary_parent, power_of_two_up_to_value
 from smpy.collectives.register import algorithm
-from smpy.collectives.schedule import Schedule, Value, either, larger
+from smpy.collectives.schedule import Schedule, Value, either, larger, smaller
 
 # ---- the root sends to all others at once ----
 
@@ -34,7 +34,7 @@ def down(call: Call) -> Schedule:
     return steps
 
 
-# ---- a scatter along a tree, then an allgather ----
+# ---- a scatter of parts along a tree, then an allgather; part k belongs to the k-th rank after the root ----
 
 
 @algorithm(
@@ -49,11 +49,11 @@ def scatter_recursive_doubling_allgather(call: Call) -> Schedule:
     On other than 2, 4, 8, ... ranks those without a partner get its parts along binomial trees.
     """
     steps, ranks = Schedule(call), call.from_root
-    scattered.scatter(steps, call)
+    _scatter_parts(steps, call)
     for mask in powers_of_two_below(call.n_ranks):
         number = ranks.index ^ mask
         partner = ranks[number]
-        mine, its = (scattered.parts_bytes(call, subtree(first, mask), mask) for first in (ranks.index, number))
+        mine, its = (_parts_bytes(call, subtree(first, mask), mask) for first in (ranks.index, number))
         with steps.when(number < call.n_ranks):
             steps.exchange(partner, mine, partner, its)
         serve_those_without_partner(steps, ranks.index, call.n_ranks, mask, its, ranks=ranks)
@@ -64,9 +64,42 @@ def scatter_recursive_doubling_allgather(call: Call) -> Schedule:
 def scatter_ring_allgather(call: Call) -> Schedule:
     """Scatter parts along a binomial tree, then pass all parts round a ring."""
     steps = Schedule(call)
-    scattered.scatter(steps, call)
-    scattered.ring(steps, call)
+    _scatter_parts(steps, call)
+    _pass_parts_round(steps, call)
     return steps
+
+
+def _parts_bytes(call: Call, first: Value, n: int) -> Value:
+    """Bytes of n parts from `first` on."""
+    part = (call.nbytes + call.n_ranks - 1) // call.n_ranks
+    return larger(0, smaller(call.nbytes - first * part, n * part))
+
+
+def _scatter_parts(steps: Schedule, call: Call, mask: int = 1) -> None:
+    """Receive the parts of the own subtree, then send on those of the children; for ranks with no bit below `mask`."""
+    ranks = call.from_root
+    if mask >= ranks.size_max:
+        return
+    mine_bytes, its_bytes = (_parts_bytes(call, first, mask) for first in (ranks.index, ranks.index + mask))
+    with steps.when((ranks.index & mask != 0) & (mine_bytes > 0)):
+        steps.recv(ranks.behind(mask), mine_bytes)
+    with steps.when(ranks.index & mask == 0):
+        _scatter_parts(steps, call, 2 * mask)
+        with steps.when((ranks.index + mask < ranks.size) & (its_bytes > 0)):
+            steps.send(ranks.ahead(mask), its_bytes)
+
+
+def _pass_parts_round(steps: Schedule, call: Call) -> None:
+    """Pass all parts round a ring."""
+    rank, n_ranks, root = call.rank, call.n_ranks, call.root
+    part = (call.nbytes + n_ranks - 1) // n_ranks
+
+    def size(k: Value) -> Value:
+        return larger(0, smaller(part, call.nbytes - k * part))
+
+    for distance in steps.loop(1, n_ranks):
+        mine, its = (rank - root - distance + 1) % n_ranks, (rank - root - distance) % n_ranks
+        steps.exchange((rank + 1) % n_ranks, size(mine), (rank - 1) % n_ranks, size(its))
 
 
 # ---- through rank 0, along a tree whose root is rank 0 ----

@@ -1,11 +1,12 @@
-"""Remarks for the user after a run: long polls, sources of kernel times, files, lost messages."""
+"""Remarks for the user after a run: long polls, sources of kernel times, files, cores, spread, lost messages."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from math import isfinite, isnan
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from smpy.collectives.world_schedules import algorithms_in
@@ -15,12 +16,17 @@ from smpy.compute.models.modelling import Modelling
 from smpy.emulate.reports.ranks_in_text import lines_by_rank, place_of
 from smpy.engine.bytes_of_files import BytesOfFiles
 from smpy.engine.messages import ANY, LeftKind, LeftOver
+from smpy.platforms.placement.rank_cores import cores_text
 from smpy.records.remark import Remark
 from smpy.units import format_bytes, format_speed, format_time
 
 if TYPE_CHECKING:
+    from smpy.compute.clock.library_threads import LibraryThreads
     from smpy.engine.engine import Engine
+    from smpy.engine.time_categories import Spent
+    from smpy.options import RunConfig
     from smpy.platforms import Models, Polling
+    from smpy.platforms.description import Description
     from smpy.records.profile import RunProfile
 
 _POLLS_SHARE: Final = 0.05  # share of the ranks' time; a smaller one is not worth a line
@@ -296,3 +302,68 @@ def _facts(left: list[LeftOver], home: str) -> list[dict[str, object]]:
         }
         for one in left[:_LEFT_MAX]
     ]
+
+
+def remarks_on_cores(
+    config: RunConfig, engine: Engine, host_of_rank: Sequence[int], spread: LibraryThreads | None
+) -> Iterable[Remark]:
+    """Describe the cores of each rank, and their use by measured computing; nothing for one core."""
+    n_cores = config.cpus_per_task
+    if n_cores == 1:
+        return
+    lines = [cores_text(engine.platform, host_of_rank, n_cores, by_socket=config.map_by == "socket")]
+    if spread is not None:
+        lines.append(f"{format_time(spread.total_s)} of library threads were measured, and are spread over these cores")
+    elif config.measures_computing:
+        lines.append("libraries had one thread here: their measured computing is on one core of each rank")
+    spread_s = None if spread is None else spread.total_s
+    yield Remark("cores", tuple(lines), {"cpus_per_task": n_cores, "spread_s": spread_s})
+
+
+def remarks_on_spread(
+    config: RunConfig, calibration: Path | None, machine: Description, spent_s: Spent
+) -> Iterable[Remark]:
+    """Remark on the spread to be expected, if a calibration says one.
+
+    Parameters
+    ----------
+    config : RunConfig
+        The run.
+    calibration : Path or None
+        Calibration of the machine on which computing was measured.
+    machine : Description
+        The simulated machine: its calibration tells of messages, and of kernels with a model.
+    spent_s : Spent
+        Time of the ranks, in seconds, by kind.
+    """
+    computing = machine.calibration
+    if config.measures_computing:
+        computing = {}
+        if calibration is not None:
+            from smpy.records.calibration_file import read_result  # the run has imported it for the speed it says
+
+            computing = read_result(calibration)["calibration"]
+    return _spread_of(
+        computing=(computing.get("computing_spread"), spent_s.computing),
+        messages=(machine.calibration.get("spread"), spent_s.communicating),
+    )
+
+
+def _spread_of(**parts: tuple[Any, float]) -> Iterable[Remark]:
+    """Remark on the mean spread of parts of the time, each weighted with its seconds.
+
+    Time in which a rank waits for others spreads as theirs does. There is none if most of the time has no known spread.
+    """
+    known = {name: part for name, part in parts.items() if _is_spread(part[0]) and part[1] > 0}
+    known_s = sum(time_s for _, time_s in known.values())
+    if not known or known_s < sum(time_s for _, time_s in parts.values()) / 2:
+        return
+    overall = sum(spread * time_s for spread, time_s in known.values()) / known_s
+    each = " and ".join(f"{name} by {spread:.1%}" for name, (spread, _) in known.items())
+    text = f"half of equal runs on a real machine differ from their median by up to {overall:.1%}: {each} (calibration)"
+    facts = {f"{name}_spread": spread for name, (spread, _) in known.items()}
+    yield Remark("spread", (text,), {"makespan_spread": overall, **facts})
+
+
+def _is_spread(value: object) -> bool:
+    return isinstance(value, int | float) and isfinite(value) and value >= 0

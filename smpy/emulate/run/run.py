@@ -27,10 +27,14 @@ from smpy.emulate.patches import Patches
 from smpy.emulate.process.blas_threads import load_with_threads, remarks_on_threads, threads_here
 from smpy.emulate.process.randomness import SEED
 from smpy.emulate.reports.deadlock import describe_deadlock, line_in, line_of
-from smpy.emulate.reports.rank_cores import remarks_on_cores
 from smpy.emulate.reports.ranks_in_text import place_of
-from smpy.emulate.reports.remarks import remarks_on, remarks_on_page_faults, remarks_on_shared_hosts
-from smpy.emulate.reports.spread import remarks_on_spread
+from smpy.emulate.reports.remarks import (
+    remarks_on,
+    remarks_on_cores,
+    remarks_on_page_faults,
+    remarks_on_shared_hosts,
+    remarks_on_spread,
+)
 from smpy.emulate.reports.tracebacks import report
 from smpy.emulate.run.burst_files import BurstFileMode
 from smpy.emulate.run.burst_memory import BurstMemoryMode

@@ -22,9 +22,8 @@ from smpy.emulate.ranks import RankState, is_for_all, rank_here, running
 from smpy.emulate.threads.hashes import number_objects
 from smpy.emulate.threads.helpers import Helpers, is_called_by_program
 from smpy.emulate.threads.local_values import SHARED_VALUES, Local, values_of
-from smpy.emulate.threads.locks import Lock, Sentinel, ThreadsUnderWay
+from smpy.emulate.threads.locks import Lock, ReentrantLock, Sentinel, ThreadsUnderWay
 from smpy.emulate.threads.rank_threads import RankThread, RankThreads
-from smpy.emulate.threads.reentrant_lock import ReentrantLock
 
 if TYPE_CHECKING:
     from smpy.emulate.rank_switch_hooks import RankSwitchHooks
