@@ -120,15 +120,13 @@ def solve_charges(dtype: np.dtype[Any], n: int, n_right: int, n_calls: int = 1) 
     return (*lu_charges(dtype, n, n, n_calls), *triangle, *triangle)
 
 
-def apply_q_charges(
-    dtype: np.dtype[Any], m: int, n: int, k: int, n_calls: int = 1, *, is_right: bool = False
-) -> Charges:
+def apply_q_charges(dtype: np.dtype[Any], m: int, n: int, k: int, *, is_right: bool = False) -> Charges:
     """Product of an m x n matrix and the Q of k reflectors: 4 m n k - 2 n k^2 operations; on the right m and n swap."""
     family, order = "unmqr" if dtype.kind == "c" else "ormqr", n if is_right else m
     flop = 4.0 * m * n * k - 2.0 * (m * n // max(order, 1)) * k**2
     elements = order * k + 2 * m * n
     variant = "_right" if is_right else "_left"
-    return kernel_charges(family, dtype, (m, n, k), flop, elements, n_calls, variant, rewritten=m * n)
+    return kernel_charges(family, dtype, (m, n, k), flop, elements, variant=variant, rewritten=m * n)
 
 
 def triangular_inverse_charges(

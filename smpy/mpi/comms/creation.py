@@ -135,7 +135,7 @@ class Creation(Identity):
             Ranks of this communicator, of the running rank's side.
         """
         communicator, rank = member_of(self, "Create")
-        _check_within(group._members, communicator, "Create")
+        _check_within(group._members, communicator)
         make = _create_between if communicator.is_inter else _create_within
         new = make(communicator, rank, group._members)
         return self._of_rank(new, communicator, rank)
@@ -227,13 +227,13 @@ def _this_side(joined: Communicator, communicator: Communicator) -> Communicator
     return joined if joined.side == communicator.side else joined.remote
 
 
-def _check_within(members: Members, communicator: Communicator, call: str) -> None:
+def _check_within(members: Members, communicator: Communicator) -> None:
     known = communicator.world_ranks()
     if members == known:
         return
     strangers = set(members).difference(known)
     if strangers:
-        fail("ERR_GROUP", f"{call}: world rank {min(strangers)} of the group is not in the communicator")
+        fail("ERR_GROUP", f"Create: world rank {min(strangers)} of the group is not in the communicator")
 
 
 def _create_within(communicator: Communicator, rank: int, members: Members) -> Communicator | None:

@@ -115,16 +115,15 @@ class BufferSegment:
         ranges = private_ranges(memory.address + first, last - first)
         return packed_ranges(typemap, ranges, start - first, count) if ranges else ranges
 
-    def carried(self, block: int = 0, n_blocks: int = 1) -> memoryview | PartialBytes | None:
-        """Packed bytes of some blocks, or None when none has content; the format of the view is arbitrary."""
+    def carried(self, n_blocks: int = 1) -> memoryview | PartialBytes | None:
+        """Packed bytes of the first blocks, or None when none has content; the format of the view is arbitrary."""
         memory, nbytes, count = self.memory, n_blocks * self.nbytes, n_blocks * self.count
         if memory.is_folded:
             current().has_folded = True
             return None
         if not nbytes:
             return memoryview(b"")
-        start, at = self.start + block * self.count * self.layout.extent, self._stretch(block * self.count, count)
-        private = None
+        start, at, private = self.start, self._stretch(0, count), None
         if is_any():
             private = private_ranges(memory.address + at, nbytes) if at is not None else self._private(start, count)
         if private is not None and not private:
@@ -138,7 +137,7 @@ class BufferSegment:
         """`carried` of the first blocks, in the time that the running rank takes to gather them."""
         if current().charges_data:
             self.spend_on_packing(n_blocks)
-        return self.carried(n_blocks=n_blocks)
+        return self.carried(n_blocks)
 
     def put_in_time(self, carried: Carried | None, block: int = 0) -> None:
         """`put`, in the time that the running rank takes for page faults, or to scatter the bytes."""

@@ -7,7 +7,7 @@ from it, waits for this, passes its message back, and repeats until nothing is l
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from smpy.engine.messages import NO_MESSAGE, Envelope
@@ -77,23 +77,15 @@ class SeveralTransfers(CompoundOperation):
     ----------
     numbers : iterable of int
         The kernel's requests; those that are 0 are complete.
-    finish : callable, optional
-        Called with the message at completion; returns the object received.
     whole : Envelope
         Envelope to which the received ones are added.
     """
 
-    __slots__ = ("_finish", "_left", "_whole")
+    __slots__ = ("_left", "_whole")
 
-    def __init__(
-        self,
-        numbers: Iterable[int],
-        finish: Callable[[Envelope], Any] | None = None,
-        whole: Envelope = NO_MESSAGE,
-    ) -> None:
+    def __init__(self, numbers: Iterable[int], whole: Envelope = NO_MESSAGE) -> None:
         self._left = deque(number for number in numbers if number > 0)
         self._whole = whole
-        self._finish = finish
 
     def next(self) -> int:
         return self._left[0] if self._left else 0
@@ -108,10 +100,6 @@ class SeveralTransfers(CompoundOperation):
         whole = self._whole
         if part != NO_MESSAGE:
             self._whole = part._replace(nbytes=whole.nbytes + part.nbytes, capacity=whole.capacity + part.capacity)
-
-    def complete(self, envelope: Envelope, status: Status | None, call: str) -> Any:
-        report(envelope, status, call)
-        return None if self._finish is None else self._finish(envelope)
 
     def cancel(self, call: str) -> None:
         for number in self._left:
