@@ -55,11 +55,11 @@ class Patches:
         table[key] = value
 
     def later(self, undo: Callable[[], object]) -> None:
-        """Have `undo` called among the others."""
+        """Call `undo` when the patches are undone, the latest first."""
         self._undo.append(undo)
 
     def undo(self) -> None:
-        """Put back everything that can be: the program may have removed what was replaced, or its directory."""
+        """Undo all changes, as far as their modules, and directories, still exist."""
         while self._undo:
             with suppress(Exception):
                 self._undo.pop()()

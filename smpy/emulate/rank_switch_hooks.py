@@ -1,4 +1,4 @@
-"""Switches between ranks: what has to be exchanged at each, as long as there is something."""
+"""Hooks of switches between ranks, as long as some state has to be exchanged at each."""
 
 from __future__ import annotations
 

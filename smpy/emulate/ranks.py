@@ -123,7 +123,7 @@ is_for_all: Final[Callable[[], bool]] = _FOR_ALL.get
 
 @contextmanager
 def doing_for_all(*, whether: bool = True) -> Iterator[None]:
-    """Say that what executes inside is for all ranks, or for the running one."""
+    """Declare that the code inside executes for all ranks, or for the running one."""
     before = _FOR_ALL.set(whether)
     try:
         yield

@@ -78,7 +78,7 @@ def accounts(sim: Any) -> Accounts:
 
 
 def call_counts(sim: Any) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-    """Accounts in the middle of a run, which it does not change: what was counted, and no times.
+    """Counts of the accounts in the middle of a run, without times; the accounts stay as they are.
 
     Returns
     -------

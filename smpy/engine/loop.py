@@ -517,10 +517,10 @@ class Loop:
             )
         self.break_off(CalledInThread(rank, call, current_thread().name, frame))
 
-    def break_off(self, how: object) -> NoReturn:
-        """End the calling thread, which a rank started, and the run, which then returns `how`."""
+    def break_off(self, outcome: object) -> NoReturn:
+        """End the calling thread, which a rank started, and the run, which then returns `outcome`."""
         if not self._is_interrupted:
-            self._broken_off = how
+            self._broken_off = outcome
         self._is_interrupted = True
         lib.sim_interrupt(self._sim)
         for _ in range(_N_WAKES):  # a signal that arrives just before a thread begins to wait does not end the wait
@@ -548,21 +548,21 @@ class Loop:
 
     # ---- actions at a rank's simulated date ----
 
-    def note(self, what: Callable[[], None]) -> None:
-        """Call `what` when simulated time reaches the running rank's tail, notes of all ranks in simulated order."""
-        self.append_note(what)
+    def note(self, action: Callable[[], None]) -> None:
+        """Call `action` when simulated time reaches the running rank's tail, notes of all ranks in simulated order."""
+        self.append_note(action)
         self._keep_pace()
 
-    def append_note(self, what: Callable[[], None]) -> None:
+    def append_note(self, action: Callable[[], None]) -> None:
         """Do as `note` does, however far the running rank is ahead."""
         key = self._token()
-        self._notes_by_id[key] = what
+        self._notes_by_id[key] = action
         lib.sim_append_marker(self._sim, self.timeline, key)
 
-    def stop(self, what: object) -> None:
-        """End the run when simulated time reaches the running rank's tail; `run` then returns `what`."""
+    def stop(self, outcome: object) -> None:
+        """End the run when simulated time reaches the running rank's tail; `run` then returns `outcome`."""
         key = self._token()
-        self._notes_by_id[key] = what
+        self._notes_by_id[key] = outcome
         lib.sim_append_stop(self._sim, self.timeline, key)
 
     def _keep_pace(self) -> None:

@@ -103,7 +103,7 @@ class PlatformBuilder:
         self.power: Final = PlatformPower(self._handle)
 
     def add(self, part: Buildable, zone: str | None = None) -> None:
-        """A part and all that stands in it; what is refused is told with its origin."""
+        """Add a part with all parts inside it; a refusal names the origin of the part."""
         try:
             part.build(self, zone)
         except PlatformError as wrong:
@@ -407,7 +407,7 @@ class PlatformBuilder:
     def bypass(
         self, zone: str, source: str, target: str, hops: Sequence[Hop], gateways: tuple[str, str] | None = None
     ) -> None:
-        """Links that replace a route, in this direction: between hosts of a zone, or zones inside it."""
+        """Replace a route in one direction, between hosts of a zone or zones inside it, by these links."""
         names = f"the bypass route from {source!r} to {target!r}"
         if not hops:
             raise PlatformError(f"{names} has no links: name at least one")
@@ -426,7 +426,7 @@ class PlatformBuilder:
         checked_number(answer, names)
 
     def change(self, change: PartChange) -> None:
-        """Change a number of all links or hosts that a pattern meets; all parts of the machine are there."""
+        """Change a number of all links or hosts whose names match a pattern; called once all parts are added."""
         if change.quantity not in CHANGING:
             self._change_devices(change)
             return
@@ -522,14 +522,14 @@ class PlatformBuilder:
         checked_number(answer, f"the route from {names[0]!r} to {names[1]!r}")
 
     def _host_number(self, name: str) -> int:
-        known = len(self._host_numbers)  # it is asked for after some hosts, and after others again
+        known = len(self._host_numbers)  # hosts may have been added since the last call
         self._host_numbers.update(zip(self._host_names[known:], range(known, len(self._host_names)), strict=True))
         if name not in self._host_numbers:
             raise unknown("host", name, self._host_names)
         return self._host_numbers[name]
 
     def _backbone_of(self, zone: str, what: str) -> int:
-        """The number of a star's backbone, or -1; refuses what only stands in stars elsewhere."""
+        """Number of the backbone of a star, or -1 for none; a zone that is no star is refused."""
         if zone not in self._backbones:
             raise PlatformError(f"zone {zone!r} cannot hold {what}: only one with routing='Cluster' can")
         backbone = self._backbones[zone]
@@ -565,7 +565,7 @@ class PlatformBuilder:
     def _open_cluster(
         self, cluster: Cluster, host_names: list[str], parent: str | None, routers: tuple[str, ...]
     ) -> int:
-        """Checks what the kernel would refuse without saying why; the parent's point."""
+        """Point around a new cluster, after checks of names and numbers whose reason the kernel would not name."""
         if not host_names:
             raise PlatformError(f"cluster {cluster.name!r} has no hosts: it needs at least one")
         names = {cluster.name, *host_names, *routers}

@@ -11,7 +11,7 @@ from smpy.platforms.part_checks import COUNT_MAX
 
 
 def located(wrong: PlatformError, origin: str) -> PlatformError:
-    """The error, with the origin of the part that is refused, unless that of a part inside stands there."""
+    """Error with the origin of the refused part, unless it has the origin of a part inside."""
     if wrong.is_located or not origin:
         return wrong
     error = PlatformError(f"{origin}: {wrong}")
@@ -20,7 +20,7 @@ def located(wrong: PlatformError, origin: str) -> PlatformError:
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> PlatformError:
-    """The error for a name that is declared nowhere; `what` it would be."""
+    """Error for a name that is declared nowhere, of a part of kind `what`."""
     return PlatformError(f"unknown {what} {name!r}{meant(name, known) or ': it is declared nowhere before'}")
 
 

@@ -65,7 +65,7 @@ class PointToPoint(Loop):
         return payload
 
     def n_peers(self, comm: int) -> int:
-        """Number of ranks that a message may be sent to: those of the other side, if there is one."""
+        """Number of ranks that messages may go to; of an intercommunicator, those of the other side."""
         return int(lib.sim_comm_peers(self._sim, comm))
 
     def send(self, comm: int, dest: int, tag: int, load: Load, mode: int = INNER, call: str = "Send") -> None:

@@ -1,4 +1,4 @@
-"""A world whose ranks do what the rows of a trace say."""
+"""A world whose ranks perform the rows of a trace."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class ReplayEngine(Engine):
         return "", number
 
     def n_left_alone(self) -> int:
-        """Number of sends that were complete at once in the trace, are not here, and have nobody who waits for them."""
+        """Number of sends that were complete at once in the trace and are not here, and for which no rank waits."""
         return int(lib.sim_replay_left_alone(self._sim))
 
 

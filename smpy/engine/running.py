@@ -1,4 +1,4 @@
-"""The one running world, by which code shared by all ranks finds out for whom it runs."""
+"""The one running world: code that all ranks share asks it for the running rank."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def explain_failures(explain: Callable[..., None]) -> None:
 
 
 def mpi_call(method: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a public MPI call: what happens inside is not the rank's own computing."""
+    """Decorate a public MPI call: time inside is not the rank's own computing."""
     return _call(method, method.__name__.removeprefix("_"))
 
 

@@ -13,4 +13,4 @@ class ThreadBody(Protocol):
         """Name of the thread."""
 
     def __call__(self) -> None:
-        """Live; it must catch whatever it raises."""
+        """Execute the code of the timeline, and catch all its exceptions."""

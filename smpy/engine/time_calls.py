@@ -34,7 +34,7 @@ class TimeCalls(Loop):
         return date_s
 
     def reached_s(self) -> float:
-        """The running rank's date, in seconds; the world's date where the rank's depends on what others do."""
+        """The running rank's date, in seconds; the world's date where the rank's depends on other ranks."""
         date_s = float(lib.sim_clock_s(self._sim, self.timeline))
         return self.now_s if isnan(date_s) else date_s
 
@@ -49,7 +49,7 @@ class TimeCalls(Loop):
         return date_s
 
     def earliest_clock_s(self) -> float:
-        """The earliest date that the running rank can have, found without giving way; asking costs what `wtime` does.
+        """The earliest date that the running rank can have, found without giving way; asking costs as much as `wtime`.
 
         Computing that the clock has not charged yet is part of it, and stays uncharged.
         """
@@ -65,7 +65,7 @@ class TimeCalls(Loop):
         return date_s
 
     def note_idle_look(self) -> None:
-        """Note that the running timeline has looked in vain for what others assign."""
+        """Count a look of the running timeline, in vain, at a variable that others assign."""
         self.n_idle_looks += 1
         self.idle_looker = self.rank, self.timeline
 

@@ -22,7 +22,7 @@ __all__ = ["WindowAccesses"]
 
 
 class WindowAccesses(PointToPoint, TimeCalls):
-    """The calls that access windows. They append to the timeline; what waits says so."""
+    """Calls that access windows; they append to the timeline, and do not wait unless their docstrings say so."""
 
     def __init__(self, platform: Platform, models: Models, host_of_rank: Sequence[int]) -> None:
         super().__init__(platform, models, host_of_rank)
@@ -30,7 +30,7 @@ class WindowAccesses(PointToPoint, TimeCalls):
         self._requests = ffi.new("access_requests *")
 
     def reach_date(self, call: str) -> None:
-        """Wait until simulated time has come to the running rank's date, so that it sees what others have written."""
+        """Wait until simulated time has come to the running rank's date, so that it sees earlier writes of others."""
         if lib.sim_clock_s(self._sim, self.timeline) != lib.sim_now_s(self._sim):
             self.block(call)
 
@@ -61,7 +61,7 @@ class WindowAccesses(PointToPoint, TimeCalls):
         check(lib.sim_append_complete(self._sim, self.timeline, window, rank, other))
 
     def flush(self, window: int, own: int, rank: int) -> None:
-        """Complete what is under way between a rank of the window and the running one, at both ends."""
+        """Complete all accesses between a rank of the window and the running one, at both ends."""
         sim, timeline = self._sim, self.timeline
         check(lib.sim_append_complete(sim, timeline, window, own, rank))
         if rank != own:

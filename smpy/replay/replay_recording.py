@@ -1,4 +1,4 @@
-"""The trace of a replay: that of a run which does what the replayed trace says."""
+"""The trace of a replay, as of a run that performs the replayed trace."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class CallSites:
         return sites
 
     def _take_counts(self, profile: Mapping[str, Any]) -> None:
-        """Take the number of calls of each line from a profile; of equal sites, the first one has it.
+        """Take the number of calls of each line from a profile; the first of equal sites gets it.
 
         A profile that has no rows by rank says how often all ranks together made a call: its first rank then did.
         """

@@ -73,7 +73,7 @@ class NeighbourLoad:
 
 
 class LearntBurstMemory:
-    """Tells the clock what measured bursts move.
+    """Tells the clock how many bytes measured bursts move.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class LearntBurstMemory:
         return alone_s, self._moved_bytes(alone_s, self.shares.share(place))
 
     def end(self) -> None:
-        """Stop the load, and free it."""
+        """Stop the load of memory, and free it."""
         self._load.stop()
         del self._load
 

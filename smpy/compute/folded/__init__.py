@@ -102,7 +102,7 @@ class Folded(np.ndarray):
             self._mark(source._threads, is_on_device=source._is_on_device)
 
     def _mark(self, threads: int | None, *, is_on_device: bool) -> None:
-        """Set what its parts share with it."""
+        """Set the attributes that an array shares with its parts."""
         self._has_marks = True
         self._threads, self._is_on_device = threads, is_on_device
 
@@ -330,7 +330,7 @@ def perform(rule: Callable[..., Modelled], *args: Any, **kwargs: Any) -> Any:
 
 
 def _threads_of(arguments: Any) -> int | None:
-    """Number of threads that the first array among arguments has which says one."""
+    """Number of threads set on the first array, among the arguments, that has one."""
     if isinstance(arguments, Folded):
         return arguments._threads
     if isinstance(arguments, dict):

@@ -54,7 +54,7 @@ def parsed_imports_of(source: bytes, package: str) -> Imports:
     try:
         return _Parsed(package).imports(ast.parse(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return _searched_imports_of(source, package)  # its importer will get the error
+        return _searched_imports_of(source, package)  # the importer of this module will get the error
 
 
 def _searched_imports_of(source: bytes, package: str) -> Imports:

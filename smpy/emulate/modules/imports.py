@@ -73,7 +73,7 @@ class Importer:
         self._facades: dict[str, ModuleProxy] = {}
         self._references: dict[str, Reference] = {}
         self._awaited: dict[str, Callable[[], None]] = {}
-        self._awaited_parts: dict[str, set[str]] = {}  # what of a package `from package import` may bring: see _awaited
+        self._awaited_parts: dict[str, set[str]] = {}  # names that `from package import` may bring: see _awaited
         self._patches = Patches()
         self._modules = sys.modules  # the interpreter's own table
         self.table = ModuleTable(self._modules, self._claim)
@@ -286,7 +286,7 @@ class Importer:
     # ---- imports that take time ----
 
     def _taking_time(self, state: RankState, frame: FrameType) -> AbstractContextManager[None]:
-        """Context of what a frame imports; it takes time if the frame is a function's."""
+        """Context of a frame's imports, which take simulated time if the frame is a function's."""
         if self._late is None or not _is_in_function(frame):
             return nullcontext()
         return self._late.loading.take_time(state.rank)
@@ -403,10 +403,10 @@ class Importer:
         except BaseException:
             state.modules.pop(name, None)
             raise
-        return state.modules.setdefault(name, module)  # it may have put something else in its place, or removed itself
+        return state.modules.setdefault(name, module)  # the module may have replaced or removed itself
 
     def _claim(self, name: str) -> None:
-        """Give the ranks modules of their own under this name, as far as they put them there."""
+        """Declare a module private; ranks that have created their own find it, others find none."""
         self._privacy.declare(name, is_private=True)
         self._plain[name] = False
         self._show_facade(name)
@@ -443,7 +443,7 @@ class Importer:
         return source.is_extension or (source.says_shared and not self._privacy.is_named(name))
 
     def _import_parts(self, name: str, package: ModuleType, fromlist: Sequence[str]) -> None:
-        """Import what `from package import ...` names and the package does not have yet."""
+        """Import the modules that `from package import ...` names and the package lacks."""
         for part in fromlist:
             if part == "*":
                 self._import_parts(name, package, [part for part in getattr(package, "__all__", ()) if part != "*"])

@@ -67,7 +67,7 @@ def _have_mpi(importer: Importer, package: ModuleType) -> None:
 
 
 def _refuse_library(patches: Patches) -> None:
-    """Have mpi4py's finder of extension modules, asked to load `mpi4py.MPI` as a library, say what that is."""
+    """Make mpi4py's finder of extension modules refuse to load `mpi4py.MPI` as a library, with the reason."""
     finder: Any = sys.modules["mpi4py._mpiabi"]
     load = finder._dlopen_libmpi
 

@@ -149,7 +149,7 @@ def _search(name: str, is_namespace: bool, files: list[_File]) -> tuple[list[Any
         try:
             source = Path(path).read_bytes()
         except OSError:
-            continue  # its importer will get the error
+            continue  # the importer of this module will get the error
         imports = imports_of(source, _package_of(module, path))
         by_module[module] = imports.at_once, imports.later, imports.uses_mpi
         outside.update(other for other in imports.at_once if other.partition(".")[0] not in (name, MPI4PY))

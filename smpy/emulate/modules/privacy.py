@@ -93,7 +93,7 @@ class Privacy:
         if known is None:
             known = self._decide(name)
             top = name.partition(".")[0]
-            if top in self._by_place or top in self._declared:  # it has been found
+            if top in self._by_place or top in self._declared:  # the module has been found
                 self._known[name] = known
         return known
 

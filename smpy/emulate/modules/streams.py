@@ -23,9 +23,9 @@ _LINE: Final = re.compile(r"(?:^|(?<=\n)|(?<=\r)(?!\n))(?!\r(?!\n))(?=.)", re.DO
 
 
 @named_call("")
-def _leave_note(state: RankState, what: Callable[[], None], *, waits: bool) -> None:
-    """Call `what` when simulated time reaches the rank's date; the rank continues then, or at once."""
-    state.engine.note(what)
+def _leave_note(state: RankState, action: Callable[[], None], *, waits: bool) -> None:
+    """Call `action` when simulated time reaches the rank's date; the rank continues then, or at once."""
+    state.engine.note(action)
     if waits:
         state.engine.block("")
 

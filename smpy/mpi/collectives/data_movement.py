@@ -20,7 +20,7 @@ __all__ = ["Allgather", "Alltoall", "Barrier", "Bcast", "Gather", "Scatter", "bl
 
 
 class Barrier(CollectiveCall):
-    """Nobody goes on before all have come."""
+    """A barrier: no rank goes on before all have come."""
 
     __slots__ = ()
     op = "barrier"
@@ -38,7 +38,7 @@ class Barrier(CollectiveCall):
 
 
 class Bcast(CollectiveCall):
-    """The root's entries for all."""
+    """A broadcast: the root's entries for all ranks."""
 
     __slots__ = ("_is_here", "_part", "is_idle")
     op = "bcast"
@@ -59,12 +59,12 @@ class Bcast(CollectiveCall):
         return Blocks(1)
 
     def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
-        """The root leaves a copy: it may leave first."""
+        """Leave a copy at the root: it may go on first."""
         if self._is_here:
             collective.payload.leave(0, self._part.carried_in_time())
 
     def take(self, collective: OpenCollective) -> None:
-        """All others take it."""
+        """Give all other ranks the entries."""
         if not self._is_here:
             collective.payload.deliver(self._part)
 
@@ -95,7 +95,7 @@ class Gather(CollectiveCall):
         return Blocks(sender.size)
 
     def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
-        """All leave copies: they may leave before the root takes them."""
+        """Leave a copy: a rank may go on before the root takes it."""
         if self._out is not None:
             collective.payload.leave(self.rank, self._out.carried_in_time())
 
@@ -137,7 +137,7 @@ class Scatter(CollectiveCall):
         return Blocks(1)
 
     def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
-        """The root leaves a copy: it may leave first."""
+        """Leave a copy at the root: it may go on first."""
         if self._out is not None:
             collective.payload.leave(0, self._out.carried_in_time(n_blocks=self.communicator.remote.size))
 
@@ -173,7 +173,7 @@ class Allgather(CollectiveCall):
         return both_sides(self.communicator, Blocks)
 
     def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
-        """In a blocking one nobody of a group leaves before all have come."""
+        """Leave the block; a blocking call lends it, as no rank of a group leaves before all have come."""
         is_lent = is_blocking and not self.communicator.is_inter
         collective.payload[self.communicator.side].leave(self.rank, self._out.carried_in_time(), is_lent=is_lent)
 
@@ -215,7 +215,7 @@ class Alltoall(CollectiveCall):
         return both_sides(self.communicator, Blocks)
 
     def give(self, collective: OpenCollective, *, is_blocking: bool) -> None:
-        """In a blocking one nobody of a group leaves before all have come."""
+        """Leave the block; a blocking call lends it, as no rank of a group leaves before all have come."""
         communicator = self.communicator
         carried = self._out.carried_in_time(n_blocks=communicator.remote.size)
         is_lent = is_blocking and not communicator.is_inter

@@ -233,7 +233,7 @@ class _Running(_Reduction):
 
 
 class Scan(_Running):
-    """The reduction of the ranks up to and with each, for it."""
+    """For each rank, the reduction over itself and all lower ranks."""
 
     __slots__ = ()
     op = "scan"
@@ -244,7 +244,7 @@ class Scan(_Running):
 
 
 class Exscan(_Running):
-    """The reduction of the ranks before each, for it."""
+    """For each rank, the reduction over all lower ranks."""
 
     __slots__ = ()
     op = "exscan"

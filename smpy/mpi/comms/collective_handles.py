@@ -55,7 +55,7 @@ class Membership:
 
     @property
     def attributes(self) -> Attributes:
-        """Attributes that the rank has cached on it."""
+        """Attributes that the rank has cached on the handle."""
         return NOTHING_OF_ITS_OWN.attributes if self._own is None else self._own.attributes
 
     @property
@@ -112,7 +112,7 @@ class CollectiveHandle(ErrorHandling):
 
     @mpi_question
     def Get_group(self) -> Group:
-        """The group of the ranks that have made it."""
+        """Group of the ranks that have made the object."""
         return Group._of(self._member("Get_group").communicator.world_ranks())
 
     def Get_info(self) -> Info:
@@ -131,12 +131,12 @@ class CollectiveHandle(ErrorHandling):
 
     @property
     def group(self) -> Group:
-        """The group of the ranks that have made it."""
+        """Group of the ranks that have made the object."""
         return self.Get_group()
 
     @property
     def group_size(self) -> int:
-        """Number of ranks that have made it."""
+        """Number of ranks that have made the object."""
         size: int = self._member("group_size").communicator.size
         return size
 
@@ -157,7 +157,7 @@ class CollectiveHandle(ErrorHandling):
 
 
 def wait_for_all(communicator: Communicator, rank: int, call: str) -> None:
-    """Go on when all ranks have come, as a barrier has it."""
+    """Wait until all ranks have come, as in a barrier."""
     collective = enter(communicator, rank, Signature(call), object)
     perform(collective, communicator, "barrier", 0, 0, call)
     collective.leave()

@@ -74,7 +74,7 @@ class Scans(CommCore):
 
     @mpi_call
     def Scan(self, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> None:
-        """Reduce the buffers of the ranks up to and with each, for it."""
+        """Give each rank the reduction of its buffer with those of all lower ranks."""
         reductions.Scan(self, sendbuf, recvbuf, op, "Scan").perform()
 
     Iscan = started(Scan, reductions.Scan)
@@ -82,7 +82,7 @@ class Scans(CommCore):
 
     @mpi_call
     def Exscan(self, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> None:
-        """Reduce the buffers of the ranks before each, for it; the first gets nothing."""
+        """Give each rank the reduction of the buffers of all lower ranks; rank 0 gets nothing."""
         reductions.Exscan(self, sendbuf, recvbuf, op, "Exscan").perform()
 
     Iexscan = started(Exscan, reductions.Exscan)

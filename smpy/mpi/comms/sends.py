@@ -102,37 +102,37 @@ class Sends(CommCore):
         return _starting(self, buf, dest, tag, start, "Bsend_init")
 
 
-def send(comm: CommCore, payload: Payload, what: Any, dest: int, tag: int, mode: int, call: str) -> None:
-    """Send `what`, converted by `payload`, and return when it may be used again."""
+def send(comm: CommCore, payload: Payload, content: Any, dest: int, tag: int, mode: int, call: str) -> None:
+    """Send a content, converted by `payload`, and return when it may be used again."""
     number = comm._kernel_comm
     if number < 0 or current().has_added_ranks:
         number = number_of(comm, call)
     if dest != PROC_NULL:
-        load = payload(what, call)
+        load = payload(content, call)
         dest, tag = check_dest(number, dest, tag, call)
         current().send(number, dest, tag, load, mode, call)
 
 
-def start_send(comm: CommCore, payload: Payload, what: Any, dest: int, tag: int, mode: int, call: str) -> Request:
-    """Start to send `what`, converted by `payload`."""
+def start_send(comm: CommCore, payload: Payload, content: Any, dest: int, tag: int, mode: int, call: str) -> Request:
+    """Start to send a content, converted by `payload`."""
     number = comm._kernel_comm
     if number < 0 or current().has_added_ranks:
         number = number_of(comm, call)
     if dest == PROC_NULL:
         return to_nobody()
-    load = payload(what, call)
+    load = payload(content, call)
     dest, tag = check_dest(number, dest, tag, call)
     return new_request(current().isend(number, dest, tag, load, mode))
 
 
 def send_buffered(
-    comm: CommCore, payload: Payload, what: Any, dest: int, tag: int, call: str, *, is_blocking: bool
+    comm: CommCore, payload: Payload, content: Any, dest: int, tag: int, call: str, *, is_blocking: bool
 ) -> Request:
-    """Send `what` through the attached buffer; returns a completed request."""
+    """Send a content through the attached buffer; returns a completed request."""
     number = number_of(comm, call)
     if dest == PROC_NULL:
         return to_nobody()
-    load = payload(what, call)
+    load = payload(content, call)
     dest, tag = check_dest(number, dest, tag, call)
     return _send_load_buffered(number, load, dest, tag, call, is_blocking=is_blocking)
 

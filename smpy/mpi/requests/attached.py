@@ -98,7 +98,7 @@ class AttachedBuffer:
 
     @property
     def n_sent(self) -> int:
-        """Number of messages that have been sent through it."""
+        """Number of messages that have been sent through the buffer."""
         return self._n_sent
 
     def _fits(self, nbytes: int) -> bool:

@@ -59,7 +59,7 @@ class CompoundOperation:
         fill(status, envelope)
 
     def cancel(self, call: str) -> None:
-        """Try to stop it."""
+        """Try to cancel the operation."""
         fail("ERR_REQUEST", f"{call}: this operation cannot be cancelled")
 
     def release(self) -> None:

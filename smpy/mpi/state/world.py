@@ -230,7 +230,7 @@ class World:
 
     def __init__(self) -> None:
         self.initialized: set[int] = set()
-        self.thread_levels: dict[int, int] = {}  # those that ranks asked for by Init_thread
+        self.thread_levels: dict[int, int] = {}  # levels of threads that ranks asked for by Init_thread
         self.finalized: set[int] = set()
         self.attributes: dict[tuple[int, str, int], Attributes] = {}
         self.keyvals: dict[int, KeyKind] = {}
