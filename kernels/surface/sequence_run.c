@@ -46,7 +46,7 @@ typedef struct sequence_run {
     int n_arrays, n_given, n_started, started_room, n_due, due_room;
     const char *written_from, *written_to;
     int *started;
-    int *due;                       /* their numbers, and where they are from */
+    int *due;                       /* numbers of these requests, and the step of each */
     place *due_from;
     long long *given;               /* numbers */
     given_array array[];

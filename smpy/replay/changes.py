@@ -73,7 +73,7 @@ def checked(better: Iterable[Better]) -> list[PartImprovement]:
     changes = []
     for what, *names, factor in better:
         if len(names) not in _N_NAMES.get(what, ()):
-            raise UsageError(f"nothing is better of {what!r}{meant(what, KINDS)}: {', '.join(KINDS)} may be")
+            raise UsageError(f"no part {what!r} can be better{meant(what, KINDS)}: {', '.join(KINDS)} can")
         if not 0 < factor < float("inf"):
             raise UsageError(f"{what} cannot be {factor} times better: give a number above 0")
         name, host = ([str(name) for name in names] + ["", ""])[:2]

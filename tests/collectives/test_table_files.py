@@ -269,7 +269,7 @@ def test_a_tuning_file_of_which_no_rule_is_taken_is_told(tmp_path: Path, tests: 
         ('{"collective=bcast": 3}', "'collective=bcast' has no object with tests"),
         ('{"collective=bcast": {\n"com_size<3": {}}}', "line 1: 'com_size<3' is no test of MPICH's that smpy knows"),
         ('{"collective=bcast": {\n"com_size<3": {}}}', "did you mean 'comm_size'?"),
-        ('{"collective=bcast": {"comm_size<few": {}}}', "'comm_size<few' compares with what smpy does not know"),
+        ('{"collective=bcast": {"comm_size<few": {}}}', "'comm_size<few' is a condition that smpy does not know"),
         ('{"collective=bcast": {"comm_size<3": 4}}', "'comm_size<3' has no object"),
         ('{"collective=bcast": {}, "comm_size<3": {}}', "'comm_size<3' stands where collectives do"),
     ],

@@ -354,9 +354,9 @@ def test_an_exit_code_is_the_one_that_python_makes_of_it(emulated: Callable, end
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("os", "all ranks share it, and it shows each what is its own; leave it out"),
-        ("builtins", "all ranks share it, and it shows each what is its own; leave it out"),
-        ("numpy.linalg", "all ranks share it, and it shows each what is its own; leave it out"),
+        ("os", "all ranks share it, and each sees its own state in it; leave it out"),
+        ("builtins", "all ranks share it, and each sees its own state in it; leave it out"),
+        ("numpy.linalg", "all ranks share it, and each sees its own state in it; leave it out"),
         ("_json", "a compiled module has one copy for all ranks; leave it out"),
         ("colorsy", "neither on sys.path nor beside the program is such a package: did you mean colorsys?"),
         ("json.decodr", "neither on sys.path nor beside the program is such a package: did you mean json.decoder?"),

@@ -390,7 +390,7 @@ def test_a_trace_of_an_earlier_version_is_refused_before_anything_is_read_of_it(
     ("changes", "complaint"),
     [
         ({"ideal": ["jitter"]}, "'jitter' cannot be ideal: contention, .*, core_memory can"),
-        ({"better": [("latncy", 2)]}, "nothing is better of 'latncy'.* did you mean 'latency'"),
+        ({"better": [("latncy", 2)]}, "no part 'latncy' can be better.* did you mean 'latency'"),
         ({"better": [("kernel", "dgem", 2)]}, "the trace has no kernel 'dgem'"),
         ({"better": [("host", "nobody", 2)]}, "the trace has no host with ranks 'nobody'"),
         ({"better": [("link", "none", 2)]}, "the machine has no link 'none'"),

@@ -192,7 +192,7 @@ def _conditions(path: str, line: int, key: str, name: str, relation: str, value:
             "=": lambda: {_SIZES[name]: number},
         }
         return None if relation == "<" and number == 0 else bounds[relation]()
-    raise UsageError(f"{path}, line {line}: {key!r} compares with what smpy does not know: change it, or take it out")
+    raise UsageError(f"{path}, line {line}: {key!r} is a condition that smpy does not know: change it, or take it out")
 
 
 _READERS: Final[Mapping[tuple[str, str], Mapping[str, _Conditions | None]]] = {

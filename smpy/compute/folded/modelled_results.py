@@ -184,7 +184,7 @@ def into(out: Any, new_array: New, element: Any, call: Callable[[Any], Any], *, 
     if out is ... or returned is not room:  # some functions do not check it
         return replace(new_array, is_array=isinstance(returned, np.ndarray))
     if not isinstance(out, np.ndarray):
-        raise TypeError(f"what receives the result is no array, but {type(out).__name__}")
+        raise TypeError(f"out is of type {type(out).__name__}, not an array")
     if out.shape != new_array.shape and not (is_broadcast and fits_into(new_array.shape, out.shape)):
         raise ValueError(f"output array has the shape {out.shape}, and the result {new_array.shape}")
     return out

@@ -40,7 +40,7 @@ def check_names(private: Collection[str], shared: Collection[str], path: list[st
         spec = find_module(name, path)
         assert spec is not None
         if name.partition(".")[0] in _ONE_FOR_ALL or spec.origin in ("built-in", "frozen"):
-            raise UsageError(f"--private {name}: all ranks share it, and it shows each what is its own; leave it out")
+            raise UsageError(f"--private {name}: all ranks share it, and each sees its own state in it; leave it out")
         if is_extension(spec):
             raise UsageError(f"--private {name}: a compiled module has one copy for all ranks; leave it out")
     if both := sorted(set(private).intersection(shared)):

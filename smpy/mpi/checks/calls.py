@@ -453,7 +453,7 @@ def install_checks(engine: Engine, patches: Patching, chosen: tuple[int, int, in
         Forced choice: rank, number of its receive from any source, and source and tag of the message to take.
     """
     if not isinstance(engine, CheckedEngine):
-        raise TypeError(f"a {type(engine).__name__} tells nobody of its messages")
+        raise TypeError(f"a {type(engine).__name__} does not report its messages to checks")
     if chosen is not None:
         engine.choose(ChosenMessage(*chosen))
     checks = engine.world_storage[CallChecks] = CallChecks(engine)
