@@ -18,7 +18,7 @@
  * Invariants: (1) a number > 0 is the request of the step, whose wait has not been appended; once it has been, the number is 0;
  *             (2) due[0 .. n_due): requests whose wait has been appended, and that have not been learnt of;
  *             (3) written_from .. written_to holds all memory that receives write to which are among these;
- *             (4) there are fewer than DUE_MAX, but for those of one sequence's end: a rank holds no more of the kernel's requests. */
+ *             (4) there are fewer than DUE_MAX, but for those at the end of a sequence: a rank holds no more requests. */
 
 enum { DUE_MAX = 16 };
 enum { NO_ROWS = -1 };              /* rows of an array without dimensions */
