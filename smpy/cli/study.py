@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -98,6 +98,9 @@ def plan(what: Path, folder: Path | None, probe: int | None, workers: int | None
         print_text("\n".join([_head(study), *_lines(study, points)]))
         state = study.state()
         ended = [(point, entry) for point in points if (entry := state.current(point.key)) is not None]
+        failed = [(_point_at(study, point), entry.error) for point, entry in ended if entry.error]
+        if failed:
+            print_text("\n".join(_failed_lines(failed)))
         left = [point for point in points if state.current(point.key) is None]
         times = [(point, entry.row["wall_s"]) for point, entry in ended if not entry.error]
         n_workers = workers or n_workers_here()
@@ -269,17 +272,27 @@ def _status(study: Study) -> str:
         why = next(iter(state.stale.values()))
         facts.append(f"  stale          {len(state.stale):,}, which the next run replaces: {why}")
     failed = [
-        (f"point {point.number} ({_at(study, point)})" if place is ended else _at(study, point), entry.error)
+        (_point_at(study, point) if place is ended else _at(study, point), entry.error)
         for place in (ended, ended_between)
         for point, entry in place
         if entry.error
     ]
     if failed:
-        facts.append(f"  failed         {len(failed):,} (--retry-failed runs them again)")
-        facts += [f"    {place}: {error_line(error)}" for place, error in failed[:_SHOWN_MAX]]
-        if len(failed) > _SHOWN_MAX:
-            facts.append(f"    and {len(failed) - _SHOWN_MAX:,} more")
+        facts += _failed_lines(failed)
     return "\n".join(facts)
+
+
+def _failed_lines(failed: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Lines on runs that failed, from their places and errors."""
+    yield f"  failed         {len(failed):,} (--retry-failed runs them again)"
+    yield from (f"    {place}: {error_line(error)}" for place, error in failed[:_SHOWN_MAX])
+    if len(failed) > _SHOWN_MAX:
+        yield f"    and {len(failed) - _SHOWN_MAX:,} more"
+
+
+def _point_at(study: Study, point: Point) -> str:
+    """Number of a point, and the values of the axes there."""
+    return f"point {point.number} ({_at(study, point)})"
 
 
 def _at(study: Study, point: Point) -> str:

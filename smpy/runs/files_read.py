@@ -7,7 +7,7 @@ import site
 import sys
 import sysconfig
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from hashlib import file_digest
 from importlib.util import source_from_cache
@@ -15,6 +15,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Final
 
+from smpy.emulate.modules.named_packages import find_module
 from smpy.emulate.modules.package_imports import user_cache_folder
 
 _WRITES: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC  # "r+" reads the old content
@@ -26,14 +27,15 @@ _SYSTEM: Final = ("/proc", "/sys", "/dev")
 class FilesRead:
     """Records the files that this process opens, from now to its end: Python cannot remove an audit hook.
 
-    Missing files are recorded, too; of an installed package, only its first file. Files of Python, numpy and smpy are
-    not recorded: their versions are known. Files that a library (HDF5) or a child process reads on its own are not
-    seen.
+    Missing files are recorded, too, and those of modules that no `import` statement found; of an installed package,
+    only its first file. Files of Python, numpy and smpy are not recorded: their versions are known. Files that a
+    library (HDF5) or a child process reads on its own are not seen.
     """
 
     def __init__(self) -> None:
         self._read: dict[str, bool] = {}  # by path: whether the file existed
         self._written: set[str] = set()
+        self._imports: dict[str, list[str]] = {}  # `sys.path` of the first import of each module
         self._began_ns = time.time_ns()
         self._modules = frozenset(sys.modules)
         sys.addaudithook(self._note)
@@ -42,6 +44,9 @@ class FilesRead:
         if event == "open":
             path, _, flags = args
             is_written = isinstance(flags, int) and bool(flags & _WRITES)
+        elif event == "import":
+            self._imports.setdefault(str(args[0]), [*map(str, sys.path or ())])
+            return
         elif event == "sqlite3.connect":
             path, is_written = args[0], False
         else:
@@ -66,6 +71,8 @@ class FilesRead:
             file = getattr(sys.modules.get(name), "__dict__", {}).get("__file__")
             if isinstance(file, str):
                 paths[_first_of_package(os.path.abspath(file))] = True
+        for path in self._missing_modules():
+            paths.setdefault(path, False)
         states = {}
         for path in sorted(paths):
             if path.startswith(versioned) or (path.startswith(known) and not path.startswith(_INSTALLED)):
@@ -74,6 +81,18 @@ class FilesRead:
             if state is not None:
                 states[path] = "" if state == _ABSENT and paths[path] else state
         return states
+
+    def _missing_modules(self) -> Iterator[str]:
+        """Files that would have been modules which were looked for in vain."""
+        for name, folders in self._imports.items():
+            parts = name.split(".")
+            if name in sys.modules or not all(map(str.isidentifier, parts)):
+                continue
+            if find_module(name, folders) is None:
+                for folder in filter(os.path.isdir, folders):
+                    stem = os.path.join(os.path.abspath(folder), *parts)
+                    yield f"{stem}.py"
+                    yield os.path.join(stem, "__init__.py")
 
 
 def _source(path: str) -> str:

@@ -2,7 +2,8 @@
 
 Some machines that differ much run first. Then, one at a time, the machine with the greatest expected improvement [1]_
 runs, by estimates of the time of each program (`smpy.study.kriging`). The search ends when no estimate, its error
-included, is better than the best machine, or when its runs are used up.
+included, is better than the best machine, when its runs are used up, or when programs fail on all of the first
+machines.
 
 References
 ----------
@@ -219,7 +220,8 @@ class MachineSearch:
         runs, failed = self._runs(state), self._failed(state)
         weekly_runs = self._runs_of_a_week(state)
         waiting = [i for i, n in n_lacking.items() if n <= self._runs_max - self._n_runs]
-        if weekly_runs is None or not waiting:
+        fails_everywhere = bool(failed) and not runs
+        if weekly_runs is None or not waiting or fails_everywhere:
             return []
         if len(runs) < 2:
             return [self._machines[waiting[0]]]

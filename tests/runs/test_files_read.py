@@ -30,6 +30,17 @@ def test_a_file_that_was_not_there_is_noted(tmp_path: Path):
     assert not are_as_they_were(files, {})
 
 
+@pytest.mark.parametrize("file", ["helper.py", "helper/__init__.py"])
+def test_a_module_that_was_not_there_is_noted(file: str, tmp_path: Path):
+    files = files_of(
+        tmp_path, "for name in 'helper', 'a\\0b':\n    try: __import__(name)\n    except Exception: pass\n"
+    )
+    assert are_as_they_were(files, {})
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).write_text("")
+    assert not are_as_they_were(files, {})
+
+
 def test_a_file_that_has_gone_since_it_was_read_is_trusted_no_more(tmp_path: Path):
     (tmp_path / "data").write_text("x")
     assert files_of(tmp_path, "open('data').close(); os.remove('data')")[str(tmp_path / "data")] == ""

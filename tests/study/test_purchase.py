@@ -263,6 +263,19 @@ def test_a_machine_on_which_a_program_fails_is_never_the_best():
     assert purchase.n_failed > 0
 
 
+def test_a_search_ends_when_programs_fail_on_all_of_its_first_machines():
+    study = definition()
+    found = candidates(study)
+    search = MachineSearch(study, found.first, found.machines, RUNS_MAX)
+    state = StudyState()
+    first = search.next(state)
+    state.entries.update((point.key, Entry({}, "it failed")) for point in first)
+    assert len(first) <= RUNS_MAX / 2
+    assert search.next(state) == []
+    with pytest.raises(UsageError, match="no machine has run all programs"):
+        search.purchase(state)
+
+
 def test_no_machine_on_which_a_program_failed_may_be_better():
     study = definition(axes={"set.host.count": [8, 9], "set.host.speed": ["1Gf", "2Gf"]})
     found = candidates(study)

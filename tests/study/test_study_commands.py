@@ -71,6 +71,14 @@ def test_a_plan_of_what_has_run_leaves_nothing(study: Path, told: Callable[..., 
     assert told("study", "plan", study).output.splitlines()[-1] == "all have run"
 
 
+def test_a_plan_names_the_points_that_failed(study: Path, told: Callable[..., Result]):
+    lines = told("study", "plan", study).output.splitlines()
+    assert lines[-6:-4] == [
+        "  failed         4 (--retry-failed runs them again)",
+        "    point 1 (ranks 2, args.n 1, args.what fails): rank 0 failed at 0 s: ValueError: this one cannot work",
+    ]
+
+
 @pytest.mark.parametrize("by_folder", [False, True])
 def test_the_status_tells_how_many_have_ended_and_which_failed(
     study: Path, told: Callable[..., Result], by_folder: bool
