@@ -30,6 +30,7 @@ class _Open:
         known = world()
         known.n_sessions += 1
         self.number = known.n_sessions
+        known.open_sessions.add((current().rank, self.number))
         self.own = PerRankAttributes()
         self.own.info = {"thread_level": "MPI_THREAD_MULTIPLE", **pairs_of(info)}
 
@@ -89,7 +90,7 @@ class Session(ErrorHandling):
 
     def Finalize(self) -> None:
         """Close the session; the handle becomes null."""
-        self._opened("Finalize")
+        world().open_sessions.discard((current().rank, self._opened("Finalize").number))
         self._become_null()
 
     # ---- sets of processes ----
