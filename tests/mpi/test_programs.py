@@ -19,6 +19,27 @@ def test_a_program_may_start_and_end_mpi_itself(emulated):
     assert (ran.code, ran.out) == (0, "2\n2\n")
 
 
+def test_a_program_may_use_sessions_alone(emulated):
+    ran = emulated(
+        """
+        import mpi4py
+        mpi4py.rc.initialize = False
+        from mpi4py import MPI
+        for _ in range(2):
+            session = MPI.Session.Init()
+            comm = MPI.Intracomm.Create_from_group(session.Create_group("mpi://WORLD"))
+            total = comm.allreduce(1)
+            comm.Free()
+            session.Finalize()
+        try:
+            MPI.COMM_WORLD.Barrier()
+        except MPI.Exception as error:
+            print(total, MPI.Is_initialized(), error.Get_error_class() == MPI.ERR_OTHER)
+        """
+    )
+    assert (ran.code, ran.out) == (0, "2 False True\n" * 2)
+
+
 def test_objects_of_the_program_s_own_classes_find_their_rank(emulated):
     ran = emulated(
         """

@@ -24,7 +24,7 @@ from smpy.mpi.state.members import Members, place_of
 from smpy.mpi.state.surface_bases import MYSELF, NOWHERE
 from smpy.mpi.state.world import Communicator, world
 
-__all__ = ["Creation", "inherit"]
+__all__ = ["Creation"]
 
 _FLAG_BYTES: Final = 4
 """Bytes per rank in the messages of `Create` between groups, and in the broadcast of `Idup`."""
@@ -109,7 +109,6 @@ class Creation(Identity):
         self, communicator: Communicator, rank: int, new: Communicator, info: Info | None, call: str
     ) -> Any:
         handle = handle_on(type(self), new.number)
-        inherit(communicator, rank, new, rank)
         own = communicator.own_of(rank, to_change=False)
         hints = dict(own.info) if info is None else pairs_of(info)
         give_hints(new, rank, hints, call)
@@ -138,7 +137,7 @@ class Creation(Identity):
         _check_within(group._members, communicator)
         make = _create_between if communicator.is_inter else _create_within
         new = make(communicator, rank, group._members)
-        return self._of_rank(new, communicator, rank)
+        return self._handle_or_null(new)
 
     @mpi_call
     def Split(self, color: int = 0, key: int = 0) -> Any:
@@ -158,13 +157,12 @@ class Creation(Identity):
         new = (split_both if communicator.is_inter else split)(communicator, rank, color, key)
         if new is not None:
             pay_for_new(new, current().comm_rank(new.number), "Split")
-        return self._of_rank(new, communicator, rank)
+        return self._handle_or_null(new)
 
-    def _of_rank(self, new: Communicator | None, communicator: Communicator, rank: int) -> Any:
+    def _handle_or_null(self, new: Communicator | None) -> Any:
         """The running rank's handle on a new communicator, null when it is not in it."""
         if new is None:
             return self._null_handle()
-        inherit(communicator, rank, new, current().comm_rank(new.number))
         return self._handle_on(new)
 
     # ---- its end ----
@@ -208,13 +206,6 @@ class Creation(Identity):
     def _null_handle(cls) -> Any:
         """A null handle of the class that the new communicators of this one have."""
         raise NotImplementedError
-
-
-def inherit(old: Communicator, rank: int, new: Communicator, new_rank: int) -> None:
-    """A new communicator has the error handler of the one it was made of."""
-    handler = old.own_of(rank, to_change=False).error_handler
-    if handler is not None:
-        new.own_of(new_rank, to_change=True).error_handler = handler
 
 
 def _duplicate_of(communicator: Communicator) -> Communicator:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from smpy.engine.running import current, mpi_call, mpi_question
 from smpy.mpi.collectives.leaderless_meeting import LeaderlessMeeting, form_group
 from smpy.mpi.collectives.open_collective import Signature, enter
-from smpy.mpi.comms.creation import Creation, inherit
+from smpy.mpi.comms.creation import Creation
 from smpy.mpi.comms.creation_messages import announce, exchange, pay_for_new, swap
 from smpy.mpi.comms.groups import Group
 from smpy.mpi.comms.hints import give_hints
@@ -46,10 +46,10 @@ class CreationByGroup(Creation):
         tag : int
             Distinguishes communicators that are made at the same time.
         """
-        communicator, rank = member_of(self, "Create_group")
+        communicator, _ = member_of(self, "Create_group")
         key = ("Create_group", communicator.number, tag, group._members)
         new = _made_by(group._members, key, "Create_group")
-        return self._of_rank(new, communicator, rank)
+        return self._handle_or_null(new)
 
     @classmethod
     @mpi_call
@@ -103,7 +103,7 @@ class CreationByGroup(Creation):
             )
         new = _tell_side(local, rank, local_leader, collective.payload)
         collective.leave()
-        return self._of_rank(new, local, rank)
+        return self._handle_or_null(new)
 
     @classmethod
     def _equipped(cls, new: Communicator | None, info: Info, errhandler: Errhandler | None, call: str) -> Any:
@@ -163,7 +163,6 @@ class RemoteGroup(Creation):
         new_rank = current().comm_rank(new.number)
         pay_for_new(new, new_rank, "Merge")
         collective.leave()
-        inherit(communicator, rank, new, new_rank)
         return self._handle_on(new)
 
     @classmethod

@@ -117,7 +117,7 @@ class FaultTolerance(Creation):
         communicator, rank = member_of(self, "Shrink")
         new = _shrunken(communicator, rank, "Shrink")
         pay_for_new(new, rank, "Shrink")
-        return self._of_rank(new, communicator, rank)
+        return self._handle_or_null(new)
 
     @mpi_call
     def Ishrink(self) -> tuple[Any, Request]:
@@ -126,7 +126,7 @@ class FaultTolerance(Creation):
         new = _shrunken(communicator, rank, "Ishrink")
         announcing = enter(new, rank, Signature("Ishrink's barrier"), object)
         request = start(announcing, new, "barrier", 0, 0, lambda _: announcing.leave())
-        return self._of_rank(new, communicator, rank), request
+        return self._handle_or_null(new), request
 
 
 def _encoded(flag: int) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final, Self
 
-from smpy.engine.running import current, mpi_call
+from smpy.engine.running import current, mpi_call, mpi_question
 from smpy.mpi.comms.groups import Group
 from smpy.mpi.requests.attached import Flush, attach, attached, detach
 from smpy.mpi.requests.request import Request, new_request
@@ -30,6 +30,7 @@ class _Open:
         known = world()
         known.n_sessions += 1
         self.number = known.n_sessions
+        known.open_sessions.add((current().rank, self.number))
         self.own = PerRankAttributes()
         self.own.info = {"thread_level": "MPI_THREAD_MULTIPLE", **pairs_of(info)}
 
@@ -89,16 +90,18 @@ class Session(ErrorHandling):
 
     def Finalize(self) -> None:
         """Close the session; the handle becomes null."""
-        self._opened("Finalize")
+        world().open_sessions.discard((current().rank, self._opened("Finalize").number))
         self._become_null()
 
     # ---- sets of processes ----
 
+    @mpi_question
     def Get_num_psets(self, info: Info = INFO_NULL) -> int:
         """Number of sets of processes."""
         self._opened("Get_num_psets")
         return len(_PSETS)
 
+    @mpi_question
     def Get_nth_pset(self, n: int, info: Info = INFO_NULL) -> str:
         """Name of a set of processes.
 
@@ -114,10 +117,12 @@ class Session(ErrorHandling):
             fail("ERR_ARG", f"Get_nth_pset({n}): there are {len(_PSETS)} sets, counted from 0")
         return _PSETS[n]
 
+    @mpi_question
     def Get_info(self) -> Info:
         """Hints of the session, in a new object."""
         return Info.Create(self._own_part("Get_info").info)
 
+    @mpi_question
     def Get_pset_info(self, pset_name: str) -> Info:
         """Properties of a set of processes: its size.
 
@@ -128,6 +133,7 @@ class Session(ErrorHandling):
         """
         return Info.Create({"mpi_size": str(len(self._members(pset_name, "Get_pset_info")))})
 
+    @mpi_question
     def Create_group(self, pset_name: str) -> Group:
         """The group of a set of processes.
 
@@ -147,6 +153,7 @@ class Session(ErrorHandling):
 
     # ---- its buffer ----
 
+    @mpi_question
     def Attach_buffer(self, buf: Any) -> None:
         """Give buffered sends on the session's communicators memory.
 

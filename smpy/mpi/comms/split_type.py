@@ -71,7 +71,7 @@ class TypeSplitting(Creation):
             if new is not None:
                 pay_for_new(new, current().comm_rank(new.number), "Split_type")
                 _give_hints(new, info)
-            return self._of_rank(new, communicator, rank)
+            return self._handle_or_null(new)
         collective = enter(communicator, rank, Signature("Split_type"), _Hosts, communicator)
         hosts: _Hosts = collective.payload
         if split_type == COMM_TYPE_HW_UNGUIDED:
@@ -82,7 +82,7 @@ class TypeSplitting(Creation):
             _give_hints(new, info)
         if new is not None and split_type == COMM_TYPE_HW_UNGUIDED and info:
             info.Set(_RESOURCE, _SHARED_MEMORY)
-        return self._of_rank(new, communicator, rank)
+        return self._handle_or_null(new)
 
 
 def _splits_by_host(split_type: int, info: Info) -> bool:

@@ -14,7 +14,6 @@ from typing import Any, Final, TypeVar
 from smpy.engine.running import mpi_call
 from smpy.mpi.collectives.open_collective import Signature, enter
 from smpy.mpi.collectives.run import perform
-from smpy.mpi.comms.creation import inherit
 from smpy.mpi.comms.creation_messages import pay_for_new
 from smpy.mpi.comms.hints import give_hints
 from smpy.mpi.comms.topology_arguments import adjacency_of, check_ranks, edges_of, graph_of, grid_of
@@ -238,6 +237,5 @@ class _ScatteredEdges:
 def _joined(communicator: Communicator, rank: int, new: Communicator, call: str, info: Info | None = None) -> Any:
     """The handle of a rank that has the same place on both communicators."""
     pay_for_new(new, rank, call)
-    inherit(communicator, rank, new, rank)
     give_hints(new, rank, pairs_of(info), call)
     return handle_on(new.topology.comm_class, new.number)

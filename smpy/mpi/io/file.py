@@ -37,7 +37,7 @@ _END_BARRIERS: Final = 3
 
 
 class _OwnOfNull(dict[int, PerRankAttributes]):
-    """Attributes of ``FILE_NULL`` by rank: new files inherit the error handlers set on it."""
+    """Attributes of ``FILE_NULL`` by rank."""
 
 
 class File(ExplicitOffsets, IndividualPointer, SharedPointer):
@@ -89,7 +89,6 @@ class File(ExplicitOffsets, IndividualPointer, SharedPointer):
         from smpy.mpi.io.openings import Opening
 
         opening = Opening(file, rank, info, os.fsdecode(filename))
-        opening.own.error_handler = _own_of_null().error_handler
         return cls._on(opening)
 
     @mpi_call

@@ -191,7 +191,10 @@ class Opening(Membership):
         if displacement < 0:
             fail("ERR_ARG", f"File.Set_view(disp={displacement}): a displacement is not negative")
         layouts = committed(etype)._layout, committed(filetype)._layout
-        return View(displacement, *layouts, representation(datarep))
+        view = View(displacement, *layouts, representation(datarep))
+        if view.overlaps and not self.file.amode & MODE_RDONLY:
+            fail("ERR_IO", "File.Set_view: the filetype overlaps itself, and the file has been opened for writing")
+        return view
 
     # ---- accesses ----
 

@@ -40,6 +40,8 @@ class View:
         Whether the view has no bytes.
     is_contiguous : bool
         Whether the bytes seen follow one another in the file.
+    overlaps : bool
+        Whether a tile has a byte of the file twice.
 
     Raises
     ------
@@ -59,6 +61,7 @@ class View:
         "filetype",
         "is_contiguous",
         "is_empty",
+        "overlaps",
         "representation",
     )
 
@@ -81,6 +84,7 @@ class View:
             self._packed = self._lengths.cumsum() - self._lengths
         if self._at[0] < 0 or (not self.is_contiguous and (self._at[1:] < self._at[:-1]).any()):
             fail("ERR_IO", "File.Set_view: the displacements of a filetype are not negative, and never go back")
+        self.overlaps = not self.is_contiguous and bool((self._at[1:] < (self._at + self._lengths)[:-1]).any())
 
     def position(self, byte: int) -> int:
         """Position in the file of a byte of the view."""

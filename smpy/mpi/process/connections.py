@@ -83,7 +83,7 @@ class Connections(Creation):
             fail_alike(payload["error"])
         new: Communicator = payload["made"]
         pay_for_new(new, rank, call)
-        return self._of_rank(new, communicator, rank)
+        return self._handle_or_null(new)
 
 
 class Joining(Creation):

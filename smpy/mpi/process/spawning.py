@@ -68,7 +68,7 @@ class Spawning(Creation):
         new, counts = self._spawned(communicator, rank, root, commands, "Spawn")
         if errcodes is not None:
             errcodes[:] = [_SUCCESS] * sum(counts)
-        return self._of_rank(new, communicator, rank)
+        return self._handle_or_null(new)
 
     @mpi_call
     def Spawn_multiple(
@@ -103,7 +103,7 @@ class Spawning(Creation):
         new, counts = self._spawned(communicator, rank, root, commands, "Spawn_multiple")
         if errcodes is not None:
             errcodes[:] = [[_SUCCESS] * count for count in counts]
-        return self._of_rank(new, communicator, rank)
+        return self._handle_or_null(new)
 
     def _spawned(
         self, communicator: Communicator, rank: int, root: int, commands: list[Command], call: str

@@ -16,7 +16,7 @@ from smpy.mpi.comms.collective_handles import CollectiveHandle
 from smpy.mpi.data.buffer_segments import BufferSegment
 from smpy.mpi.data.message_specifications import to_fill, to_send
 from smpy.mpi.requests.request import Request, from_nobody, new_request, to_nobody
-from smpy.mpi.rma.targets import rank_of, target_of
+from smpy.mpi.rma.targets import check_fits, rank_of, target_of
 from smpy.mpi.rma.window_parts import WindowPart
 from smpy.mpi.state.constants import PROC_NULL
 from smpy.mpi.state.surface_bases import WindowBase, compiled_when_available
@@ -46,7 +46,8 @@ class PutsAndGets(CollectiveHandle, WindowBase):
         Raises
         ------
         Exception
-            ``ERR_RMA_SYNC``: outside an epoch; ``ERR_RANK``, ``ERR_RMA_RANGE``: outside the window.
+            ``ERR_RMA_SYNC``: outside an epoch; ``ERR_RANK``, ``ERR_RMA_RANGE``: outside the window; ``ERR_TRUNCATE``:
+            more bytes than the target has.
         """
         _put(self._member("Put"), origin, target_rank, target, "Win.Put", has_request=False)
 
@@ -95,13 +96,14 @@ def _put(part: WindowPart, origin: Any, rank: Any, target: Any, call: str, *, ha
     source = to_send(origin, call)
     part.epochs.check_access(rank, call)
     room = target_of(part, rank, target, source, call)
+    check_fits(call, rank, origin=source, target=room)
     if rank == part.rank:
         current().reach_date(call)
         room.copy_from(source)
         return
     part.epochs.note_access(rank)
     take = _PutUnderWay(part.window.puts.setdefault(rank, {}), room, copied(source.carried()))
-    current().put(part.communicator.number, rank, Load(room.nbytes, take=take), has_request=has_request)
+    current().put(part.communicator.number, rank, Load(source.nbytes, take=take), has_request=has_request)
 
 
 class _PutUnderWay:
@@ -131,6 +133,7 @@ def _get(part: WindowPart, origin: Any, rank: Any, target: Any, call: str, *, ha
     room = to_fill(origin, call)
     part.epochs.check_access(rank, call)
     source = target_of(part, rank, target, room, call)
+    check_fits(call, rank, target=source, origin=room)
     if rank == part.rank:
         part.catch_up(call)
     else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from smpy.engine.messages import Load, copied
+from smpy.engine.messages import Load, copied, piece_of
 from smpy.engine.running import current, mpi_call
 from smpy.mpi.comms.collective_handles import CollectiveHandle
 from smpy.mpi.data.buffer_segments import BufferSegment
@@ -18,7 +18,7 @@ from smpy.mpi.data.message_specifications import to_fill, to_send
 from smpy.mpi.data.operations import PREDEFINED, SUM, Op
 from smpy.mpi.data.reductions import ReductionInProgress, check_defined
 from smpy.mpi.requests.request import Request, to_nobody
-from smpy.mpi.rma.targets import rank_of, target_of
+from smpy.mpi.rma.targets import check_fits, rank_of, target_of
 from smpy.mpi.rma.window_parts import WindowPart
 from smpy.mpi.state.constants import PROC_NULL
 from smpy.mpi.state.exceptions import fail
@@ -51,7 +51,8 @@ class Accumulates(CollectiveHandle):
         Raises
         ------
         Exception
-            ``ERR_OP``: not a predefined operation, or not defined for these entries; see `Win.Put` for others.
+            ``ERR_OP``: not a predefined operation, ``NO_OP``, or not defined for these entries; ``ERR_TYPE``: the
+            target's entries are of another type; see `Win.Put` for others.
         """
         _accumulate(self._member("Accumulate"), origin, target_rank, target, op, "Win.Accumulate", has_request=False)
 
@@ -141,9 +142,18 @@ def _operation_of(op: Op, origin: BufferSegment, call: str) -> Op:
     return op
 
 
-def _operand_layout(origin: BufferSegment) -> Layout:
-    """Layout of one operand: that of the elements of the origin's entries, which are all alike (MPI 4.1, 12.3.4)."""
-    return origin.layout.basic or origin.layout
+def _operand_layout(segment: BufferSegment) -> Layout:
+    """Layout of one operand: that of the elements of a segment's entries, which are all alike (MPI 4.1, 12.3.4)."""
+    return segment.layout.basic or segment.layout
+
+
+def _check_operands(op: Op, origin: BufferSegment, target: BufferSegment, rank: int, call: str) -> None:
+    """Raise unless the origin's elements fit in the target, and an operation on them finds others of their type."""
+    check_fits(call, rank, origin=origin, target=target)
+    mine, there = _operand_layout(origin), _operand_layout(target)
+    if origin.nbytes and op not in (_REPLACE, _NO_OP) and mine.typestr != there.typestr:
+        names = " and ".join(layout.name or "a derived datatype" for layout in (mine, there))
+        fail("ERR_TYPE", f"{call}(rank={rank}): origin and target have elements of different types: {names}")
 
 
 def _check_entries(call: str, **segments: BufferSegment) -> None:
@@ -164,7 +174,8 @@ def _combine(op: Op, origin: BufferSegment, target: BufferSegment) -> None:
         return
     operation = op._operation
     fold = ReductionInProgress(operation, _operand_layout(origin), 2)
-    fold.put(0, target.carried())
+    there = target.carried()
+    fold.put(0, there if there is None else piece_of(there, 0, origin.nbytes))
     fold.put(1, origin.carried())
     target.put(fold.result(operation))
 
@@ -176,7 +187,10 @@ def _accumulate(part: WindowPart, origin: Any, rank: Any, target: Any, op: Op, c
     source = to_send(origin, call)
     part.epochs.check_access(rank, call)
     op = _operation_of(op, source, call)
+    if op == _NO_OP:
+        fail("ERR_OP", f"{call}: NO_OP is for calls that fetch")
     room = target_of(part, rank, target, source, call)
+    _check_operands(op, source, room, rank, call)
     engine = current()
     _start_accumulate(part, rank, source.nbytes, has_request=has_request)
     engine.block(call)
@@ -211,8 +225,9 @@ def _get_accumulate(
     part.epochs.check_access(rank, call)
     op = _operation_of(op, source, call)
     place = target_of(part, rank, target, source, call)
-    if room.nbytes != place.nbytes:
-        fail("ERR_TRUNCATE", f"{call}(rank={rank}): the result has {room.nbytes} bytes, the target {place.nbytes}")
+    if op != _NO_OP:
+        _check_operands(op, source, place, rank, call)
+    check_fits(call, rank, target=place, result=room)
     engine, window = current(), part.communicator.number
     engine.begin_atomic(window, rank)
     number = engine.fetch(window, rank, place.nbytes) if rank != part.rank else 0

@@ -15,7 +15,7 @@ from smpy.mpi.state.arguments import integer
 from smpy.mpi.state.constants import PROC_NULL
 from smpy.mpi.state.exceptions import fail
 
-__all__ = ["rank_of", "target_of"]
+__all__ = ["check_fits", "rank_of", "target_of"]
 
 _ITEMS_MAX: Final = 3
 
@@ -38,8 +38,7 @@ def target_of(part: WindowPart, rank: int, target: Any, origin: BufferSegment, c
     ValueError
         If `target` is no specification.
     Exception
-        ``ERR_DISP``, ``ERR_COUNT``: negative; ``ERR_RMA_RANGE``: beyond the rank's part; ``ERR_TRUNCATE``: another size
-        than the origin's.
+        ``ERR_DISP``, ``ERR_COUNT``: negative; ``ERR_RMA_RANGE``: beyond the rank's part.
     """
     displacement, count, datatype = _taken_apart(target, origin, call)
     if displacement < 0 and part.window.flavor != constants.WIN_FLAVOR_DYNAMIC:
@@ -55,13 +54,14 @@ def target_of(part: WindowPart, rank: int, target: Any, origin: BufferSegment, c
             _check_attached(part, rank, segment, call)
         else:
             _check_range(segment, memory, rank, displacement, call)
-    if segment.nbytes != origin.nbytes:
-        fail(
-            "ERR_TRUNCATE",
-            f"{call}(rank={rank}): the origin has {origin.nbytes} bytes, the target {segment.nbytes}: "
-            "they must be equal",
-        )
     return segment
+
+
+def check_fits(call: str, rank: int, **segments: BufferSegment) -> None:
+    """Raise ``ERR_TRUNCATE`` unless the first segment's bytes fit in the second one (MPI 4.1, 12.3)."""
+    (source, data), (place, room) = segments.items()
+    if data.nbytes > room.nbytes:
+        fail("ERR_TRUNCATE", f"{call}(rank={rank}): the {source} has {data.nbytes} bytes, the {place} {room.nbytes}")
 
 
 def _taken_apart(target: Any, origin: BufferSegment, call: str) -> tuple[int, int, Datatype]:

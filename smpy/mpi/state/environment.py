@@ -145,7 +145,9 @@ def imported() -> None:
 
 
 def check_under_way(call: str) -> None:
-    """Raise ``ERR_OTHER`` unless the running rank is between the start and the end of MPI."""
+    """Raise ``ERR_OTHER`` unless the running rank is between the start and the end of MPI, or has an open session."""
+    if any(rank == current().rank for rank, _ in world().open_sessions):
+        return
     if Is_finalized():
         fail("ERR_OTHER", f"{call}: rank {current().rank} has called Finalize and can make no further calls")
     if not Is_initialized():

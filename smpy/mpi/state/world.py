@@ -220,6 +220,8 @@ class World:
         Meetings, by key, of ranks that have no communicator of their own.
     n_sessions : int
         Number of sessions that have been opened.
+    open_sessions : set of (int, int)
+        World rank and number of each session that has not been finalized.
     parents : dict of int to int
         Number of the intercommunicator to the ranks that have started a rank, until it frees that.
     program_numbers : dict of int to int
@@ -238,6 +240,7 @@ class World:
         self.leaderless_meetings: dict[Hashable, list[Any]] = {}
         self.n_error_handlers: Counter[tuple[int, str]] = Counter()
         self.n_sessions = 0
+        self.open_sessions: set[tuple[int, int]] = set()
         self.parents: dict[int, int] = {}
         self.program_numbers: dict[int, int] = {}
         self._no_steps = -1

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from smpy.engine.running import mpi_call
-from smpy.mpi.comms.creation import inherit
 from smpy.mpi.comms.topology_arguments import ints
 from smpy.mpi.comms.topology_creation import placed
 from smpy.mpi.state.arguments import integer
@@ -111,7 +110,6 @@ class Cartcomm(Topocomm):
         else:
             communicator, _ = member_of(self, "Sub")
             new = world().new_communicator(communicator.world_ranks()[rank : rank + 1])
-            inherit(communicator, rank, new, 0)
         if new.topology is None:
             new.topology = grid.sub_grid(remains)
         return handle_on(Cartcomm, new.number)

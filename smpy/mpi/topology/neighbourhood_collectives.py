@@ -46,8 +46,8 @@ def _alltoallw(comm: CommCore, sendbuf: Any, recvbuf: Any, call: str) -> Exchang
 
 
 def _equal_blocks(spec: Any, n: int, *, is_written: bool) -> list[BufferSegment]:
-    """The blocks of a buffer; without neighbours it is a buffer all the same."""
-    whole = part_of(spec, is_written=is_written, n_blocks=max(n, 1))
+    """The blocks of a buffer; without neighbours it is a buffer all the same, which may be empty."""
+    whole = part_of(spec, is_written=is_written, n_blocks=n)
     step = whole.count * whole.layout.extent
     return [BufferSegment(whole.memory, whole.start + block * step, whole.count, whole.datatype) for block in range(n)]
 

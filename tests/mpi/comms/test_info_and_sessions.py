@@ -95,6 +95,19 @@ def test_a_session_has_the_world_and_the_rank_itself(run_ranks):
     assert run_ranks(3, main).returned == [3, 3, 3]
 
 
+def test_a_session_tells_its_error_handler(run_ranks):
+    def main(rank):
+        told = []
+        handler = MPI.Session.Create_errhandler(lambda session, code: told.append((session, code)))
+        session = MPI.Session.Init(errhandler=handler)
+        for call, argument in ((session.Create_group, "mpi://MOON"), (session.Get_nth_pset, 9)):
+            with pytest.raises(MPI.Exception):
+                call(argument)
+        return [(holder == session, code) for holder, code in told]
+
+    assert run_ranks(2, main).returned == [[(True, MPI.ERR_ARG)] * 2] * 2
+
+
 def test_sessions_are_numbered_alike_in_every_run(run_ranks):
     def numbers(rank):
         return [MPI.Session.Init().handle for _ in range(3)]

@@ -385,11 +385,23 @@ def test_a_rank_with_wrong_arguments_does_not_hold_up_the_others(tmp_path):
         ((0, MPI.INT, MPI.INT.Create_contiguous(2)), "ERR_TYPE"),
         ((0, MPI.INT, MPI.INT.Create_indexed([1, 1], [1, 0]).Commit()), "ERR_IO"),
         ((0, MPI.INT, MPI.INT.Create_indexed([1, 1], [-1, 0]).Commit()), "ERR_IO"),
+        ((0, MPI.INT, MPI.INT.Create_vector(2, 2, 1).Commit()), "ERR_IO"),
     ],
 )
 def test_a_view_that_does_not_fit_has_the_error_class_of_mpich(tmp_path, arguments, error_class):
     errors = with_file(tmp_path / "data", 2, lambda rank, file: raised(file.Set_view, *arguments))
     assert errors == [getattr(MPI, error_class)] * 2
+
+
+def test_a_filetype_that_overlaps_itself_may_be_read(tmp_path):
+    def use(rank, file):
+        file.Set_view(0, MPI.BYTE, MPI.BYTE.Create_vector(2, 2, 1).Commit())
+        into = bytearray(8)
+        file.Read(into)
+        return bytes(into)
+
+    (tmp_path / "data").write_bytes(b"abcdef")
+    assert with_file(tmp_path / "data", 1, use, MPI.MODE_RDONLY) == [b"abbcdeef"]
 
 
 def test_positions_and_sizes_that_mean_nothing_are_refused(tmp_path):

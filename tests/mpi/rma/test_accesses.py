@@ -56,6 +56,27 @@ def test_a_get_has_read_after_the_fence(call):
     assert run_world(3, rank_main).returned == [[13, 14], [23, 24], [3, 4]]
 
 
+@pytest.mark.parametrize("rank_of_target", [0, 1])
+def test_entries_that_the_other_side_does_not_fill_stay_as_they_are(rank_of_target):
+    def rank_main(rank):
+        memory = np.arange(6) + 10
+        win = window_of(memory)
+        into, before = np.full(3, -1), np.full(3, -1)
+        win.Fence()
+        if rank == 0:
+            win.Put([np.array([1]), 1], rank_of_target, [0, 2])
+            win.Accumulate([np.array([1]), 1], rank_of_target, [2, 2])
+            win.Get(into, rank_of_target, [5, 1])
+            win.Get_accumulate([np.array([2]), 1], before, rank_of_target, [4, 2])
+        win.Fence()
+        win.Free()
+        return memory.tolist(), into.tolist(), before.tolist()
+
+    returned = run_world(2, rank_main).returned
+    assert returned[rank_of_target][0] == [1, 11, 13, 13, 16, 15]
+    assert returned[0][1:] == ([15, -1, -1], [14, 15, -1])
+
+
 def test_both_sides_may_have_derived_datatypes():
     def rank_main(rank):
         memory = np.zeros(12, np.int32)
@@ -89,7 +110,8 @@ def test_accumulates_combine_entries_and_those_that_fetch_tell_what_was_there(na
         one, got = np.array([4]), np.zeros(1, np.int64)
         win.Fence()
         if rank == 0:
-            win.Accumulate(given, 1, 0, op)
+            if op != MPI.NO_OP:
+                win.Accumulate(given, 1, 0, op)
             win.Get_accumulate(given, fetched, 1, 0, op)
             win.Fetch_and_op(one, got, 1, 3, op)
         win.Fence()

@@ -128,7 +128,20 @@ WRONG = {
     "a rank that the window has not": (lambda win: (win.Lock_all(), win.Put(np.zeros(1), 2)), "ERR_RANK"),
     "a place beyond the part": (lambda win: (win.Lock_all(), win.Put(np.zeros(3), 1, 2)), "ERR_RMA_RANGE"),
     "a negative displacement": (lambda win: (win.Lock_all(), win.Get(np.zeros(1), 1, -1)), "ERR_DISP"),
-    "another number of bytes": (lambda win: (win.Lock_all(), win.Put(np.zeros(2), 1, [0, 1])), "ERR_TRUNCATE"),
+    "a put of more than the target": (lambda win: (win.Lock_all(), win.Put(np.zeros(2), 1, [0, 1])), "ERR_TRUNCATE"),
+    "a get of more than the origin": (lambda win: (win.Lock_all(), win.Get(np.zeros(1), 1, [0, 2])), "ERR_TRUNCATE"),
+    "a result without room": (
+        lambda win: (win.Lock_all(), win.Get_accumulate(np.zeros(1), np.zeros(1), 1, [0, 2])),
+        "ERR_TRUNCATE",
+    ),
+    "an accumulate without an operation": (
+        lambda win: (win.Lock_all(), win.Accumulate(np.zeros(1), 1, 0, MPI.NO_OP)),
+        "ERR_OP",
+    ),
+    "an accumulate to entries of another type": (
+        lambda win: (win.Lock_all(), win.Accumulate(np.zeros(1), 1, [0, 1, MPI.LONG])),
+        "ERR_TYPE",
+    ),
     "a program's own operation": (
         lambda win: (win.Lock_all(), win.Accumulate(np.zeros(1), 1, 0, MPI.Op.Create(lambda *_: None))),
         "ERR_OP",

@@ -84,17 +84,17 @@ def test_a_message_that_is_too_long_is_told_as_well(run_ranks):
     assert (returned[0], returned[1][0], len(returned[1])) == ([], MPI.ERR_TRUNCATE, 3)
 
 
-def test_new_communicators_inherit_the_error_handler(run_ranks):
+def test_new_communicators_raise_their_errors_whatever_their_parent_does(run_ranks):
     def main(rank):
-        handler = MPI.Comm.Create_errhandler(lambda comm, code: None)
         first = MPI.COMM_WORLD.Dup()
-        first.Set_errhandler(handler)
-        return [
-            comm.Get_errhandler() == handler
-            for comm in (first.Dup(), first.Split(0, 0), first.Create(first.group), MPI.COMM_WORLD.Dup())
-        ]
+        first.Set_errhandler(MPI.ERRORS_ARE_FATAL)
+        new = first.Dup(), first.Split(0, 0), first.Create(first.group), first.Create_cart([2])
+        for comm in new:
+            with pytest.raises(MPI.Exception):
+                comm.Send(bytearray(1), dest=7)
+        return [comm.Get_errhandler() == MPI.ERRORS_RETURN for comm in new]
 
-    assert run_ranks(2, main).returned == [[True, True, True, False]] * 2
+    assert run_ranks(2, main).returned == [[True] * 4] * 2
 
 
 @pytest.mark.skipif(surface is None, reason="there is no extension")

@@ -162,6 +162,16 @@ def test_blocks_have_datatypes_of_their_own(run_ranks):
     assert run_ranks(2, main).returned == [[2.5], [1.5]]
 
 
+def test_a_rank_without_neighbours_names_blocks_of_an_empty_buffer(run_ranks):
+    def main(rank):
+        comm = MPI.COMM_WORLD.Create_dist_graph_adjacent([0] * rank, [1] * (1 - rank))
+        out, into = np.full(2 * (1 - rank), 7), np.zeros(2 * rank, int)
+        comm.Neighbor_alltoall([out, 2, MPI.LONG], [into, 2, MPI.LONG])
+        return into.tolist()
+
+    assert run_ranks(2, main).returned == [[], [7, 7]]
+
+
 @pytest.mark.parametrize("form", ["blocking", "non-blocking"])
 def test_a_send_buffer_is_free_when_the_call_returns(run_ranks, form):
     def main(rank):
