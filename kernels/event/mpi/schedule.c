@@ -7,11 +7,16 @@
 #include <string.h>
 
 /* Floor division and modulo, as Python computes them: partner formulas use (rank - 1) % size. */
-static inline int64_t floor_div(int64_t a, int64_t b)
+
+/* Is a / b out of range? Otherwise the result is in `to`. */
+static inline int division_overflows(int64_t a, int64_t b, int64_t *to)
 {
+    *to = 0;
     if (b == 0) return 0;
-    int64_t q = a / b;
-    return q * b != a && ((a < 0) != (b < 0)) ? q - 1 : q;
+    if (b == -1) return __builtin_sub_overflow((int64_t)0, a, to);
+    const int64_t q = a / b;
+    *to = q * b != a && ((a < 0) != (b < 0)) ? q - 1 : q;
+    return 0;
 }
 
 static inline int64_t floor_mod(int64_t a, int64_t b)
@@ -30,42 +35,6 @@ static inline int shift_overflows(int64_t a, int64_t b, int64_t *to)
     return __builtin_mul_overflow(a, (int64_t)1 << b, to);
 }
 
-static inline int64_t apply(schedule_frame *f, int64_t term, int64_t a, int64_t b)
-{
-    int64_t result;
-    switch (term) {
-    case TERM_ADD:
-        if (__builtin_add_overflow(a, b, &result)) f->is_broken = 1;
-        return result;
-    case TERM_SUB:
-        if (__builtin_sub_overflow(a, b, &result)) f->is_broken = 1;
-        return result;
-    case TERM_MUL:
-        if (__builtin_mul_overflow(a, b, &result)) f->is_broken = 1;
-        return result;
-    case TERM_DIV:
-        if (b != -1) return floor_div(a, b);
-        if (__builtin_sub_overflow((int64_t)0, a, &result)) f->is_broken = 1;
-        return result;
-    case TERM_MOD: return floor_mod(a, b);
-    case TERM_AND: return a & b;
-    case TERM_OR: return a | b;
-    case TERM_XOR: return a ^ b;
-    case TERM_SHL:
-        if (shift_overflows(a, b, &result)) f->is_broken = 1;
-        return result;
-    case TERM_SHR:
-        if (b < 0) f->is_broken = 1;
-        return a >> (b < 0 ? 0 : b > 63 ? 63 : b);
-    case TERM_LT: return a < b;
-    case TERM_LE: return a <= b;
-    case TERM_EQ: return a == b;
-    case TERM_NE: return a != b;
-    case TERM_MIN: return a < b ? a : b;
-    default: return a > b ? a : b; /* TERM_MAX: schedule_new() accepts no other term */
-    }
-}
-
 static int64_t look_up(schedule_frame *f, int k, int64_t index)
 {
     const schedule_tables *t = f->tables;
@@ -75,23 +44,46 @@ static int64_t look_up(schedule_frame *f, int k, int64_t index)
     return 0;
 }
 
+/* The last value is not on the stack: most expressions have few, and then no memory is written. */
 static int64_t evaluate(schedule_frame *f)
 {
-    int64_t stack[SCHEDULE_STACK];
-    int top = 0;
+    int64_t stack[SCHEDULE_STACK], last = 0, *top = stack;
     const int64_t *word = f->program->word + f->at;
     for (;;) {
-        int64_t term = *word++;
+        const int64_t term = *word++;
         switch (term) {
-        case TERM_END: f->at = (int)(word - f->program->word); return stack[0];
-        case TERM_CONSTANT: stack[top++] = *word++; break;
-        case TERM_RANK: stack[top++] = f->rank; break;
-        case TERM_SIZE: stack[top++] = f->size; break;
-        case TERM_ROOT: stack[top++] = f->root; break;
-        case TERM_BYTES: stack[top++] = f->bytes; break;
-        case TERM_LOOP: stack[top++] = f->loop[*word++]; break;
-        case TERM_TABLE: stack[top - 1] = look_up(f, (int)*word++, stack[top - 1]); break;
-        default: top--; stack[top - 1] = apply(f, term, stack[top - 1], stack[top]);
+        case TERM_END: f->at = (int)(word - f->program->word); return last;
+        case TERM_CONSTANT: *top++ = last; last = *word++; break;
+        case TERM_RANK: *top++ = last; last = f->rank; break;
+        case TERM_SIZE: *top++ = last; last = f->size; break;
+        case TERM_ROOT: *top++ = last; last = f->root; break;
+        case TERM_BYTES: *top++ = last; last = f->bytes; break;
+        case TERM_LOOP: *top++ = last; last = f->loop[*word++]; break;
+        case TERM_TABLE: last = look_up(f, (int)*word++, last); break;
+        case TERM_ADD: f->is_broken |= __builtin_add_overflow(*--top, last, &last); break;
+        case TERM_SUB: f->is_broken |= __builtin_sub_overflow(*--top, last, &last); break;
+        case TERM_MUL: f->is_broken |= __builtin_mul_overflow(*--top, last, &last); break;
+        case TERM_DIV: f->is_broken |= division_overflows(*--top, last, &last); break;
+        case TERM_MOD: last = floor_mod(*--top, last); break;
+        case TERM_AND: last &= *--top; break;
+        case TERM_OR: last |= *--top; break;
+        case TERM_XOR: last ^= *--top; break;
+        case TERM_SHL: f->is_broken |= shift_overflows(*--top, last, &last); break;
+        case TERM_SHR:
+            f->is_broken |= last < 0;
+            last = *--top >> (last < 0 ? 0 : last > 63 ? 63 : last);
+            break;
+        case TERM_LT: last = *--top < last; break;
+        case TERM_LE: last = *--top <= last; break;
+        case TERM_EQ: last = *--top == last; break;
+        case TERM_NE: last = *--top != last; break;
+        case TERM_MIN:
+            top--;
+            last = *top < last ? *top : last;
+            break;
+        default: /* TERM_MAX: schedule_new() accepts no other term */
+            top--;
+            last = *top > last ? *top : last;
         }
     }
 }

@@ -219,20 +219,19 @@ double clock_events_next_s(const sim *s)
     return smaller(first_s < host_s ? first_s : host_s, memory_next_s(&s->memories));
 }
 
-static clock_event due_of(sim *s, const heap_item *it, int of)
+/* Sets the numbers that order an event among others of its date. */
+static void set_order(sim *s, clock_event *due)
 {
-    const timeline *t = of == OF_TIMELINE ? &s->timelines.at[it->id] : NULL;
-    const int rank = of == OF_SHARED_CORES ? s->shared_cores.at[it->id].rank : -1;
-    const host *h = t ? host_of(s, it->id) : &s->hosts.at[rank < 0 ? it->id : s->timelines.rank[rank].host];
+    const timeline *t = due->of == OF_TIMELINE ? &s->timelines.at[due->id] : NULL;
+    const int rank = due->of == OF_SHARED_CORES ? s->shared_cores.at[due->id].rank : -1;
+    const host *h = t ? host_of(s, due->id) : &s->hosts.at[rank < 0 ? due->id : s->timelines.rank[rank].host];
     const int is_sleep = t && !t->is_executing;
-    return (clock_event){.of = of, .id = it->id, .date_s = it->date_s,
-                        .epoch = is_sleep ? t->began_at_date : h->rescheduled_at, .place = is_sleep ? -1 : h->reschedule_order,
-                        .order = -it->order};
+    due->epoch = is_sleep ? t->began_at_date : h->rescheduled_at;
+    due->place = is_sleep ? -1 : h->reschedule_order;
 }
 
-static int add_due(sim *s, const heap_item *it, int of)
+static int add_due(clock_events *e, const heap_item *it, int of)
 {
-    clock_events *e = &s->clock_events;
     if (e->n_due == e->due_room) {
         int room = e->due_room ? 2 * e->due_room : 64;
         clock_event *grown = realloc(e->due, (size_t)room * sizeof *grown);
@@ -240,21 +239,21 @@ static int add_due(sim *s, const heap_item *it, int of)
         e->due = grown;
         e->due_room = room;
     }
-    e->due[e->n_due++] = due_of(s, it, of);
+    e->due[e->n_due++] = (clock_event){.of = of, .id = it->id, .date_s = it->date_s, .order = -it->order};
     return 0;
 }
 
 /* Takes what ends before `limit_s` from a heap. */
-static int take_due(sim *s, heap *from, double limit_s, int of)
+static int take_due(clock_events *e, heap *from, double limit_s, int of)
 {
     if (!from->n) return 0;
     if (heap_all_before(from, limit_s)) {
         for (int i = 0; i < from->n; i++)
-            if (add_due(s, &from->item[i], of) < 0) return SIM_OUT_OF_MEMORY;
+            if (add_due(e, &from->item[i], of) < 0) return SIM_OUT_OF_MEMORY;
         heap_clear(from);
     }
     while (from->n && from->item[0].date_s < limit_s) {
-        if (add_due(s, &from->item[0], of) < 0) return SIM_OUT_OF_MEMORY;
+        if (add_due(e, &from->item[0], of) < 0) return SIM_OUT_OF_MEMORY;
         heap_pop(from);
     }
     return 0;
@@ -326,10 +325,11 @@ int clock_events_fire(sim *s)
     clock_events *e = &s->clock_events;
     const double limit_s = clock_same_date_s(&s->clock);
     e->n_due = 0;
-    if (take_due(s, &e->ends, limit_s, OF_TIMELINE) < 0 || take_due(s, &e->hosts, limit_s, OF_CORES) < 0 ||
-        take_due(s, &s->shared_cores.next, limit_s, OF_SHARED_CORES) < 0 ||
-        take_due(s, &s->memories.hosts, limit_s, OF_MEMORY) < 0)
+    if (take_due(e, &e->ends, limit_s, OF_TIMELINE) < 0 || take_due(e, &e->hosts, limit_s, OF_CORES) < 0 ||
+        take_due(e, &s->shared_cores.next, limit_s, OF_SHARED_CORES) < 0 ||
+        take_due(e, &s->memories.hosts, limit_s, OF_MEMORY) < 0)
         return SIM_OUT_OF_MEMORY;
+    for (int i = 0; e->n_due > 1 && i < e->n_due; i++) set_order(s, &e->due[i]);
     sort_nearly(e->due, e->n_due, sizeof *e->due, in_order);
     for (int i = 0; i < e->n_due; i++) {
         const clock_event *due = &e->due[i];
