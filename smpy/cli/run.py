@@ -57,6 +57,7 @@ def command(**parameters: Any) -> None:
             json_path = None if config.json_path is None else config.json_path.absolute()  # programs change folders
             if json_path is not None:
                 check_writable(json_path)
+                import hashlib  # noqa: F401  # its record needs it, perhaps when there is no memory left to load it
             has_background = config.background not in (None, NO_BACKGROUND)
             runs_again = config.repeat > 1 or config.check_wildcards or has_background
             directory = os.getcwd() if runs_again else ""
