@@ -54,8 +54,8 @@ PREDICTED: Final = {
     "modelled": "--platform {machine} --compute mixed --host {folder}/node.toml",
 }
 """Options of `smpy run`, by way."""
-TOUCHED_BYTES: Final = 2 << 30
-"""Memory that is touched before each run: more than any of the programs takes."""
+TOUCHED_BYTES: Final = 1 << 30
+"""Memory that is touched before each run: more than a program takes while it is timed."""
 PHASE: Final = re.compile(r"^phase (\S+): ([\d.]+) s$", re.MULTILINE)
 
 

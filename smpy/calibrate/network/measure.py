@@ -278,6 +278,7 @@ class OwnData:
                 untouched = np.frombuffer(memory, np.uint8)
                 record.add("cold", SMALL_PAGES_BYTES, repetition, self.copy_s(SMALL_PAGES_BYTES, untouched))
                 del untouched
+        np.full(HUGE_PAGES_BYTES, 0, np.uint8)  # pages that the host of a virtual machine has taken away come back
         untouched = np.empty(HUGE_PAGES_BYTES, np.uint8)
         record.add("cold", HUGE_PAGES_BYTES, repetition, self.copy_s(HUGE_PAGES_BYTES, untouched))
         del untouched
